@@ -8,7 +8,6 @@ import type { Scope } from '../values/key-terms.js';
 /** What an action takes from the vault; each has a scope of keys and a daily cap of the same name. */
 export type Usage = Scope;
 
-/** The amounts of an action as decimal text in whole tokens, all else as it is. */
 export type InText<Content> = {
   readonly [Key in keyof Content]: Content[Key] extends bigint ? string : Content[Key];
 };
@@ -38,7 +37,6 @@ export const unknownInstruction = (program: Address, reason: string): UnknownIns
 export interface InstructionCost {
   /** Compute units, generously: about twice the highest that was measured. */
   readonly computeUnits: number;
-  /** The highest that was measured. */
   readonly measuredUnits: number;
   /** Instructions that it runs, itself and its inner calls. */
   readonly trace: number;
@@ -49,10 +47,8 @@ export interface InstructionCost {
   readonly heapShare: number;
 }
 
-/** One kind of instruction that a batch may hold. */
 export interface InstructionKind<Decoded extends AnyInstruction = AnyInstruction> {
   readonly kind: Decoded['kind'];
-  /** Is the instruction meant to be of this kind? */
   matches(instruction: Instruction): boolean;
   /**
    * Decodes an instruction that {@link matches}, strictly: exact length of data, exact number of accounts, re-derived
@@ -64,7 +60,6 @@ export interface InstructionKind<Decoded extends AnyInstruction = AnyInstruction
   readonly cost: InstructionCost;
 }
 
-/** An action read back, and how many instructions it takes. */
 export interface ReadBack<Content> {
   readonly action: Content;
   readonly length: number;
@@ -74,14 +69,12 @@ interface Named {
   readonly action: string;
 }
 
-/** What an action does to one token account. */
 export interface TokenEffect {
   readonly account: Address;
   /** Base units; negative for what leaves it. */
   readonly amount: bigint;
 }
 
-/** One kind of action. */
 export interface ActionKind<Source extends Named = Named, Content extends Named = Named> {
   /** As the API takes it; amounts in whole tokens. */
   readonly schema: ZodObject;
@@ -93,11 +86,9 @@ export interface ActionKind<Source extends Named = Named, Content extends Named 
   warning(content: Content, mint: Address): string | undefined;
   /** The wallets whose token accounts it opens where they have none. */
   recipients(content: Content): readonly Address[];
-  /** Run by the vault. */
   instructions(content: Content, token: VaultToken): readonly Instruction[];
   /** What these change; what leaves an account and arrives in none is burned. */
   changes(content: Content, token: VaultToken): readonly TokenEffect[];
-  /** The kinds of its instructions. */
   readonly kinds: readonly InstructionKind[];
   /**
    * The inverse of {@link instructions}: the action that begins with the first of these instructions; a reason, when it begins

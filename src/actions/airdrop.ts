@@ -45,7 +45,6 @@ export interface AirdropContent {
   readonly action: 'AIRDROP';
   /** The wallet, not its token account. */
   readonly toAddress: Address;
-  /** Base units. */
   readonly amount: bigint;
 }
 
@@ -54,7 +53,6 @@ export interface CreateTokenAccountInstruction {
   readonly tokenProgram: Address;
   readonly payer: Address;
   readonly account: Address;
-  /** The wallet that the account will belong to. */
   readonly owner: Address;
   readonly mint: Address;
 }

@@ -6,7 +6,6 @@ import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
 import { type UnknownInstruction, unknownInstruction } from './action.js';
 
-/** The part of a decoded token instruction that says how much of what. */
 export interface TokenAmount {
   readonly tokenProgram: Address;
   readonly mint: Address;
@@ -22,7 +21,6 @@ const AMOUNT_DATA_LENGTH_BYTES = 10;
 export const isTokenInstruction = ({ program, data }: Instruction, number: number): boolean =>
   (program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM) && data[0] === number;
 
-/** Amount and accounts of a token instruction that names exactly so many accounts. */
 export function decodeAmount(
   { program, accounts, data }: Instruction,
   accountCount: number,

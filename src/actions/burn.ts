@@ -12,7 +12,6 @@ export type BurnSource = z.infer<typeof schema>;
 
 export interface BurnContent {
   readonly action: 'BURN';
-  /** Base units. */
   readonly amount: bigint;
 }
 

@@ -50,7 +50,6 @@ const memoInstruction: InstructionKind<MemoInstruction> = {
 export const isMemo = (decoded: AnyInstruction | undefined): decoded is MemoInstruction =>
   decoded?.kind === 'memo';
 
-/** Is the memo signed by this address and nobody else? */
 export const isSignedBy = ({ signers }: MemoInstruction, signer: Address): boolean =>
   signers.length === 1 && signers[0] === signer;
 

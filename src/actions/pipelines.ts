@@ -14,14 +14,12 @@ import {
   type SourceAction,
 } from './registry.js';
 
-/** A pipeline as the API takes it, with its payload hashed. */
 export interface SourcePipeline {
   readonly type: string;
   readonly proofHash: Sha256;
   readonly actions: readonly SourceAction[];
 }
 
-/** What one transaction of a batch stands for. */
 export interface PipelineContent {
   readonly type: string;
   readonly proofHash: Sha256;
@@ -35,7 +33,6 @@ export const pipelineContent = (source: SourcePipeline, decimals: number): Pipel
   actions: source.actions.map((action) => actionContent(action, decimals)),
 });
 
-/** The instructions of a pipeline: the memo with its proof, then its actions in order. */
 export const pipelineInstructions = (content: PipelineContent, token: VaultToken): readonly Instruction[] => [
   memo(proofMemoText(content.type, content.proofHash), [token.vault]),
   ...content.actions.flatMap((action) => actionInstructions(action, token)),
@@ -53,13 +50,24 @@ function decimalText(value: number): string {
   return formatTokenAmount(tokenAmountFromNumber(value, decimals), decimals);
 }
 
-const digestOf = (pipelines: readonly JsonObject[]): Sha256 => sha256(canonicalJson(pipelines));
-
-/** The form that is hashed: amounts as decimal text in whole tokens, so that no decimals of a mint are needed. */
-const canonicalPipeline = (
-  { type, proofHash }: Pick<PipelineContent, 'type' | 'proofHash'>,
-  actions: readonly JsonObject[],
-): JsonObject => ({ type, hash: proofHash, actions });
+/** Of the form that has amounts as decimal text in whole tokens, so that no decimals of a mint are needed. */
+const digestOf = <Action>(
+  pipelines: readonly {
+    readonly type: string;
+    readonly proofHash: Sha256;
+    readonly actions: readonly Action[];
+  }[],
+  canonical: (action: Action) => JsonObject,
+): Sha256 =>
+  sha256(
+    canonicalJson(
+      pipelines.map(({ type, proofHash: hash, actions }) => ({
+        type,
+        hash,
+        actions: actions.map(canonical),
+      })),
+    ),
+  );
 
 /** By the list itself: whatever is approved is held against its digest several times. */
 const digests = new WeakMap<readonly SourcePipeline[], Sha256>();
@@ -71,36 +79,22 @@ const digests = new WeakMap<readonly SourcePipeline[], Sha256>();
 export function pipelinesDigest(pipelines: readonly SourcePipeline[]): Sha256 {
   const known = digests.get(pipelines);
   if (known !== undefined) return known;
-  const canonical = pipelines.map((pipeline) =>
-    canonicalPipeline(
-      pipeline,
-      pipeline.actions.map((action) =>
-        'amount' in action ? { ...action, amount: decimalText(action.amount) } : { ...action },
-      ),
-    ),
+  const digest = digestOf(pipelines, (action) =>
+    'amount' in action ? { ...action, amount: decimalText(action.amount) } : { ...action },
   );
-  const digest = digestOf(canonical);
   digests.set(pipelines, digest);
   return digest;
 }
 
 /** The same digest of what stands on chain; equal exactly if types, hashes, actions and their order are. */
 export const contentDigest = (pipelines: readonly PipelineContent[], decimals: number): Sha256 =>
-  digestOf(
-    pipelines.map((pipeline) =>
-      canonicalPipeline(
-        pipeline,
-        pipeline.actions.map((action) => ({ ...inText(action, decimals) })),
-      ),
-    ),
-  );
+  digestOf(pipelines, (action) => ({ ...inText(action, decimals) }));
 
 const DIGEST_PREFIX = 'sha256:';
 
 /** A digest as people pass it on: `sha256:` and 64 hexadecimal digits. */
 export const digestText = (digest: Sha256): string => `${DIGEST_PREFIX}${digest}`;
 
-/** The digest of such a text, or `undefined` if it is none. */
 export function parseDigestText(text: string): Sha256 | undefined {
   const digest = text.slice(DIGEST_PREFIX.length).toLowerCase();
   return text.startsWith(DIGEST_PREFIX) && isSha256(digest) ? digest : undefined;

@@ -25,12 +25,10 @@ import { airdropAction } from './airdrop.js';
 import { burnAction } from './burn.js';
 import { memoAction } from './memo.js';
 
-/** By the name that the API knows them under. */
 export const ACTIONS = { BURN: burnAction, AIRDROP: airdropAction, MEMO: memoAction } as const;
 
 export type ActionName = keyof typeof ACTIONS;
 
-/** Those that move tokens. */
 export type MovingActionName = {
   [Name in ActionName]: (typeof ACTIONS)[Name]['usage'] extends null ? never : Name;
 }[ActionName];
@@ -41,7 +39,6 @@ export type SourceAction = z.infer<ActionSchema>;
 /** An action in base units. */
 export type PipelineAction = ReturnType<(typeof ACTIONS)[ActionName]['content']>;
 
-/** An instruction that a batch may hold, decoded. */
 type KnownInstruction = Exclude<
   ReturnType<(typeof ACTIONS)[ActionName]['kinds'][number]['decode']>,
   UnknownInstruction
@@ -51,7 +48,6 @@ export type DecodedInstruction = KnownInstruction | UnknownInstruction;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
 
-/** The schemas of all actions. */
 export const ACTION_SCHEMAS = ACTION_NAMES.map(
   (name) => ACTIONS[name].schema,
 ) as readonly ActionSchema[] as readonly [ActionSchema, ...ActionSchema[]];
@@ -59,42 +55,34 @@ type ActionSchema = (typeof ACTIONS)[ActionName]['schema'];
 
 const kindOf = ({ action }: { readonly action: ActionName }): ActionKind => ACTIONS[action];
 
-/** Is the action one that can be done? */
 export const isSourceAction = <Action extends { readonly action: string }>(
   action: Action,
 ): action is Extract<Action, SourceAction> => Object.hasOwn(ACTIONS, action.action);
 
-/** What an action moves, or `null`. */
 export const usageOf = (action: { readonly action: ActionName }): Usage | null => kindOf(action).usage;
 
 /** An action with its amount in base units. @throws `ERR_INVALID_REQUEST` where it cannot stand on chain. */
 export const actionContent = (source: SourceAction, decimals: number): PipelineAction =>
   kindOf(source).content(source, decimals) as PipelineAction;
 
-/** Why an action should not be done though the chain would do it; no full stop. */
 export const actionWarning = (action: PipelineAction, mint: Address): string | undefined =>
   kindOf(action).warning(action, mint);
 
-/** The wallets whose token accounts an action opens where they have none. */
 export const actionRecipients = (action: PipelineAction): readonly Address[] =>
   kindOf(action).recipients(action);
 
-/** The instructions of an action, run by the vault. */
 export const actionInstructions = (action: PipelineAction, token: VaultToken): readonly Instruction[] =>
   kindOf(action).instructions(action, token);
 
-/** What an action does to token accounts. */
 export const actionChanges = (action: PipelineAction, token: VaultToken): readonly TokenEffect[] =>
   kindOf(action).changes(action, token);
 
-/** Base units that actions of one usage move together. */
 export const totalOf = (usage: Usage, actions: readonly PipelineAction[]): bigint =>
-  actions.reduce((sum, action) => {
-    const amount = usageOf(action) === usage && 'amount' in action ? action.amount : 0n;
-    return sum + amount;
-  }, 0n);
+  actions.reduce(
+    (sum, action) => (usageOf(action) === usage && 'amount' in action ? sum + action.amount : sum),
+    0n,
+  );
 
-/** An action with its amount as decimal text. */
 export type ActionInText = {
   [Name in ActionName]: InText<ReturnType<(typeof ACTIONS)[Name]['content']>>;
 }[ActionName];
@@ -104,7 +92,6 @@ export const inText = (action: PipelineAction, decimals: number): ActionInText =
     ? { ...action, amount: formatTokenAmount(action.amount, decimals) }
     : action) as ActionInText;
 
-/** What an action does, in a few words. */
 export const actionText = (action: ActionInText): string => kindOf(action).text(action);
 
 /** The same of an action as the API takes it. */
@@ -131,20 +118,9 @@ const INSTRUCTION_KINDS: readonly InstructionKind[] = ACTION_NAMES.flatMap(
 
 /** Names of the other token instructions, for refusals that say what was met (spl-token-interface, `TokenInstruction`). */
 const TOKEN_INSTRUCTION_NAMES: Readonly<Record<number, string>> = {
-  0: 'InitializeMint',
-  1: 'InitializeAccount',
-  3: 'Transfer (unchecked)',
-  4: 'Approve',
-  5: 'Revoke',
-  6: 'SetAuthority',
-  7: 'MintTo',
-  8: 'Burn (unchecked)',
-  9: 'CloseAccount',
-  10: 'FreezeAccount',
-  11: 'ThawAccount',
-  13: 'ApproveChecked',
-  14: 'MintToChecked',
-  17: 'SyncNative',
+  ...{ 0: 'InitializeMint', 1: 'InitializeAccount', 3: 'Transfer (unchecked)', 4: 'Approve', 5: 'Revoke' },
+  ...{ 6: 'SetAuthority', 7: 'MintTo', 8: 'Burn (unchecked)', 9: 'CloseAccount', 10: 'FreezeAccount' },
+  ...{ 11: 'ThawAccount', 13: 'ApproveChecked', 14: 'MintToChecked', 17: 'SyncNative' },
 };
 
 /** What an instruction does, in the terms of somebody who approves it; whether that is allowed is decided elsewhere. */
@@ -155,12 +131,9 @@ export function describeInstruction(instruction: Instruction): DecodedInstructio
   if (program !== TOKEN_PROGRAM && program !== TOKEN_2022_PROGRAM)
     return unknownInstruction(program, `a batch must not call the program ${program}`);
   const number = data[0];
-  const name =
-    number === undefined ? 'without data' : (TOKEN_INSTRUCTION_NAMES[number] ?? `number ${number}`);
-  return unknownInstruction(
-    program,
-    `the token instruction ${name} is neither BurnChecked nor TransferChecked`,
-  );
+  const known = number === undefined ? 'without data' : TOKEN_INSTRUCTION_NAMES[number];
+  const reason = `the token instruction ${known ?? `number ${number}`} is neither BurnChecked nor TransferChecked`;
+  return unknownInstruction(program, reason);
 }
 
 /** Why an instruction may not stand in a batch of this flywheel, or `undefined`. */
@@ -171,7 +144,6 @@ export function instructionProblem(decoded: DecodedInstruction, token: VaultToke
   return kind.problem(decoded satisfies AnyInstruction, token);
 }
 
-/** What running an instruction of a pipeline costs at most. */
 export function instructionCost(instruction: Instruction): InstructionCost {
   const kind = INSTRUCTION_KINDS.find((one) => one.matches(instruction));
   invariant(kind !== undefined, `An instruction of ${address(instruction.program)} belongs to an action.`);

@@ -1,11 +1,6 @@
 /** `flywheel db …`: brings a database up to date and tells how it is doing; looks for what must not be, in a data directory too. */
 import { clusterName } from '../chain/node-address.js';
-import type {
-  DatabaseCopy,
-  DatabaseFinding,
-  DatabaseMigration,
-  DatabaseStatus,
-} from '../contract/local-admin.js';
+import type { DatabaseFinding, DatabaseStatus } from '../contract/local-admin.js';
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore } from '../store/copy.js';
@@ -47,7 +42,7 @@ const noteCopy = (tx: StoreTransaction): Promise<void> =>
  * @throws `ERR_USAGE` for a flywheel on a ledger of its own, which a database cannot hold; `ERR_INPUT_INVALID` where the database
  *   holds something else; `ERR_STORE_UNAVAILABLE` while another process works in the directory.
  */
-async function copyIntoDatabase(settings: Settings, address: DatabaseAddress): Promise<DatabaseCopy> {
+async function copyIntoDatabase(settings: Settings, address: DatabaseAddress) {
   const dataDir = settings.dataDir.value;
   const config = requireDataConfig(dataDir);
   if (!isOnCluster(config))
@@ -80,7 +75,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
     });
   };
   return {
-    migrate: async ({ isDryRun }: { readonly isDryRun: boolean }): Promise<DatabaseMigration> => {
+    migrate: async ({ isDryRun }: { readonly isDryRun: boolean }) => {
       const address = named();
       databaseOf(settings);
       const { upgradeStore } = await import('../store/postgres/upgrade.js');

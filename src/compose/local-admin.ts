@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { AuditQuery, CapChanges, FundInput, KeyTerms } from '../contract/admin.js';
 import type {
-  FetchedProgram,
   GapReport,
   LocalInitInput,
   LocalStatusResult,
@@ -135,7 +134,7 @@ function requireWipeable(dataDir: string): void {
   );
 }
 
-async function fetchFromCluster(ambient: Ambient, settings: Settings): Promise<FetchedProgram> {
+async function fetchFromCluster(ambient: Ambient, settings: Settings) {
   return whileOpen((opened) =>
     fetchSquads(settings.dataDir.value, () => {
       const rpc = openOwnRpc(ambient, settings);

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { readDeployedSquads } from '../chain/squads/read-accounts.js';
-import type { FetchedProgram } from '../contract/local-admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
@@ -58,9 +57,9 @@ const otherProgram = (hash: Sha256): FlywheelError =>
  * @param chain - opened only when it is asked.
  * @throws `ERR_LOCAL_NOT_FOUND`, `ERR_CHAIN_MISMATCH`, `ERR_STORE_UNAVAILABLE` while another process uses the directory.
  */
-export async function fetchSquads(dataDir: string, chain: () => ChainReader): Promise<FetchedProgram> {
+export async function fetchSquads(dataDir: string, chain: () => ChainReader) {
   const { squadsProgram: file, lock } = dataFiles(dataDir);
-  const found = { program: SQUADS_PROGRAM, sha256: SQUADS_PROGRAM_SHA256, file };
+  const found = { program: SQUADS_PROGRAM, sha256: SQUADS_PROGRAM_SHA256 as string, file };
   if (requireLocalConfig(dataDir).squadsProgram) {
     readSquadsProgram(file);
     return { ...found, fetched: false };

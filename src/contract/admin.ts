@@ -1,6 +1,5 @@
 /** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
 import type { Scope } from '../values/key-terms.js';
-import type { Secret } from '../values/secret.js';
 
 export type TokenProgramName = 'token' | 'token-2022';
 export type TokenGeneration = 'v1' | 'v2';
@@ -46,9 +45,7 @@ export interface ApiKeyCreated {
   readonly scopes: readonly Scope[];
 }
 
-/** What a new key may do, and what people call it. */
 export interface KeyTerms {
-  /** @default null */
   readonly name?: string | null;
   readonly scopes: readonly Scope[];
   /** `null`: every proof type of the flywheel. */
@@ -69,7 +66,6 @@ export interface ApiKeyInfo {
   readonly dateExpires: string | null;
 }
 
-/** What somebody has administered. */
 export interface AuditAct {
   readonly date: string;
   /** A user of a machine, or a key. */
@@ -77,12 +73,10 @@ export interface AuditAct {
   readonly action: string;
   /** Name of the project, or its symbol where it has none; `null` for what concerns the whole store. */
   readonly project: string | null;
-  /** Id of what it was done to. */
   readonly subject: string | null;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Which of them; ISO times. */
 export interface AuditQuery {
   readonly since?: string;
   readonly until?: string;
@@ -122,7 +116,6 @@ export interface RegistrationStatus extends Registration {
   readonly usedToday: { readonly burn: string; readonly airdrop: string };
 }
 
-/** What a daily cap leaves; decimal text in whole tokens. */
 export interface CapState {
   /** What has landed today, and all that may still land. */
   readonly used: string;
@@ -131,10 +124,8 @@ export interface CapState {
   readonly left: string | null;
 }
 
-/** The daily caps, and what is left of them on a UTC day. */
 export interface Caps {
   readonly day: string;
-  /** Of the token. */
   readonly symbol: string;
   readonly burn: CapState;
   readonly airdrop: CapState;
@@ -194,50 +185,7 @@ export interface FundResult {
   readonly address: string;
   readonly tokens: string;
   readonly lamports: string;
-  /** Signature of the transaction that funded it. */
   readonly txHash: string;
-}
-
-/** What only the machine that holds the engine may do. */
-export interface Admin {
-  /**
-   * Mint, burn wallet, vault, multisig (owner and operator, threshold 2), caps, proof types and a first API key, in one step.
-   * @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration.
-   */
-  register(
-    input: RegisterInput,
-  ): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }>;
-
-  /** @throws `ERR_LOCAL_NOT_FOUND` before registration. */
-  registration(): Promise<Registration>;
-
-  status(): Promise<RegistrationStatus>;
-
-  vault(): Promise<VaultReport>;
-
-  /** Sends tokens or SOL from the local treasury. */
-  fund(input: FundInput): Promise<FundResult>;
-
-  caps(): Promise<Caps>;
-
-  /** What was accepted before keeps its room. */
-  setCaps(changes: CapChanges): Promise<Caps>;
-
-  createKey(terms: KeyTerms): Promise<ApiKeyCreated>;
-
-  /** @param own - the key that commands of this machine use. @default null */
-  listKeys(own?: Secret | null): Promise<readonly ApiKeyInfo[]>;
-
-  /**
-   * Revoking twice is no error.
-   * @param afterMs - for how long the key stays valid. @default 0
-   * @param own - the key that commands of this machine use. @default null
-   * @throws `ERR_NOT_FOUND` for an unknown id
-   */
-  revokeKey(id: string, afterMs?: number, own?: Secret | null): Promise<ApiKeyInfo>;
-
-  /** What was administered, newest first. */
-  audit(query: AuditQuery): Promise<readonly AuditAct[]>;
 }
 
 /** The chain that a data directory belongs to. */

@@ -6,7 +6,6 @@ import { parseStrictJson } from '../values/strict-json.js';
 import type { ElementOutcome } from './call.js';
 import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';
 
-/** What of an answer belongs to which element. */
 interface Attribution {
   /** In the order of the request; some are missing where there is a problem. */
   readonly outcomes: readonly ElementOutcome[];
@@ -18,7 +17,6 @@ interface Attribution {
   readonly doubt?: string;
 }
 
-/** Things by a text, each list in their order: who comes first takes the first. */
 function byKey<Thing>(things: readonly Thing[], keyOf: (thing: Thing) => string): Map<string, Thing[]> {
   const lists = new Map<string, Thing[]>();
   for (const thing of things) {
@@ -47,13 +45,6 @@ const success = (index: number, entry: BurnResult): ElementOutcome => ({
 });
 const failure = (index: number, entry: BurnError): ElementOutcome => ({ index, status: 'error', ...entry });
 
-/** What neither hash nor proof tells of, by type. */
-interface Rest {
-  readonly burned: Map<string, BurnResult[]>;
-  readonly failed: Map<string, BurnError[]>;
-  readonly open: Map<string, { readonly type: string; readonly index: number }[]>;
-}
-
 /**
  * The outcomes in the order of the request, whatever the order of the answer. A success is known by type and hash, an error
  * by type and proof; of elements that are alike the first in the request takes the first in the answer, successes first.
@@ -77,13 +68,19 @@ export function attributeOutcomes(request: readonly BurnRequest[], result: BurnB
   });
   const burned = [...successes.values()].flat();
   const left = request.flatMap(({ type }, index) => (outcomes[index] === undefined ? [{ type, index }] : []));
-  const rest: Rest = {
-    burned: byKey(burned, ({ type }) => type),
-    failed: byKey([...errors.values()].flat(), ({ proofType }) => proofType),
-    open: byKey(left, ({ type }) => type),
-  };
-  const problem = restProblem(rest);
-  if (problem === undefined) for (const one of left) outcomes[one.index] = nextOf(rest, one);
+  // What neither hash nor proof tells of.
+  const burnedOf = byKey(burned, ({ type }) => type);
+  const failedOf = byKey([...errors.values()].flat(), ({ proofType }) => proofType);
+  const problem = restProblem(
+    burnedOf,
+    failedOf,
+    byKey(left, ({ type }) => type),
+  );
+  for (const { type, index } of problem === undefined ? left : []) {
+    const entry = burnedOf.get(type)?.shift();
+    const error = entry === undefined ? failedOf.get(type)?.shift() : undefined;
+    outcomes[index] = entry === undefined ? error && failure(index, error) : success(index, entry);
+  }
   const found = outcomes.filter((outcome) => outcome !== undefined);
   const doubt = doubtAmongTwins(request, found);
   const [foreign] = burned;
@@ -95,15 +92,13 @@ export function attributeOutcomes(request: readonly BurnRequest[], result: BurnB
   };
 }
 
-function nextOf({ burned, failed }: Rest, { type, index }: { type: string; index: number }) {
-  const entry = burned.get(type)?.shift();
-  if (entry !== undefined) return success(index, entry);
-  const error = failed.get(type)?.shift();
-  return error === undefined ? undefined : failure(index, error);
-}
-
-function restProblem({ burned, failed, open }: Rest): string | undefined {
-  const countOf = (lists: Map<string, unknown[]>, type: string): number => lists.get(type)?.length ?? 0;
+function restProblem(
+  burned: ReadonlyMap<string, unknown[]>,
+  failed: ReadonlyMap<string, unknown[]>,
+  open: ReadonlyMap<string, unknown[]>,
+): string | undefined {
+  const countOf = (lists: ReadonlyMap<string, unknown[]>, type: string): number =>
+    lists.get(type)?.length ?? 0;
   for (const type of new Set([...burned.keys(), ...failed.keys(), ...open.keys()])) {
     const name = JSON.stringify(type.slice(0, 100));
     const [burns, failures, elements] = [countOf(burned, type), countOf(failed, type), countOf(open, type)];
@@ -135,23 +130,18 @@ function doubtAmongTwins(
   return undefined;
 }
 
-/** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
-export function knownHashes(proof: JsonObject): readonly string[] {
-  const asSent = sha256(jsonText(proof));
+function hashesOf(asSent: string, proof: () => JsonObject): readonly string[] {
   try {
-    return [...new Set([proofHash(proof), asSent])];
+    return [...new Set([proofHash(proof()), sha256(asSent)])];
   } catch {
     // It has no canonical form; the service will say so.
-    return [asSent];
+    return [sha256(asSent)];
   }
 }
 
+/** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
+export const knownHashes = (proof: JsonObject): readonly string[] => hashesOf(jsonText(proof), () => proof);
+
 /** {@link knownHashes} of a payload: a proof as JSON text. */
-export function knownHashesOfText(payload: string): readonly string[] {
-  const asSent = sha256(payload);
-  try {
-    return [...new Set([proofHash(parseStrictJson(payload).value as JsonObject), asSent])];
-  } catch {
-    return [asSent];
-  }
-}
+export const knownHashesOfText = (payload: string): readonly string[] =>
+  hashesOf(payload, () => parseStrictJson(payload).value as JsonObject);

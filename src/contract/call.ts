@@ -11,16 +11,12 @@ export type ElementOutcome =
 /** What an operation waits for that takes its time: as its engine knows it, or, from further away, as its batch shows. */
 export type Waiting = WaitingForChain | WaitingForService;
 
-/** The batch as it is; `null` where there is none yet. */
 interface WaitingForService {
   readonly status: BatchStatus | null;
 }
 
-/** What was sent and has no end. */
 export interface WaitingForChain {
-  /** Transactions that have not come to their end. */
   readonly transactions: number;
-  /** Of the first of them. */
   readonly signature: string;
   /** The slot of the chain that was looked at, where it says. */
   readonly slot?: number;
@@ -35,7 +31,6 @@ export interface Steps {
 }
 
 export interface Call {
-  /** The API key, or `null` when none was given. */
   readonly credential: Secret | null;
   /** 1 to 255 visible ASCII characters; a UUID for burn-batch. */
   readonly idempotencyKey?: string;
@@ -60,7 +55,6 @@ export interface BatchCost {
   readonly vaultLamports: bigint;
 }
 
-/** Whoever has paid it. */
 export const costLamports = ({ operatorLamports, vaultLamports }: BatchCost): bigint =>
   operatorLamports + vaultLamports;
 

@@ -10,13 +10,8 @@ const PROOF = { orderId: 'A-1001', total: 49.9 };
 
 const BURN = { type: 'PRODUCT_BUY', proof: PROOF, burnAmount: 12.5, persistOnchain: true };
 
-const BURN_RESULT = {
-  result: 'SUCCESS',
-  hash: HASH,
-  txHash: TX_HASH,
-  type: 'PRODUCT_BUY',
-  dateBurned: '2026-01-31T12:00:00.000Z',
-};
+const DATE = '2026-01-31T12:00:00.000Z';
+const BURN_RESULT = { result: 'SUCCESS', hash: HASH, txHash: TX_HASH, type: 'PRODUCT_BUY', dateBurned: DATE };
 
 const BUNDLE = { bundleId: HASH, txHashes: [TX_HASH] };
 
@@ -25,19 +20,15 @@ const BATCH = {
   flywheelId: '0b7f7a52-5d56-4a39-8d36-0a1a3c1c7a10',
   tokenId: 'c4b1c9a0-6f5e-4d1e-8a55-1d0f4a5b7c11',
   mintAddress: 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
-  status: 'FINALIZED',
-  batchIndex: '1',
-  vaultIndex: '0',
+  ...{ status: 'FINALIZED', batchIndex: '1', vaultIndex: '0' },
   multisig: 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
   vaultAddress: '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU',
   initResult: {
-    total: 2,
-    totalSuccessful: 2,
-    totalFailed: 0,
+    ...{ total: 2, totalSuccessful: 2, totalFailed: 0 },
     successfulExecutions: [{ bundleId: HASH, txHashes: [SET_UP_TX_HASH, TX_HASH] }],
     batchIndex: 1,
   },
-  dateCreated: '2026-01-31T12:00:00.000Z',
+  dateCreated: DATE,
   dateUpdated: '2026-01-31T12:00:02.000Z',
 };
 
@@ -50,13 +41,18 @@ const PIPELINE = {
   ],
 };
 
-/** By operation; `request` is missing where there is no body. */
+const APPROVAL = {
+  proposalApproveTx: 'AgAAAAAAAAAA',
+  batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
+};
+
 const REPORT_SUMS = {
   ...{ burned: '1250.5', airdropped: '20', burns: 12, failedBurns: 1, pipelines: 3, failedPipelines: 0 },
   ...{ burnWalletLamports: '10000', operatorLamports: '65000' },
   ...{ vaultLamports: '2039280', costLamports: '2114280' },
 };
 
+/** By operation; `request` is missing where there is no body. */
 export const EXAMPLES: Readonly<
   Record<OperationId, { readonly request?: object; readonly response: unknown }>
 > = {
@@ -87,14 +83,9 @@ export const EXAMPLES: Readonly<
     response: {
       items: [
         {
-          hash: BURN_RESULT.hash,
-          txHash: BURN_RESULT.txHash,
-          type: BURN_RESULT.type,
-          amount: '12.5',
-          persistOnchain: true,
-          status: 'SUCCESS',
-          dateCreated: BURN_RESULT.dateBurned,
-          dateBurned: BURN_RESULT.dateBurned,
+          ...{ hash: HASH, txHash: TX_HASH, type: BURN_RESULT.type, amount: '12.5' },
+          ...{ persistOnchain: true, status: 'SUCCESS' },
+          ...{ dateCreated: DATE, dateBurned: DATE },
         },
       ],
       nextCursor: null,
@@ -104,12 +95,12 @@ export const EXAMPLES: Readonly<
     response: {
       items: [
         {
-          ...{ action: 'AIRDROP', date: BURN_RESULT.dateBurned, amount: '2.5' },
+          ...{ action: 'AIRDROP', date: DATE, amount: '2.5' },
           toAddress: 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
           ...{ type: 'PRODUCT_BUY', hash: HASH, txHash: TX_HASH, batchId: BATCH_ID },
         },
         {
-          ...{ action: 'BURN', date: BURN_RESULT.dateBurned, amount: '12.5' },
+          ...{ action: 'BURN', date: DATE, amount: '12.5' },
           ...{ type: 'PRODUCT_BUY', hash: HASH, txHash: TX_HASH },
         },
       ],
@@ -126,13 +117,7 @@ export const EXAMPLES: Readonly<
   },
   currentBatch: { response: BATCH },
   getBatch: { response: BATCH },
-  initBatch: {
-    request: { pipelines: [PIPELINE] },
-    response: {
-      proposalApproveTx: 'AgAAAAAAAAAA',
-      batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
-    },
-  },
+  initBatch: { request: { pipelines: [PIPELINE] }, response: APPROVAL },
   listBatches: {
     response: {
       items: [{ ...BATCH, totals: { pipelines: 1, burn: '10', airdrop: '2.5', recipients: 1 } }],
@@ -145,13 +130,7 @@ export const EXAMPLES: Readonly<
       nextCursor: null,
     },
   },
-  issueApproval: {
-    request: {},
-    response: {
-      proposalApproveTx: 'AgAAAAAAAAAA',
-      batch: { ...BATCH, pipelines: [{ ...PIPELINE, proofHash: HASH, instructions: ['AQABAgME'] }] },
-    },
-  },
+  issueApproval: { request: {}, response: APPROVAL },
   cancelBatch: {
     request: { signedTx: 'AgAAAAAAAAAA' },
     response: { ownerVoteNeeded: true, cancelTx: 'AgAAAAAAAAAA' },

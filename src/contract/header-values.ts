@@ -6,16 +6,9 @@ import type { RateLimit } from './operations.js';
 export const encodeRateLimitPolicy = (limit: RateLimit): string =>
   `"${limit.name}";q=${limit.points};w=${limit.windowSeconds}`;
 
-/** What remains of the rate limit, as the `RateLimit` header tells it. */
-interface RateLimitState {
-  readonly policy: string;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
 /** `"burn";r=9;t=1`: what remains, and the seconds until it is whole again (same draft, section 4). */
-export const encodeRateLimit = (state: RateLimitState): string =>
-  `"${state.policy}";r=${state.remaining};t=${state.resetSeconds}`;
+export const encodeRateLimit = (policy: string, remaining: number, resetSeconds: number): string =>
+  `"${policy}";r=${remaining};t=${resetSeconds}`;
 
 /** `operator=10000;vault=2039280`, in lamports; below 0 for who has got some. */
 export const encodeBatchCost = ({ operatorLamports, vaultLamports }: BatchCost): string =>
@@ -23,7 +16,6 @@ export const encodeBatchCost = ({ operatorLamports, vaultLamports }: BatchCost):
 
 const BATCH_COST = /^operator=(-?\d{1,20});vault=(-?\d{1,20})$/;
 
-/** The reverse of {@link encodeBatchCost}; `undefined` for anything else. */
 export function decodeBatchCost(header: string): BatchCost | undefined {
   const [, operator, vault] = BATCH_COST.exec(header) ?? [];
   if (operator === undefined || vault === undefined) return undefined;

@@ -13,7 +13,6 @@ export const IDEMPOTENCY_KEY_UNUSED_HEADER = 'idempotency-key-unused';
 export const RATE_LIMIT_POLICY_HEADER = 'ratelimit-policy';
 export const RATE_LIMIT_HEADER = 'ratelimit';
 export const RETRY_AFTER_HEADER = 'retry-after';
-/** `fee=…;rent-paid=…;rent-reclaimed=…` in lamports, with the answers that hold one batch. */
 export const BATCH_COST_HEADER = 'x-batch-cost';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;

@@ -9,7 +9,6 @@ export const MAX_JSON_VALUES = 80_000;
 export const MAX_JSON_OBJECTS = 40_000;
 /** Keys of one object in a request body; a proof of the largest size has fewer. */
 export const MAX_OBJECT_KEYS = 10_000;
-/** Longest path parameter in characters. */
 export const MAX_PATH_PARAMETER_LENGTH = 200;
 /** Largest proof in bytes of canonical JSON, unless configured (contract, section 1.6). */
 export const MAX_PROOF_BYTES = 64 * 1_024;
@@ -32,17 +31,14 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** Longest time for one operation of the client, all tries and waits together (contract, section 2.2). */
 export const DEFAULT_WAIT_SECONDS = 600;
-/** Tries of one request, the first included (contract, section 2.5). */
 export const MAX_TRIES = 3;
 /** Longest time to wait for a rate limit or an unavailable service (contract, section 2.5). */
 export const DEFAULT_MAX_WAIT_SECONDS = 60;
 
 const MOVING: Readonly<Record<MovingActionName, null>> = { BURN: null, AIRDROP: null };
-/** What the history tells of. */
 export const MOVES = Object.keys(MOVING) as readonly MovingActionName[];
 /** What the rows of a report are about; without a period they are about all the time that was asked for. */
 export const REPORT_PERIODS = ['day', 'week', 'month', 'all'] as const;
 export type ReportPeriod = (typeof REPORT_PERIODS)[number];
 
-/** Rows of one report at most. */
 export const MAX_REPORT_ROWS = 5_000;

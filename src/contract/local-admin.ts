@@ -13,7 +13,6 @@ import type { KeyedOperationId } from './operations.js';
 import type { InitBatchRequest } from './schemas/batch.js';
 import type { BurnRequest } from './schemas/burn.js';
 
-/** Input of `local init`. */
 export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
   /** An existing owner; `null`: a new keypair is made in the data directory. */
   readonly owner: { readonly address: string; readonly keypair: string } | null;
@@ -42,25 +41,13 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'own
   readonly usedToday: RegistrationStatus['usedToday'];
 }
 
-/** What `vault` prints. */
 export interface LocalVaultResult extends VaultReport {
   /** `null`: the embedded ledger. `name` is `null` for somebody's own cluster. */
   readonly cluster: { readonly name: string | null; readonly genesisHash: string } | null;
 }
 
-/** The Squads program that the embedded engine runs. */
-export interface FetchedProgram {
-  readonly program: string;
-  readonly sha256: string;
-  /** Where it lies. */
-  readonly file: string;
-  /** It was not there before. */
-  readonly fetched: boolean;
-}
-
 /** What the chain knows of a project and the store does not; amounts in whole tokens. */
 export interface GapReport {
-  /** Its name, where it has one. */
   readonly project: string | null;
   readonly symbol: string;
   readonly burns: number;
@@ -81,20 +68,15 @@ export interface GapReport {
 
 /** One request or batch whose transactions have no known end. */
 export interface UnfinishedWork {
-  /** Of the request for burns, or of the batch. */
   readonly id: string;
-  /** What it was asked for by. */
   readonly operation: KeyedOperationId;
-  /** Of the request, where it is known. */
   readonly idempotencyKey: string | null;
-  /** Somebody is at it. */
   readonly running: boolean;
   readonly dateBegun: string;
   /** Of what was sent, or may have been, and is not known to have landed or to have failed. */
   readonly signatures: readonly string[];
 }
 
-/** Whose work is meant. */
 export interface RecoveryScope {
   /** Of this token only. @default of every project of the store */
   readonly tokenId?: string | null;
@@ -108,7 +90,6 @@ export interface RecoveryTerms extends RecoveryScope {
 
 export interface Recovery {
   unfinished(scope?: RecoveryScope): Promise<readonly UnfinishedWork[]>;
-  /** Brings to its end what can be. */
   finish(terms: RecoveryTerms): Promise<void>;
 }
 
@@ -118,10 +99,8 @@ export interface Change {
   readonly after: string;
 }
 
-/** An element that would not be burned. */
 export interface ForeseenFailure {
   readonly index: number;
-  /** Code of the error. */
   readonly type: string;
   readonly message: string;
 }
@@ -139,36 +118,22 @@ export interface BatchForesight {
   readonly vault: Change;
   readonly supply: Change;
   readonly usedToday: { readonly burn: Change; readonly airdrop: Change };
-  readonly costs: BatchCosts;
+  /** In lamports. */
+  readonly costs: {
+    /** Fees of operator and owner, at most. */
+    readonly feeLamports: string;
+    /** Rent that the operator lays out until the batch is closed. */
+    readonly rentPaidLamports: string;
+    /** Rent that the vault pays for token accounts of recipients; it does not come back. */
+    readonly vaultRentLamports: string;
+  };
 }
 
-/** What a batch would cost, in lamports. */
-interface BatchCosts {
-  /** Fees of operator and owner, at most. */
-  readonly feeLamports: string;
-  /** Rent that the operator lays out until the batch is closed. */
-  readonly rentPaidLamports: string;
-  /** Rent that the vault pays for token accounts of recipients; it does not come back. */
-  readonly vaultRentLamports: string;
-}
-
-/** Looks, and changes nothing. */
 export interface Foresight {
   /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED` */
   burns(requests: readonly BurnRequest[], credential: Secret | null): Promise<BurnsForesight>;
   /** @throws with every reason why the batch would be refused, as init does. */
   batch(request: InitBatchRequest, credential: Secret | null): Promise<BatchForesight>;
-}
-
-/** What was brought up to date. */
-export interface DatabaseMigration {
-  /** Where the database is, without what is secret. */
-  readonly database: string;
-  /** Versions of the schema; 0: there was none. */
-  readonly from: number;
-  readonly to: number;
-  /** Names of the migrations, in their order. */
-  readonly applied: readonly string[];
 }
 
 interface DatabaseProject {
@@ -208,20 +173,8 @@ export interface DatabaseStatus {
   readonly heldUntilBlock: string | null;
 }
 
-/** One thing that was looked at. */
 export interface DatabaseFinding {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-}
-
-/** What was copied into a database. */
-export interface DatabaseCopy {
-  readonly database: string;
-  /** The name that the flywheel has there. */
-  readonly project: string;
-  readonly rows: number;
-  readonly tables: readonly { readonly name: string; readonly rows: number; readonly sha256: string }[];
-  /** All of it was there before. */
-  readonly wasThere: boolean;
 }

@@ -7,7 +7,6 @@ import { initBatchRequestSchema } from './schemas/batch.js';
 import { burnBatchRequestSchema, burnErrorSchema, proofSchema } from './schemas/burn.js';
 import { FILE_SCHEMAS } from './schemas/files.js';
 
-/** Part of the document. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A signed transaction has at most 1,232 bytes; this is what they are in base64. */
@@ -33,7 +32,6 @@ const GENERATION = {
     void Object.assign(jsonSchema, STATED.get(zodSchema)),
 } as const;
 
-/** The JSON Schema of a shape, and those of the named shapes in it. */
 export function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonly definitions: Json } {
   const { $schema: _, $defs, ...schema } = z.toJSONSchema(shape, GENERATION) as Record<string, unknown>;
   return { schema, definitions: ($defs ?? {}) as Json };
@@ -50,7 +48,6 @@ export function referTo(shape: z.ZodType, components: Record<string, unknown>): 
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The schema of a file, whole in itself. */
 export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
   const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
   const hasDefinitions = Object.keys(definitions).length > 0;

@@ -34,32 +34,8 @@ import {
 } from './operations.js';
 import { problemSchema } from './schemas/report.js';
 
-export interface OpenApiOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly deprecated: boolean;
-  readonly tags: readonly string[];
-  /** The key needs one of these. */
-  readonly 'x-required-scopes': readonly string[];
-  /** `operationId` of what replaces it. */
-  readonly 'x-successor'?: string;
-  /** Ways to give the key, each of which is taken. */
-  readonly security: readonly Json[];
-  readonly parameters: readonly Json[];
-  readonly requestBody?: Json;
-  readonly responses: Readonly<Record<string, Json>>;
-}
-
-export interface OpenApiDocument {
-  readonly openapi: '3.1.0';
-  readonly info: Json & { readonly title: string; readonly version: string; readonly description: string };
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly servers: readonly { readonly url: string }[];
-  readonly security: readonly Json[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: Json;
-}
+export type OpenApiOperation = ReturnType<typeof describeOperation>;
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface OpenApiOptions {
   readonly apiKeyHeader: string;
@@ -74,7 +50,6 @@ interface OpenApiOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** Fields of an operation's input that its path does not carry. */
 function fieldsBesidePath(request: z.ZodType, components: Record<string, unknown>): Json {
   const { properties = {} } = referTo(request, components) as { properties?: Json };
   const { batchId: _, ...fields } = properties;
@@ -90,7 +65,6 @@ const queryParameters = (request: z.ZodType, components: Record<string, unknown>
     schema,
   }));
 
-/** The body of a POST, without what its path carries. */
 function bodySchema(operation: Operation, request: z.ZodType, components: Record<string, unknown>): unknown {
   if (!needsNoBody(operation)) return referTo(request, components);
   return { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false };
@@ -106,36 +80,22 @@ function parameters(operation: Operation, components: Record<string, unknown>): 
   if (operation.method === 'GET' && operation.request !== null)
     list.push(...queryParameters(operation.request, components));
   if (operation.idempotencyKey !== 'none') {
+    const required = operation.idempotencyKey === 'uuid';
+    const text = { minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH, pattern: '^[\\x21-\\x7e]+$' };
     list.push({
-      name: IDEMPOTENCY_KEY_HEADER,
-      in: 'header',
-      required: operation.idempotencyKey === 'uuid',
+      ...{ name: IDEMPOTENCY_KEY_HEADER, in: 'header', required },
       description:
         'Repeating a successful request with the same value returns the stored answer and does nothing.',
-      schema:
-        operation.idempotencyKey === 'uuid'
-          ? { type: 'string', format: 'uuid' }
-          : {
-              type: 'string',
-              minLength: 1,
-              maxLength: MAX_IDEMPOTENCY_KEY_LENGTH,
-              pattern: '^[\\x21-\\x7e]+$',
-            },
+      schema: { type: 'string', ...(required ? { format: 'uuid' } : text) },
     });
   }
-  list.push({
-    name: REQUEST_ID_HEADER,
-    in: 'header',
-    required: false,
-    description: 'Returned unchanged if it has at most 128 plain characters.',
-    schema: { type: 'string', maxLength: 128 },
-  });
-  return list;
+  const description = 'Returned unchanged if it has at most 128 plain characters.';
+  const schema = { type: 'string', maxLength: 128 };
+  return [...list, { name: REQUEST_ID_HEADER, in: 'header', required: false, description, schema }];
 }
 
 const list = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' or ');
 
-/** Who may call it and how often. */
 function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate | undefined): string {
   const { points, windowSeconds } = rate ?? rateLimit;
   return [
@@ -166,14 +126,9 @@ function describeOperation(
   operation: Operation,
   components: Record<string, unknown>,
   { rateLimits, bearer = false, maxBodyBytes = MAX_BODY_BYTES }: OpenApiOptions,
-): OpenApiOperation {
+) {
   const { id, request } = operation;
-  const body =
-    request === null || operation.method === 'GET'
-      ? {}
-      : {
-          requestBody: requestBody(operation, bodySchema(operation, request, components), maxBodyBytes),
-        };
+  const hasBody = request !== null && operation.method !== 'GET';
   return {
     operationId: id,
     summary: operation.summary,
@@ -184,11 +139,13 @@ function describeOperation(
     ...(operation.deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
     security: [{ apiKey: [] }, ...(bearer ? [{ bearer: [] }] : [])],
     parameters: parameters(operation, components),
-    ...body,
+    ...(hasBody && {
+      requestBody: requestBody(operation, bodySchema(operation, request, components), maxBodyBytes),
+    }),
     responses: {
       200: successResponse(operation, referTo(operation.response, components)),
       ...problemResponses(operation),
-    },
+    } as Readonly<Record<string, Json>>,
   };
 }
 
@@ -205,19 +162,16 @@ const securitySchemes = ({ apiKeyHeader, bearer = false }: OpenApiOptions) => ({
   },
 });
 
-/** The whole document; equal options give an equal document. */
-export function openApiDocument(options: OpenApiOptions): OpenApiDocument {
+export function openApiDocument(options: OpenApiOptions) {
   const schemas: Record<string, unknown> = {};
   referTo(problemSchema, schemas);
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const operation of OPERATION_LIST) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: describeOperation(operation, schemas, options),
-    };
+    const described = describeOperation(operation, schemas, options);
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: described };
   }
   return {
-    openapi: '3.1.0',
+    openapi: '3.1.0' as const,
     info: {
       title: 'Flywheel',
       version: options.version,
@@ -239,58 +193,49 @@ const TRANSPORT_STATUSES: Readonly<Record<string, string>> = {
   431: 'The header lines are too large.',
 };
 
-const header = (description: string, type = 'string', required = false): Json => ({
-  description,
-  required,
-  schema: { type },
-});
+const header = (description: string, more: { type?: string; required?: boolean } = {}): Json => {
+  const { type = 'string', required = true } = more;
+  return { description, required, schema: { type } };
+};
 
-const REQUEST_ID = header(
-  'The request id of the client, or a new one. Part of every log line and error.',
-  'string',
-  true,
-);
+const REQUEST_ID: Json = {
+  [REQUEST_ID_HEADER]: header(
+    'The request id of the client, or a new one. Part of every log line and error.',
+  ),
+};
 
 const RATE_LIMIT_HEADERS: Json = {
   [RATE_LIMIT_POLICY_HEADER]: header(
     'Quota and window in seconds: `"burn";q=10;w=1` (draft-ietf-httpapi-ratelimit-headers).',
-    'string',
-    true,
   ),
   [RATE_LIMIT_HEADER]: header(
     'Remaining requests, and seconds until the full quota is available again: `"burn";r=9;t=1`.',
-    'string',
-    true,
   ),
 };
-
-const RETRY_AFTER = header('Seconds to wait before a retry.', 'integer', true);
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** Does an answer of this status say how long to wait? 409 only for a key in use, so it may. */
-const retryHeader = (status: number): Json =>
-  status === 429 || status === 503
-    ? { [RETRY_AFTER_HEADER]: RETRY_AFTER }
-    : status === 409
-      ? { [RETRY_AFTER_HEADER]: { ...RETRY_AFTER, required: false } }
-      : {};
+const retryHeader = (status: number): Json => {
+  const wait = { type: 'integer', required: status !== 409 };
+  return [409, 429, 503].includes(status)
+    ? { [RETRY_AFTER_HEADER]: header('Seconds to wait before a retry.', wait) }
+    : {};
+};
 
 /** Does a refusal of this status say whether the key was used? One of execute does not: a batch is its own key. */
-const keyHeader = (operation: Operation, status: number): Json =>
-  status !== 400 || operation.idempotencyKey === 'none' || operation.id === 'executeBatch'
-    ? {}
-    : {
-        [IDEMPOTENCY_KEY_UNUSED_HEADER]: header(
-          '`true` when no request with this idempotency key, this one included, did or is doing anything.',
-        ),
-      };
+const keyHeader = (operation: Operation, status: number): Json => {
+  if (status !== 400 || operation.idempotencyKey === 'none' || operation.id === 'executeBatch') return {};
+  const unused =
+    '`true` when no request with this idempotency key, this one included, did or is doing anything.';
+  return { [IDEMPOTENCY_KEY_UNUSED_HEADER]: header(unused, { required: false }) };
+};
 
 function problemResponse(operation: Operation, status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(' '),
     headers: {
-      [REQUEST_ID_HEADER]: REQUEST_ID,
+      ...REQUEST_ID,
       ...RATE_LIMIT_HEADERS,
       ...retryHeader(status),
       ...keyHeader(operation, status),
@@ -311,15 +256,11 @@ function problemResponse(operation: Operation, status: number, codes: readonly E
   };
 }
 
-function transportResponse(description: string): Json {
-  return {
-    description,
-    headers: { [REQUEST_ID_HEADER]: REQUEST_ID },
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  };
-}
+const transportResponse = (description: string): Json => ({
+  ...{ description, headers: REQUEST_ID },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+});
 
-/** What an operation may be refused with, by status. */
 function problemResponses(operation: Operation): Record<string, Json> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set([...COMMON_ERRORS, ...operation.errors])) {
@@ -333,32 +274,28 @@ function problemResponses(operation: Operation): Record<string, Json> {
   return responses;
 }
 
+const REPLAYED: Json = {
+  [IDEMPOTENT_REPLAYED_HEADER]: header('`true` when this is the stored answer of an earlier request.', {
+    required: false,
+  }),
+};
+const COST: Json = {
+  [BATCH_COST_HEADER]: header('Lamports that the batch has cost until now: `operator=…;vault=…`.', {
+    required: false,
+  }),
+};
 const DEPRECATION_HEADERS: Json = {
-  deprecation: header('Since when, as `@` and Unix seconds (RFC 9745).', 'string', true),
-  link: header('The operation that replaces this one, and its documentation.', 'string', true),
+  deprecation: header('Since when, as `@` and Unix seconds (RFC 9745).'),
+  link: header('The operation that replaces this one, and its documentation.'),
 };
 
-/** What an operation answers when it is done. @param schema - of its result. */
-function successResponse(operation: Operation, schema: unknown): Json {
-  return {
-    description:
-      operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
-    headers: {
-      [REQUEST_ID_HEADER]: REQUEST_ID,
-      ...RATE_LIMIT_HEADERS,
-      ...(operation.idempotencyKey === 'none'
-        ? {}
-        : {
-            [IDEMPOTENT_REPLAYED_HEADER]: header(
-              '`true` when this is the stored answer of an earlier request.',
-            ),
-          }),
-      ...(operation.deprecated
-        ? DEPRECATION_HEADERS
-        : {
-            [BATCH_COST_HEADER]: header('Lamports that the batch has cost until now: `operator=…;vault=…`.'),
-          }),
-    },
-    content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },
-  };
-}
+const successResponse = (operation: Operation, schema: unknown): Json => ({
+  description: operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
+  headers: {
+    ...REQUEST_ID,
+    ...RATE_LIMIT_HEADERS,
+    ...(operation.idempotencyKey === 'none' ? {} : REPLAYED),
+    ...(operation.deprecated ? DEPRECATION_HEADERS : COST),
+  },
+  content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },
+});

@@ -2,7 +2,6 @@
 import type { Scope } from '../values/key-terms.js';
 import type { ApiKeyCreated, BatchFunds, Registration, TokenGeneration } from './admin.js';
 
-/** The project as its owner describes it. */
 export interface ClusterRegistration extends BatchFunds {
   /** An SPL token that is there already. */
   readonly mint: string;
@@ -25,7 +24,6 @@ export interface ClusterRegistration extends BatchFunds {
   readonly dailyAirdrop: string | null;
 }
 
-/** What has to be on chain. */
 export interface RegistrationStep {
   readonly what: 'multisig' | 'vaultTokenAccount' | 'burnTokenAccount';
   /** `null` where the registration makes the key that it comes of. */
@@ -39,7 +37,6 @@ export interface RegistrationStep {
 export interface RegistrationPlan {
   /** `name` is `null` for somebody's own cluster. */
   readonly cluster: { readonly name: string | null; readonly genesisHash: string };
-  /** Its name in a database. */
   readonly project?: string;
   readonly mint: string;
   readonly name: string;
@@ -56,17 +53,13 @@ export interface RegistrationPlan {
   readonly steps: readonly RegistrationStep[];
   readonly costs: {
     readonly rentLamports: string;
-    /** What Squads takes for a multisig, and where it goes. */
     readonly squadsFeeLamports: string;
     readonly squadsTreasury: string | null;
     readonly feeLamports: string;
-    /** What is paid at most for a place in a block. */
     readonly maxPriorityFeeLamports: string;
-    /** At most. */
     readonly totalLamports: string;
     /** What the operator, who pays, holds. */
     readonly operatorLamports: string;
-    /** What it lacks. */
     readonly missingLamports: string;
   };
   /** Who may act for the flywheel and what its token allows. */
@@ -80,7 +73,6 @@ export interface RegistrationPlan {
 /** An address whose key is kept elsewhere, or the key that the data directory is to keep: 64 bytes, seed and public key. */
 export type GivenKey = string | Uint8Array;
 
-/** The project, with its keys where they are given. */
 export interface RegistrationInput extends Omit<ClusterRegistration, 'operator' | 'burnWallet'> {
   readonly operator: GivenKey;
   readonly burnWallet: GivenKey | null;
@@ -92,10 +84,8 @@ export interface RegistrationTerms {
   agree(plan: RegistrationPlan): Promise<boolean>;
 }
 
-/** What came of a registration. */
 export interface RegistrationResult {
   readonly cluster: RegistrationPlan['cluster'];
-  /** Its name in a database. */
   readonly project?: string;
   readonly registration: Registration;
   /** `null` where the first key was made before. */

@@ -4,18 +4,14 @@ import type { OperationId } from './operations.js';
 import type { BatchStatus } from './schemas/batch.js';
 import type { AnswerOf } from './service.js';
 
-/** A call of which it is known who makes it. */
 interface AuthenticatedCall<Id extends OperationId> {
   readonly keyId: string;
-  /** Id of the token that the key is for. */
   readonly project?: string;
   /** Before the body is read. @throws `ERR_KEY_SCOPES_UNAUTHORIZED` unless the key is for such calls. */
   requireScope(): void;
-  /** Carries it out for this caller. @param input - unchecked */
   perform(input: unknown, call: Call): Promise<Reply<AnswerOf<Id>>>;
 }
 
-/** How an engine stands. */
 export interface EngineState {
   readonly batches: Readonly<Record<BatchStatus, number>>;
   readonly unfinished: Readonly<Record<'burns' | 'set-up' | 'execution' | 'closing', number>>;
@@ -34,7 +30,6 @@ export interface WalletState {
   readonly lamports: bigint;
 }
 
-/** How long an engine has waited, and for what. */
 export type Measured =
   | { readonly what: 'transaction'; readonly kind: 'read' | 'write'; readonly seconds: number }
   | { readonly what: 'chain'; readonly method: string; readonly seconds: number };
@@ -53,7 +48,6 @@ export interface ServedEngine {
   state(): Promise<EngineState>;
 }
 
-/** One request to be counted. */
 interface RateTake {
   readonly key: string;
   /** Time in which one point comes back. */
@@ -69,6 +63,5 @@ interface RateTaken {
 }
 
 export interface RateCounts {
-  /** Counts a request, unless it is refused. */
   take(request: RateTake): RateTaken | Promise<RateTaken>;
 }

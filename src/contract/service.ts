@@ -12,14 +12,12 @@ export type InputOf<Id extends OperationId> = Id extends OperationId
     : null
   : never;
 
-/** What an operation answers. */
 export type AnswerOf<Id extends OperationId> = z.infer<Table[Id]['response']>;
 
 type Arguments<Id extends OperationId> = Table[Id]['request'] extends null
   ? [call: Call]
   : [input: InputOf<Id>, call: Call];
 
-/** A method for each operation of the table. */
 type Operations = {
   -readonly [Id in keyof Table]: (...given: Arguments<Id>) => Promise<Reply<AnswerOf<Id>>>;
 };
@@ -36,7 +34,6 @@ export type Perform = <Id extends OperationId>(
   call: Call,
 ) => Promise<Reply<AnswerOf<Id>>>;
 
-/** The methods of all operations, each done by the same function. */
 export function eachOperation(perform: Perform): Operations {
   const methods = OPERATION_LIST.map((operation) => {
     const { id } = operation;

@@ -21,10 +21,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/**
- * Lines of the form `path: reason`, as one sentence list.
- * @param most - lines that are listed. @default 20
- */
+/** Lines of the form `path: reason`, as one sentence list. @param most - lines that are listed. @default 20 */
 export function listProblems(problems: readonly string[], most = MAX_LISTED_PROBLEMS): string {
   const listed = problems.slice(0, most).join('; ');
   const rest = problems.length - most;
@@ -48,13 +45,11 @@ const toIssue = (issue: z.core.$ZodIssue): ShapeIssue => ({
   reason: issue.code === 'unrecognized_keys' ? unknownKeys(issue.keys) : issue.message,
 });
 
-/** `path: reason`. */
 function issueText({ path, reason }: ShapeIssue): string {
   const place = pathText(path);
   return place === '' ? reason : `${place}: ${reason}`;
 }
 
-/** Everything that is wrong with a value, or its checked form. */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -67,10 +62,7 @@ export function checkInput<Schema extends z.ZodType>(
 export const invalidRequest = (problems: readonly string[]): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `The request is not valid: ${listProblems(problems)}.`);
 
-/**
- * The checked form of a value.
- * @throws `ERR_INVALID_REQUEST` naming the path of the first problems.
- */
+/** The checked form of a value. @throws `ERR_INVALID_REQUEST` naming the path of the first problems. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const checked = checkInput(schema, value);
   if ('value' in checked) return checked.value;

@@ -9,5 +9,4 @@ export const SOL_DECIMALS = 9;
 export const tokenText = (baseUnits: bigint, token: Pick<TokenRecord, 'decimals' | 'symbol'>): string =>
   `${formatTokenAmount(baseUnits, token.decimals)} ${shownSymbol(token.symbol) ?? 'tokens'}`;
 
-/** `0.000005 SOL` */
 export const solText = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;

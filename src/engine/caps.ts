@@ -13,20 +13,18 @@ import { isoTime, type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from './amount-text.js';
 import type { EngineDeps } from './deps.js';
 
-/** Where the cap of each kind stands. */
-const CAPS: { readonly [Kind in UsageKind]: (flywheel: FlywheelRecord) => bigint | null } = {
-  burn: ({ dailyBurnCap }) => dailyBurnCap,
-  airdrop: ({ dailyAirdropCap }) => dailyAirdropCap,
-};
+const CAPS = { burn: 'dailyBurnCap', airdrop: 'dailyAirdropCap' } as const satisfies Record<
+  UsageKind,
+  string
+>;
 
-/** The kinds that have a cap. */
 export const USAGE_KINDS = Object.keys(CAPS) as readonly UsageKind[];
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
 /** Base units that may be burned or airdropped on one UTC day; `null` for no cap. */
 export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
-  flywheel === undefined ? null : CAPS[kind](flywheel);
+  flywheel?.[CAPS[kind]] ?? null;
 
 /** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
 export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<UtcDay> {
@@ -35,7 +33,6 @@ export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<U
   return latest !== undefined && latest > day ? latest : day;
 }
 
-/** What counts on the day of now, in base units. */
 export async function usedToday(
   tx: StoreTransaction,
   tokenId: string,
@@ -74,12 +71,10 @@ export function capExceededMessage(
   return `The request exceeds the daily ${at.kind} cap of ${text(at.cap)}: ${text(at.used)} are used or reserved on ${at.day} (UTC), and ${text(at.asked)} more are requested.`;
 }
 
-/** What is asked of the caps of one day. */
 interface CapRequest {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord | undefined;
   readonly day: UtcDay;
-  /** Base units. */
   readonly asked: Amounts;
   /** A batch whose own holds are not counted, because they are what is asked for. */
   readonly exceptBatch?: string;
@@ -107,7 +102,6 @@ export async function requireCaps(tx: StoreTransaction, request: CapRequest): Pr
   if (sentences.length > 0) throw new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', sentences.join(' '));
 }
 
-/** A pipeline that has been executed. */
 interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
   /** Time of its block, or that at which it was found, where no node tells. */
   readonly landedMs: number;
@@ -132,14 +126,12 @@ async function setHolds(
   }
 }
 
-/** What of the batch may still land, as it is held now. */
 async function heldAmounts(tx: StoreTransaction, batch: BatchRecord): Promise<Amounts> {
   const holds = await tx.usage.holdsOf(batch.id);
   const of = (kind: UsageKind): bigint => holds.find((hold) => hold.kind === kind)?.amount ?? 0n;
   return { burn: of('burn'), airdrop: of('airdrop') };
 }
 
-/** A waiting batch counts on the day of its init. */
 export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
   setHolds(tx, batch, amountsOf(batch.pipelines), { fromDay: batch.day, toDay: batch.day });
 
@@ -204,6 +196,5 @@ export async function countLanded(
   }
 }
 
-/** Nothing more of the batch can land. */
 export const releaseHolds = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
   setHolds(tx, batch, { burn: 0n, airdrop: 0n }, { fromDay: batch.day, toDay: batch.day });

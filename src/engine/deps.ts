@@ -9,7 +9,6 @@ import type { EngineEvent } from './events.js';
 import type { GapWatch } from './gaps/gap-watch.js';
 import type { Leases } from './lease.js';
 
-/** What a key signs for. */
 export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
 
 /** Keeps the keys that the service signs with, or knows who does; those it makes are durable before they are returned. */
@@ -32,16 +31,13 @@ export interface EngineLimits {
   readonly maxProofBytes: number;
   /** Days on which the store was in use, not days of the clock. */
   readonly idempotencyRetentionDays: number;
-  /** What init leaves the operator with at least. */
   readonly minOperatorLamports: bigint;
-  /** Rent that all batches which are not closed may take together. */
   readonly maxOpenRentLamports: bigint;
 }
 
 /** Is the token on chain as it was registered? @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
 export type TokenCheck = (tokenId: string) => Promise<void>;
 
-/** What is handed in. */
 export interface EngineParts {
   readonly store: Store;
   readonly chain: Chain;
@@ -50,16 +46,13 @@ export interface EngineParts {
   readonly treasury: Address | null;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** What this engine works on now. */
   readonly leases: Leases;
-  /** Who administers, as the audit log names them. */
   readonly actor: string;
   readonly limits: EngineLimits;
   /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
   /** Asked for each project before something is written for it. @default nothing is */
   readonly verifyToken?: TokenCheck;
-  /** Hears what is done, for a log. */
   readonly onEvent?: (event: EngineEvent) => void;
 }
 

@@ -1,10 +1,18 @@
 /** The service itself: its operations and the administration, on a store and a chain that are handed in. */
-import type { Admin } from '../contract/admin.js';
+import type {
+  ApiKeyInfo,
+  AuditQuery,
+  CapChanges,
+  FundInput,
+  KeyTerms,
+  RegisterInput,
+} from '../contract/admin.js';
 import type { DatabaseFinding, Foresight, Recovery, RecoveryScope } from '../contract/local-admin.js';
 import type { OperationId } from '../contract/operations.js';
 import type { ServedEngine } from '../contract/served-engine.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
+import type { Secret } from '../values/secret.js';
 import { checkChain } from './admin/check-chain.js';
 import {
   createKey,
@@ -36,7 +44,7 @@ import { engineState, listUnfinished } from './state.js';
 
 export interface Engine extends Service, Admin, ServedEngine {
   /** A further project in the same store, as a service for many has them. */
-  registerProject: (input: Parameters<Admin['register']>[0]) => ReturnType<Admin['register']>;
+  registerProject: Admin['register'];
   readonly foresight: Foresight;
   readonly recovery: Recovery;
   /** Looks whether the chain has taken back what had landed, of one project or of all. @returns how many transactions are pending again for that */
@@ -45,9 +53,7 @@ export interface Engine extends Service, Admin, ServedEngine {
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
   /** What the chain knows of the project that is administered and the store does not. */
   readonly gaps: GapAdmin;
-  /** Holds the whole store to the chain. */
   checkChain(): Promise<readonly DatabaseFinding[]>;
-  /** Is there an API key with this id, of whatever project? */
   hasKey(id: string): Promise<boolean>;
 }
 
@@ -65,7 +71,8 @@ export function createEngine(parts: EngineParts): Engine {
     }
   };
   return {
-    ...createService(deps),
+    ...eachOperation((id, input, call) => OPERATIONS[id](deps, input, call)),
+    close: () => deps.store.close(),
     ...createAdmin(deps),
     foresight: {
       burns: (requests, credential) => foreseeBurns(deps, requests, credential),
@@ -107,7 +114,6 @@ export function createEngine(parts: EngineParts): Engine {
 /** For so long who calls is known without being found out again. */
 const FRESH_MS = 1_000;
 
-/** What each operation of the contract's table does. */
 const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   burn,
   burnBatch,
@@ -125,50 +131,33 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   cancelBatch,
 };
 
-function createService(deps: EngineDeps): Service {
-  return {
-    ...eachOperation((id, input, call) => OPERATIONS[id](deps, input, call)),
-    close: () => deps.store.close(),
-  };
-}
+export type Admin = ReturnType<typeof createAdmin>;
 
-function createAdmin(deps: EngineDeps): Admin {
+/** What only the machine that holds the engine may do; `ERR_LOCAL_NOT_FOUND` before registration. @param own - the key that commands of this machine use. */
+function createAdmin(deps: EngineDeps) {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
-    register: async (input) => {
+    /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration. */
+    register: async (input: RegisterInput) => {
       await deps.store.read(refuseSecond);
       return registerProject(deps, input, refuseSecond);
     },
-    registration: async () => {
-      const { token, flywheel } = await registered();
-      return registrationView(token, flywheel);
-    },
-    status: async () => {
-      const { token, flywheel } = await registered();
-      return registrationStatus(deps, token, flywheel);
-    },
-    vault: async () => {
-      const { token, flywheel } = await registered();
-      return vaultReport(deps, token, flywheel);
-    },
-    fund: async (input) => {
-      const { token, flywheel } = await registered();
-      return fund(deps, token, flywheel, input);
-    },
-    createKey: async (terms) => createKey(deps, await registered(), terms),
+    registration: async () => registrationView(await registered()),
+    status: async () => registrationStatus(deps, await registered()),
+    vault: async () => vaultReport(deps, await registered()),
+    fund: async (input: FundInput) => fund(deps, await registered(), input),
+    createKey: async (terms: KeyTerms) => createKey(deps, await registered(), terms),
     caps: () =>
-      deps.store.read(async (tx) => {
-        const { token, flywheel } = await requireRegistration(tx, deps.project ?? null);
-        return readCaps(tx, token, flywheel);
-      }),
-    setCaps: (changes) => setCaps(deps, changes),
-    listKeys: async (own = null) => {
+      deps.store.read(async (tx) => readCaps(tx, await requireRegistration(tx, deps.project ?? null))),
+    setCaps: (changes: CapChanges) => setCaps(deps, changes),
+    listKeys: async (own: Secret | null = null): Promise<readonly ApiKeyInfo[]> => {
       const { token } = await registered();
       const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
       return keys.map((key) => keyInfo(key, own));
     },
-    revokeKey: async (id, afterMs = 0, own = null) =>
+    /** Revoking twice is no error. @param afterMs - for how long the key stays valid. @throws `ERR_NOT_FOUND` */
+    revokeKey: async (id: string, afterMs = 0, own: Secret | null = null) =>
       revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
-    audit: (query) => listActs(deps, query),
+    audit: (query: AuditQuery) => listActs(deps, query),
   };
 }

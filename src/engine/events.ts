@@ -8,11 +8,9 @@ import type { EngineDeps } from './deps.js';
 import type { Settled, Unit } from './settle.js';
 
 export type EngineEvent = {
-  /** Id of the request's record, or of the batch. */
   readonly operationId: string;
 } & (
   | {
-      /** A request was written down. */
       readonly event: 'begun';
       readonly operation: KeyedOperationId;
       readonly project: string;
@@ -26,7 +24,6 @@ export type EngineEvent = {
   | { readonly event: 'lease lost' }
   /** Transactions that were signed and written down; they are sent next. */
   | { readonly event: 'signed'; readonly phase: string; readonly signatures: readonly string[] }
-  /** What has become of some of them is known. */
   | {
       readonly event: 'settled';
       readonly phase: string;
@@ -37,7 +34,6 @@ export type EngineEvent = {
   | { readonly event: 'reconciled'; readonly what: string }
 );
 
-/** Says it to whoever listens. */
 export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
 
 /** Says what a transaction writes, once it is written: of what is rolled back there is nothing to say. */
@@ -47,7 +43,6 @@ export const tellWritten = (
   event: EngineEvent,
 ): void => tx.whenCommitted(() => tell(deps, event));
 
-/** Of a request that is its burns; of a batch, the transactions of a phase. */
 interface Subject {
   readonly operationId: string;
   readonly phase: string;
@@ -56,7 +51,6 @@ interface Subject {
 const signaturesOf = (units: readonly Pick<Unit, 'transactions'>[]): readonly string[] =>
   units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
 
-/** Says what was signed and written down, if anything was. */
 export function tellSigned(
   deps: Pick<EngineDeps, 'onEvent'>,
   subject: Subject,
@@ -65,7 +59,6 @@ export function tellSigned(
   if (units.length > 0) tell(deps, { ...subject, event: 'signed', signatures: signaturesOf(units) });
 }
 
-/** Says what has become of units. */
 export function tellSettled(
   deps: Pick<EngineDeps, 'onEvent'>,
   subject: Subject,

@@ -22,7 +22,6 @@ const SHORT_MS = LEASE_MS / 2;
 export interface Holding {
   readonly batch?: BatchHead;
   readonly request?: RequestRecord | null;
-  /** It is another's by now. */
   readonly lost: () => FlywheelError;
 }
 
@@ -41,13 +40,10 @@ async function release(tx: StoreTransaction, { batch, request }: Holding): Promi
   if (isOpen && request.operation === 'executeBatch') await tx.requests.remove(request.id);
 }
 
-/** What of a call matters for as long as its work goes on. */
 export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 
-/** Work that is held, and who waits for it. */
 export type Lease = Pick<HeldLease, 'id' | 'write' | 'check' | 'pause' | 'signal' | 'tell' | 'tellSteps'>;
 
-/** What has a lease in the store. */
 interface Leased {
   /** A name of its own for each time that it is taken; `null`: nobody. */
   readonly holder: string | null;
@@ -58,13 +54,11 @@ interface Leased {
 export const isWorkedOn = ({ nowMs }: Pick<StoreTransaction, 'nowMs'>, held: Leased): boolean =>
   held.holder !== null && held.leaseUntilMs > nowMs && held.leaseUntilMs <= nowMs + LEASE_MS;
 
-/** Who has what was just taken. */
 export function holderOf({ holder }: Leased): string {
   invariant(holder !== null, 'What was just taken is held.');
   return holder;
 }
 
-/** A lease from now on. */
 export const newLease = (
   { ids, leases }: Pick<EngineDeps, 'ids' | 'leases'>,
   { nowMs }: Pick<StoreTransaction, 'nowMs'>,
@@ -73,32 +67,22 @@ export const newLease = (
   leaseUntilMs: nowMs + LEASE_MS,
 });
 
-/** All that one engine is at. */
 export class Leases {
-  /** Names the engine to people. */
   readonly instance: string;
-  readonly #held = new Set<HeldLease>();
+  readonly held = new Set<HeldLease>();
 
   constructor(instance: string) {
     this.instance = instance;
   }
 
-  add(lease: HeldLease): void {
-    this.#held.add(lease);
-  }
-
-  delete(lease: HeldLease): void {
-    this.#held.delete(lease);
-  }
-
   /** What is waited for here with this work, as far as that is known. */
   waitingFor(id: string): WaitingForChain | undefined {
-    return [...this.#held].find((lease) => lease.isOf(id))?.waiting;
+    return [...this.held].find((lease) => lease.isOf(id))?.waiting;
   }
 
   /** Nothing more is written by this engine: what it was at is the next one's at once. */
   async giveUp(): Promise<void> {
-    await Promise.all([...this.#held].map((lease) => lease.giveUp()));
+    await Promise.all([...this.held].map((lease) => lease.giveUp()));
   }
 }
 
@@ -133,8 +117,8 @@ export class HeldLease {
   waiting: WaitingForChain | undefined;
   /** What was taken on another line of history need not be held here. */
   readonly #lineage: string;
-  readonly #ids: readonly string[];
-  readonly #of: { readonly tokenId: string };
+  /** What the work is on, or the request that asks for it. */
+  readonly #of: BatchHead | RequestRecord;
   #untilMs: number;
   #isLost = false;
 
@@ -143,22 +127,20 @@ export class HeldLease {
     this.#deps = deps;
     this.#holding = holding;
     this.#lineage = deps.store.lineage;
-    const [first, ...others] = [holding.batch, holding.request].filter((one) => one != null);
-    invariant(first !== undefined, 'Work is on a batch or a request.');
-    this.#ids = [first, ...others].map(({ id }) => id);
-    this.#of = first;
-    this.#untilMs = first.leaseUntilMs;
-    deps.leases.add(this);
+    const of = holding.batch ?? holding.request;
+    invariant(of != null, 'Work is on a batch or a request.');
+    this.#of = of;
+    this.#untilMs = of.leaseUntilMs;
+    deps.leases.held.add(this);
     this.#timer = setInterval(() => {
       // What cannot be prolonged now is looked at again before anything is sent.
       this.#prolong().catch(() => undefined);
     }, RENEW_MS).unref();
   }
 
-  /** Nothing is done any more. */
   end(): void {
     clearInterval(this.#timer);
-    this.#deps.leases.delete(this);
+    this.#deps.leases.held.delete(this);
   }
 
   /** Gives back what is held, once nothing more is done for it; never fails: where the store is out of reach, the lease runs out. */
@@ -204,13 +186,12 @@ export class HeldLease {
     throw this.#holding.lost();
   }
 
-  /** Of what is worked on, as events name it. */
   get id(): string {
-    return this.#ids[0] ?? '';
+    return this.#of.id;
   }
 
   isOf(id: string): boolean {
-    return this.#ids.includes(id);
+    return this.#of.id === id || this.#holding.request?.id === id;
   }
 
   /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
@@ -218,13 +199,11 @@ export class HeldLease {
     return this.#caller.signal;
   }
 
-  /** Says what is waited for. */
   readonly tell = (waiting: WaitingForChain): void => {
     this.waiting = waiting;
     this.#caller.onWaiting?.(waiting);
   };
 
-  /** Says how far it is, to who asked to hear of it. */
   readonly tellSteps = (steps: Steps): void => this.#caller.onSteps?.(steps);
 
   /** Asked before anything is sent. @throws when another has taken over. */

@@ -9,12 +9,7 @@ import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import { isoTime, parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import type { Uuid } from '../values/uuid.js';
-import { operation, type Principal, requireToken } from './operation.js';
-
-const INDEX = /^\d{1,15}$/;
-const ID = /^[\w-]{1,64}$/;
-const MOVED = /^(\S{1,40}) ([\w-]{1,64}) (\d{1,9}) (\d{1,9})$/;
-const PLACE = /^([\w-]{1,64}) (\d{1,9})$/;
+import { done, operation, type Principal, requireToken } from './operation.js';
 
 /** Texts that are looked for. @throws `ERR_INVALID_REQUEST` for a NUL, which no text here has and PostgreSQL does not take. */
 export function soughtIn<Query extends object>(query: Query): Query {
@@ -24,66 +19,52 @@ export function soughtIn<Query extends object>(query: Query): Query {
 }
 
 /** Proof types that a list may show: what is asked for, as far as the key may use it; `undefined` for all. */
-function permittedTypes(
-  { key }: Pick<Principal, 'key'>,
-  asked: string | undefined,
-): readonly string[] | undefined {
-  if (asked === undefined) return key.proofTypes ?? undefined;
-  return [asked].filter((one) => key.proofTypes?.includes(one) ?? true);
+function permittedTypes({ key: { proofTypes } }: Pick<Principal, 'key'>, asked: string | undefined) {
+  if (asked === undefined) return proofTypes ?? undefined;
+  return [asked].filter((one) => proofTypes?.includes(one) ?? true);
 }
 
-/** A span of time as the store keeps times. */
 export const boundsOf = ({
   since,
   until,
 }: {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
-}): { readonly since?: string; readonly until?: string } => ({
+}) => ({
   ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
   ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
 });
 
-/** An idempotency key as requests keep it. */
 export const askedKey = (key: string | undefined): string | undefined => key && normalKey(key);
 
-/** For text that is no cursor of this list. */
 export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);
 
-function read(cursor: string, form: RegExp): RegExpExecArray {
+/** The parts of a cursor, by the groups of its form. @throws `ERR_INVALID_REQUEST` */
+export function readCursor(cursor: string, form: RegExp): readonly string[] {
   const found = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
   if (found === null) throw badCursor();
-  return found;
+  return found.slice(1);
 }
 
-const write = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
+export const cursorOf = (...parts: readonly (string | number)[]): string =>
+  Buffer.from(parts.join(' '), 'latin1').toString('base64url');
 
-/** Of the pipelines of one batch. @throws `ERR_INVALID_REQUEST` */
-export const readIndexCursor = (cursor: string): number => Number(read(cursor, INDEX)[0]);
-export const indexCursor = (index: number): string => write(String(index));
+/** Id of a request, and index within it. */
+const BURN = /^([\w-]{1,64}) (\d{1,9})$/;
+/** Date, id, position and number. */
+const MOVED = /^(\S{1,40}) ([\w-]{1,64}) (\d{1,9}) (\d{1,9})$/;
 
-/** Of batches, by the id of one. @throws `ERR_INVALID_REQUEST` */
-export const readIdCursor = (cursor: string): string => read(cursor, ID)[0];
-export const idCursor = (id: string): string => write(id);
-
-/** Of burns. @throws `ERR_INVALID_REQUEST` */
-function readPlaceCursor(cursor: string): Pick<BurnRecord, 'requestId' | 'index'> {
-  const [, requestId = '', index] = read(cursor, PLACE);
+function readBurnCursor(cursor: string): Pick<BurnRecord, 'requestId' | 'index'> {
+  const [requestId = '', index] = readCursor(cursor, BURN);
   return { requestId, index: Number(index) };
 }
-const placeCursor = ({ requestId, index }: Pick<BurnRecord, 'requestId' | 'index'>): string =>
-  write(`${requestId} ${index}`);
 
-/** Of the history. @throws `ERR_INVALID_REQUEST` */
 function readMovedCursor(cursor: string): NonNullable<MovedFilter['before']> {
-  const [, date = '', id = '', position, number] = read(cursor, MOVED);
+  const [date = '', id = '', position, number] = readCursor(cursor, MOVED);
   if (parseTime(date) === undefined) throw badCursor();
   return { date, id, position: Number(position), number: Number(number) };
 }
-const movedCursor = ({ date, place }: MovedRow): string =>
-  write(`${date} ${place.id} ${place.position} ${place.number}`);
 
-/** What a state is called outside. */
 const SHOWN = {
   PENDING: 'PENDING',
   CONFIRMED: 'SUCCESS',
@@ -104,7 +85,7 @@ export const listBurns = operation('listBurns', {
     const statuses = status && shownAs(status);
     const types = permittedTypes(principal, type);
     const { items, last } = await deps.store.read(async ({ burns }) => {
-      const place = cursor === undefined ? undefined : { tokenId: token.id, ...readPlaceCursor(cursor) };
+      const place = cursor === undefined ? undefined : { tokenId: token.id, ...readBurnCursor(cursor) };
       const before = place && (await burns.find(place))?.sequence;
       if (cursor !== undefined && before === undefined) throw badCursor();
       const page = await burns.list({
@@ -120,13 +101,10 @@ export const listBurns = operation('listBurns', {
       });
       return { items: page.items, last: page.next && (await burns.find({ sequence: page.next })) };
     });
-    return {
-      value: {
-        items: items.map((burn) => burnState(burn, token)),
-        nextCursor: last ? placeCursor(last) : null,
-      },
-      meta: { replayed: false },
-    };
+    return done({
+      items: items.map((burn) => burnState(burn, token)),
+      nextCursor: last ? cursorOf(last.requestId, last.index) : null,
+    });
   },
 });
 
@@ -157,26 +135,24 @@ export const history = operation('history', {
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor, action, type, proofHash, toAddress, txHash, batchId } = query;
-    const { since, until } = query;
     const before = cursor === undefined ? undefined : readMovedCursor(cursor);
     const rows = await deps.store.read((tx) =>
       tx.pipelines.moved({
         ...{ tokenId: token.id, kind: action, types: permittedTypes(principal, type), batchId, before },
         ...{ proofHashes: proofHash?.split(','), recipient: toAddress, signature: txHash },
-        since: since && isoTime(Date.parse(since)),
-        until: until && isoTime(Date.parse(until)),
+        ...boundsOf(query),
         limit: limit + 1,
       }),
     );
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return {
-      value: {
-        items: items.map((moved) => itemOf(moved, token.decimals)),
-        nextCursor: rows.length > limit && last !== undefined ? movedCursor(last) : null,
-      },
-      meta: { replayed: false },
-    };
+    return done({
+      items: items.map((moved) => itemOf(moved, token.decimals)),
+      nextCursor:
+        rows.length > limit && last !== undefined
+          ? cursorOf(last.date, last.place.id, last.place.position, last.place.number)
+          : null,
+    });
   },
 });
 

@@ -37,7 +37,6 @@ export const createApiKey = (ids: Ids): Secret => new Secret(PREFIX + base58Enco
  */
 export const apiKeyHash = (key: Secret): Sha256 => sha256(key.reveal());
 
-/** The key of a call with all that hangs on it. */
 export interface Principal {
   readonly key: ApiKeyRecord;
   /** `undefined`: the token is gone; most operations refuse then. */
@@ -55,30 +54,21 @@ const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: numbe
   dateExpires !== null && Date.parse(dateExpires) <= nowMs;
 
 /**
- * Finds the key's record, token and flywheel.
- * @param asked - the request to look for beside it.
+ * Finds the key's record, token and flywheel, and the earlier request of a keyed operation. Who calls is judged before the idempotency key
+ * is: one that is none is looked for nowhere.
  * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
  */
-async function authenticate(
-  store: Store,
-  credential: Secret | null,
-  asked: Parameters<Store['findKey']>[1] = {},
-): Promise<Caller> {
-  const found = credential === null ? undefined : await store.findKey(apiKeyHash(credential), asked);
-  if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, found.nowMs)) {
-    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or invalid.');
-  }
-  return found;
-}
-
-/** Who calls is judged before the idempotency key is: one that is none is looked for nowhere. @throws as {@link authenticate} */
-export function findCaller(
+export async function findCaller(
   store: Store,
   operation: OperationId,
   { credential, idempotencyKey: key }: Pick<Call, 'credential' | 'idempotencyKey'>,
 ): Promise<Caller> {
   const asked = isKeyed(operation) && key !== undefined && isIdempotencyKey(key);
-  return authenticate(store, credential, asked ? { operation, value: normalKey(key) } : {});
+  const of = asked ? { operation, value: normalKey(key) } : {};
+  const found = credential === null ? undefined : await store.findKey(apiKeyHash(credential), of);
+  if (found === undefined || found.key.dateRevoked !== null || isOver(found.key, found.nowMs))
+    throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or invalid.');
+  return found;
 }
 
 const isKeyed = (id: OperationId): id is KeyedOperationId => OPERATIONS[id].idempotencyKey !== 'none';
@@ -91,39 +81,34 @@ export function requireScope({ key }: Principal, operation: OperationId): void {
   throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
 }
 
-/** Authenticates a call and checks that its key may use the operation at all. */
+/** Who calls, where the key may use the operation at all. */
 export async function admit(
   store: Store,
   credential: Secret | null,
   operation: OperationId,
 ): Promise<Principal> {
-  const principal = await authenticate(store, credential);
+  const principal = await findCaller(store, operation, { credential });
   requireScope(principal, operation);
   return principal;
 }
 
-/** @throws `ERR_TOKEN_NOT_FOUND` when the key's token is gone. */
 export function requireToken(principal: Principal): TokenRecord {
   if (principal.token !== undefined) return principal.token;
   throw new FlywheelError('ERR_TOKEN_NOT_FOUND', 'The API key belongs to an unknown token.');
 }
 
-/** @throws `ERR_FLYWHEEL_NOT_FOUND` when the token has none. */
 export function requireFlywheel(principal: Principal): FlywheelRecord {
   if (principal.flywheel !== undefined) return principal.flywheel;
   throw new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', 'The API key belongs to a token without a project.');
 }
 
-/** May this key submit proofs of this type? */
 export function permitsProofType(principal: Principal, type: string): boolean {
   const known = principal.flywheel?.proofTypes.includes(type) ?? false;
   return known && (principal.key.proofTypes?.includes(type) ?? true);
 }
 
-/** Types that one message names. */
 const MAX_NAMED_TYPES = 20;
 
-/** The proof types that this key may use, for a message. */
 export function permittedTypesText(principal: Principal): string {
   const types = (principal.flywheel?.proofTypes ?? []).filter((type) => permitsProofType(principal, type));
   if (types.length === 0) return 'this key may use none';
@@ -131,7 +116,6 @@ export function permittedTypesText(principal: Principal): string {
   return `this key may use ${types.slice(0, MAX_NAMED_TYPES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** A call that may be carried out: who calls, and what for. */
 interface Admitted<Input> {
   readonly deps: EngineDeps;
   readonly principal: Principal;
@@ -139,14 +123,12 @@ interface Admitted<Input> {
   readonly call: Call;
 }
 
-/** The same of an operation that takes an idempotency key. */
 export interface KeyedCall<Input> extends Admitted<Input> {
   readonly identity: RequestIdentity;
   /** An earlier call with the same key that is to be carried on, or whose answer the operation itself looks at. */
   readonly earlier: RequestRecord | undefined;
 }
 
-/** What an operation does beyond what the contract's table says of it. */
 interface Plan<Id extends OperationId, Input, Given> {
   /** Judges what came, and what of its caller has to be there; everything is thrown. */
   readonly parse: (
@@ -157,13 +139,14 @@ interface Plan<Id extends OperationId, Input, Given> {
 }
 
 interface KeyedPlan<Id extends KeyedOperationId, Input> extends Plan<Id, Input, KeyedCall<Input>> {
-  /** Of an input: a key that is limited to some reads stored answers about those only. */
-  readonly proofTypes: (input: Input) => readonly string[];
-  /** May a refusal of the input say that the key was not used? */
-  readonly saysUnused: boolean;
+  /** Of an input: a key that is limited to some reads stored answers about those only. @default none */
+  readonly proofTypes?: (input: Input) => readonly string[];
   /** An answer once more, from what is stored of it. Where it is missing, `perform` sees to repeats. */
   readonly replay?: (stored: unknown, call: Admitted<Input>) => Promise<Reply<AnswerOf<Id>>>;
 }
+
+/** The answer to a call that was carried out now. */
+export const done = <Value>(value: Value): Reply<Value> => ({ value, meta: { replayed: false } });
 
 /** One operation, ready to be called. @param caller - where it is known already who calls */
 export type EngineOperation<Id extends OperationId> = (
@@ -173,7 +156,6 @@ export type EngineOperation<Id extends OperationId> = (
   caller?: Caller,
 ) => Promise<Reply<AnswerOf<Id>>>;
 
-/** An operation that knows no idempotency key. */
 export const operation =
   <Id extends Exclude<OperationId, KeyedOperationId>, Input>(
     id: Id,
@@ -188,7 +170,6 @@ export const operation =
       return plan.perform({ deps, principal, input: parsed, call });
     });
 
-/** An operation whose calls are known by their idempotency key. */
 export const keyedOperation =
   <Id extends KeyedOperationId, Input>(id: Id, plan: KeyedPlan<Id, Input>): EngineOperation<Id> =>
   (deps, input, call, caller) =>
@@ -210,7 +191,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   try {
     input = plan.parse(given, { deps, principal });
   } catch (error) {
-    throw plan.saysUnused && earlier === undefined ? refusedByContent(value, error) : error;
+    throw plan.replay !== undefined && earlier === undefined ? refusedByContent(value, error) : error;
   }
   const admitted = { deps, principal, input, call };
   // Its shape has been judged, and whatever else the text of a request holds is JSON too.
@@ -219,7 +200,7 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   const identity = { tokenId, keyId, operation: id, value, fingerprint: fingerprint(body), call };
   if (earlier !== undefined) {
     requireRepeat(deps, principal, identity, earlier);
-    await requireReadable(deps, earlier, principal, plan.proofTypes(input));
+    await requireReadable(deps, earlier, principal, plan.proofTypes?.(input) ?? []);
   }
   if (plan.replay !== undefined) {
     if (earlier?.reply != null) {
@@ -258,18 +239,11 @@ async function withOwnError<Result>(
 
 export const describeKey = operation('describeKey', {
   parse: (_input, { principal }) => requireToken(principal),
-  perform: async ({ principal: { key, flywheel }, input: token }) => ({
-    value: {
-      id: key.id,
-      name: key.name,
-      scopes: [...key.scopes],
+  perform: async ({ principal: { key, flywheel }, input: token }) =>
+    done({
+      ...{ id: key.id, name: key.name, scopes: [...key.scopes] },
       proofTypes: key.proofTypes === null ? null : [...key.proofTypes],
-      tokenId: token.id,
-      symbol: token.symbol,
-      mintAddress: token.mintAddress,
-      multisig: flywheel?.multisig ?? null,
-      decimals: token.decimals,
-    },
-    meta: { replayed: false },
-  }),
+      ...{ tokenId: token.id, symbol: token.symbol, mintAddress: token.mintAddress },
+      ...{ multisig: flywheel?.multisig ?? null, decimals: token.decimals },
+    }),
 });

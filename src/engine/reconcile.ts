@@ -16,36 +16,24 @@ import { storeBehind } from './gaps/gap-watch.js';
 import type { Caller } from './lease.js';
 
 export interface Reconciled {
-  /** Burns that have an outcome now. */
   readonly burns: number;
-  /** Requests that had some. */
   readonly requests: number;
   /** Batches that were carried on to where they wait for somebody, or to their end. */
   readonly batches: number;
 }
 
-/** How it is done. */
 export type ReconcileTerms = Caller & RecoveryTerms;
 
-/** Answers that are forgotten in one transaction. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /** What fails is tried again after so long, and after twice as long each time that it fails. */
 const FIRST_RETRY_MS = 15_000;
 const MAX_RETRY_MS = 300_000;
 
-/** Work that has failed before. */
-interface Delay {
-  readonly failures: number;
-  readonly untilMs: number;
-  /** Why it failed last. */
-  readonly reason: string;
-}
-
 /** Brings things to their end, as often as it is asked to; never two times at once. */
 export class Reconciler {
   readonly #deps: EngineDeps;
-  readonly #delays = new Map<string, Delay>();
+  readonly #delays = new Map<string, { failures: number; untilMs: number; reason: string }>();
   #running: Promise<Reconciled> | undefined;
   #day: UtcDay | undefined;
 
@@ -70,7 +58,9 @@ export class Reconciler {
     await this.#forgetOld(terms);
     await this.#try('on-chain transactions that the store lacks', 'gaps', terms, async () => {
       for (const gap of await deps.gaps.again())
-        terms.onProblem?.(`project ${gap.tokenId}`, storeBehind(gap));
+        await this.#try(`project ${gap.tokenId}`, `gap of ${gap.tokenId}`, terms, () => {
+          throw storeBehind(gap);
+        });
     });
     await this.#try('burns that are confirmed but not finalized', 'confirmed', terms, async () => {
       const { missing } = await watchConfirmed(deps, { tokenId });

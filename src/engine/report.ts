@@ -7,7 +7,6 @@ import { type ReportRow, type ReportSums, reportQuerySchema } from '../contract/
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';
-import type { BurnSum } from '../store/repositories/burns.js';
 import type { PipelineAmounts } from '../store/repositories/pipelines.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
@@ -15,7 +14,7 @@ import { isFinal } from './batches/batch-context.js';
 import { countVotes } from './batches/costs.js';
 import type { EngineDeps } from './deps.js';
 import { boundsOf } from './lists.js';
-import { operation, requireToken } from './operation.js';
+import { done, operation, requireToken } from './operation.js';
 import { createPause } from './pause.js';
 
 /** Burns that are added up between two turns of others: a few milliseconds. */
@@ -31,7 +30,7 @@ export const report = operation('report', {
   perform: async ({ deps, principal, input: { query, token } }) => {
     const bounds = boundsOf(query);
     await countVotes(deps, { tokenId: token.id });
-    const table = new Table(query.period ?? 'day', query.byType === 'true');
+    const table = createTable(query.period ?? 'day', query.byType === 'true');
     const scope = { tokenId: token.id, ...bounds };
     const types = principal.key.proofTypes;
     await addBurns(deps, { ...scope, ...(types === null ? {} : { types }) }, table);
@@ -39,18 +38,15 @@ export const report = operation('report', {
     const [account] = await deps.chain.getAccounts([token.mintAddress]);
     const mint = decodeMint(account ?? null);
     const pendingBurns = await deps.store.read((tx) => tx.burns.countPending(token.id));
-    const value = {
-      symbol: token.symbol,
-      mintAddress: token.mintAddress,
-      decimals: token.decimals,
+    return done({
+      ...{ symbol: token.symbol, mintAddress: token.mintAddress, decimals: token.decimals },
       supply: formatTokenAmount(mint?.supply ?? 0n, token.decimals),
       chargesTransferFee: chargesTransferFee(mint),
       since: bounds.since ?? null,
       until: bounds.until ?? null,
       pendingBurns,
       ...table.result(token),
-    };
-    return { value, meta: { replayed: false } };
+    });
   },
 });
 
@@ -75,44 +71,33 @@ const PERIODS: { readonly [Period in ReportPeriod]: (day: UtcDay) => string | nu
   all: () => null,
 };
 
-/** Sums by period and type. */
-class Table {
-  readonly #periodOf: (day: UtcDay) => string | null;
-  readonly #byType: boolean;
-  readonly #rows = new Map<
-    string,
-    { readonly period: string | null; readonly type: string | null; readonly amounts: Amounts }
-  >();
-  readonly #total = nothing();
+type Table = ReturnType<typeof createTable>;
 
-  constructor(period: ReportPeriod, byType: boolean) {
-    this.#periodOf = PERIODS[period];
-    this.#byType = byType;
-  }
-
-  /** @param type - `null` for what belongs to no type. */
-  add(day: UtcDay, type: string | null, amounts: Partial<Amounts>): void {
-    add(this.#total, amounts);
-    const period = this.#periodOf(day);
-    const shown = this.#byType ? type : null;
-    const key = JSON.stringify([period, shown]);
-    const known = this.#rows.get(key);
-    if (known === undefined && this.#rows.size >= MAX_REPORT_ROWS)
-      throw invalidRequest([
-        `the report would have more than ${MAX_REPORT_ROWS} rows; choose a shorter time or longer periods`,
-      ]);
-    const row = known ?? { period, type: shown, amounts: nothing() };
-    this.#rows.set(key, row);
-    add(row.amounts, amounts);
-  }
-
-  result(token: TokenRecord): { readonly rows: ReportRow[]; readonly total: ReportSums } {
-    const rows = [...this.#rows].sort(([left], [right]) => (left < right ? -1 : 1));
-    return {
-      rows: rows.map(([, { period, type, amounts }]) => ({ period, type, ...sumsOf(amounts, token) })),
-      total: sumsOf(this.#total, token),
-    };
-  }
+function createTable(period: ReportPeriod, byType: boolean) {
+  const rows = new Map<string, Pick<ReportRow, 'period' | 'type'> & { readonly amounts: Amounts }>();
+  const total = nothing();
+  return {
+    /** @param type - `null` for what belongs to no type. */
+    add(day: UtcDay, type: string | null, amounts: Partial<Amounts>): void {
+      add(total, amounts);
+      const of = { period: PERIODS[period](day), type: byType ? type : null };
+      const key = JSON.stringify([of.period, of.type]);
+      const row = rows.get(key) ?? { ...of, amounts: nothing() };
+      rows.set(key, row);
+      if (rows.size > MAX_REPORT_ROWS)
+        throw invalidRequest([
+          `the report would have more than ${MAX_REPORT_ROWS} rows; choose a shorter time or longer periods`,
+        ]);
+      add(row.amounts, amounts);
+    },
+    result(token: TokenRecord): { readonly rows: ReportRow[]; readonly total: ReportSums } {
+      const sorted = [...rows].sort(([left], [right]) => (left < right ? -1 : 1));
+      return {
+        rows: sorted.map(([, { amounts, ...of }]) => ({ ...of, ...sumsOf(amounts, token) })),
+        total: sumsOf(total, token),
+      };
+    },
+  };
 }
 
 const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
@@ -137,15 +122,14 @@ async function addBurns(
   const pause = createPause();
   for (let from = 1; from <= last; from += BURNS_AT_ONCE) {
     const sums = await store.read((tx) => tx.burns.sums({ ...scope, from, to: from + BURNS_AT_ONCE }));
-    for (const sum of sums) table.add(sum.day, sum.type, ofBurns(sum));
+    for (const { day, type, isLanded, count, amount, feeLamports: burnWalletLamports } of sums)
+      table.add(day, type, {
+        ...(isLanded ? { burned: amount, burns: BigInt(count) } : { failedBurns: BigInt(count) }),
+        burnWalletLamports,
+      });
     await pause();
   }
 }
-
-const ofBurns = ({ isLanded, count, amount, feeLamports }: BurnSum): Partial<Amounts> => ({
-  ...(isLanded ? { burned: amount, burns: BigInt(count) } : { failedBurns: BigInt(count) }),
-  burnWalletLamports: feeLamports,
-});
 
 const isWithin = ({ since, until }: Bounds, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);

@@ -25,16 +25,8 @@ export interface RequestIdentity {
   /** The idempotency key; `undefined` makes every call a request of its own. */
   readonly value: string | undefined;
   readonly fingerprint: Sha256;
-  /** The call that brings it. */
   readonly call: Pick<Call, 'requestId' | 'onOperation'>;
 }
-
-/** How a request begins. */
-type Opening =
-  | { readonly kind: 'fresh'; readonly request: RequestRecord }
-  /** An engine died, or gave up, while working on it; its operations are to be resolved before new ones are made. */
-  | { readonly kind: 'resumed'; readonly request: RequestRecord }
-  | { readonly kind: 'replayed'; readonly reply: string };
 
 /** What was found with the same key has to be the same request, and nobody may be at it. @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY` */
 export function requireRepeat(
@@ -50,7 +42,9 @@ export function requireRepeat(
     );
   }
   if (earlier.status === 'running' && isWorkedOn(at, earlier))
-    throw stillRunning(deps, earlier.value, earlier);
+    throw inUse(
+      `A request with the idempotency key ${earlier.value} is still running${waitsFor(deps.leases.waitingFor(earlier.id))}.`,
+    );
 }
 
 /** A stored answer as it was given, down to the digits of numbers in proofs that no double can carry. */
@@ -96,7 +90,6 @@ export const refusedByContent = (value: string | undefined, error: unknown): unk
     ? error.with({ keyUnused: true })
     : error;
 
-/** What is asked for is about proofs of a type that the key is not for. */
 export const notPermitted = (type: string): FlywheelError =>
   new FlywheelError(
     'ERR_INVALID_PROOF',
@@ -108,14 +101,16 @@ export const noRepeat = (): FlywheelError =>
   new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Over the rate limit.');
 
 /**
- * Opens a request inside a write transaction: a new record, the takeover of an unfinished one, or the stored answer.
+ * Opens a request inside a write transaction: a new record, or the takeover of an unfinished one.
+ * @returns `undefined` for one that has its answer. Of one that is not fresh, the operations are to be resolved before new ones are
+ *   made: an engine died, or gave up, while working on it.
  * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
  */
 export async function openRequest(
   deps: EngineDeps,
   tx: StoreTransaction,
   identity: RequestIdentity,
-): Promise<Opening> {
+): Promise<{ readonly request: RequestRecord; readonly isFresh: boolean } | undefined> {
   const { value = deps.ids.uuid(), call, ...owner } = identity;
   const request: RequestRecord = {
     ...{ ...owner, id: deps.ids.uuid(), value, status: 'running', ...newLease(deps, tx) },
@@ -130,18 +125,17 @@ export async function openRequest(
     tellWritten(deps, tx, {
       ...{ operationId, event: 'begun', operation, project: tokenId, keyId, ...requestId },
     });
-    return { kind: 'fresh', request };
+    return { request, isFresh: true };
   }
   const earlier = await tx.requests.find({ tokenId, operation, value });
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   requireRepeat(deps, tx, identity, earlier);
-  if (earlier.reply !== null) return { kind: 'replayed', reply: earlier.reply };
+  if (earlier.reply !== null) return undefined;
   deps.gaps.requireIn(tx, tokenId);
   call.onOperation?.(earlier.id);
-  return { kind: 'resumed', request: await claimRequest(deps, tx, earlier) };
+  return { request: await claimRequest(deps, tx, earlier), isFresh: false };
 }
 
-/** Takes a request over that nobody works on. @returns it as it is then */
 export async function claimRequest(
   deps: EngineDeps,
   tx: StoreTransaction,
@@ -153,25 +147,12 @@ export async function claimRequest(
   return { ...request, ...lease };
 }
 
+const inUse = (message: string): FlywheelError =>
+  new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', message, { retryAfterSeconds: 1 });
+
 /** Another call with the key was faster; its answer is there for the next try. */
-export const justRun = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    'A request with the same idempotency key just finished.',
-    { retryAfterSeconds: 1 },
-  );
-
-export const takenOver = (): FlywheelError =>
-  new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', 'Another process is running this request.', {
-    retryAfterSeconds: 1,
-  });
-
-const stillRunning = (deps: EngineDeps, value: string, { id }: RequestRecord): FlywheelError =>
-  new FlywheelError(
-    'ERR_DUPLICATE_IDEMPOTENCY_KEY',
-    `A request with the idempotency key ${value} is still running${waitsFor(deps.leases.waitingFor(id))}.`,
-    { retryAfterSeconds: 1 },
-  );
+export const justRun = () => inUse('A request with the same idempotency key just finished.');
+export const takenOver = () => inUse('Another process is running this request.');
 
 /** What is waited for, to be read after what waits; nothing where that is not known. */
 export const waitsFor = (waiting: WaitingForChain | undefined): string =>

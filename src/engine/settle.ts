@@ -18,7 +18,6 @@ export interface Unit {
 export interface Landed {
   readonly kind: 'landed';
   readonly records: readonly TransactionRecord[];
-  /** Can no fork take any of it back? */
   readonly isFinal: boolean;
 }
 
@@ -34,11 +33,6 @@ export interface Failed {
   readonly rejection: Rejection | null;
 }
 
-/** It has proven never to land. */
-interface Expired {
-  readonly kind: 'expired';
-}
-
 /** It may have landed, or land yet. */
 export interface Open {
   readonly kind: 'open';
@@ -49,9 +43,9 @@ export interface Open {
   readonly ranWell?: true;
 }
 
-export type Fate = Landed | Failed | Expired | Open;
+/** `expired`: it has proven never to land. */
+export type Fate = Landed | Failed | Open | { readonly kind: 'expired' };
 
-const EXPIRED: Expired = { kind: 'expired' };
 const OPEN: Open = { kind: 'open' };
 
 const isOpen = (fate: Fate | undefined): fate is Open => fate?.kind === 'open';
@@ -60,7 +54,6 @@ const isOpen = (fate: Fate | undefined): fate is Open => fate?.kind === 'open';
 export const isExpiry = ({ error }: Rejection): boolean =>
   error.kind === 'transaction' && error.error === 'BlockhashNotFound';
 
-/** The fate of a unit that the chain did not take. */
 export const refused = (rejection: Rejection): Failed => ({
   kind: 'failed',
   at: rejection.index,
@@ -116,7 +109,6 @@ export async function awaitFates(
   return fates;
 }
 
-/** Says what is waited for, if anything is. */
 export function tellWaiting(fates: readonly Fate[], lease: Lease): void {
   const awaited = fates.filter(isOpen);
   const [first] = awaited;
@@ -145,7 +137,7 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
     const reason = 'only part of the bundle landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
   }
-  if (isOver) return EXPIRED;
+  if (isOver) return { kind: 'expired' };
   if (traces.some((trace) => trace.kind === 'open' && trace.isOver)) throw forgotten(transactions);
   const at = traces.findIndex(({ kind }) => kind === 'open');
   const [signature, trace] = [transactions[at]?.signature, traces[at]];
@@ -194,7 +186,6 @@ interface Settlement<U extends Unit> {
   readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
 }
 
-/** A unit on its way to its end. */
 interface Slot<U extends Unit> {
   unit: U;
   fate: Fate;
@@ -236,12 +227,10 @@ const isUnsettled = ({ fate }: Slot<Unit>): boolean => fate.kind === 'open' || f
 
 const unitsOf = <U extends Unit>(slots: readonly Slot<U>[]): readonly U[] => slots.map(({ unit }) => unit);
 
-/** @param fates - of each of these, in order. */
 function take(slots: readonly Slot<Unit>[], fates: readonly Fate[]): void {
   for (const [index, slot] of slots.entries()) slot.fate = fates[index] as Fate;
 }
 
-/** Submits, and takes what came of it. */
 async function submit<U extends Unit>(chain: Chain, slots: readonly Slot<U>[], lease: Lease): Promise<void> {
   if (slots.length === 0) return;
   const receipt = await chain.submit(

@@ -16,7 +16,6 @@ import {
 import { compileLegacyMessage } from '../chain/transaction/wire.js';
 import type { Address } from '../values/address.js';
 
-/** What a place in a block is worth, as of one time. */
 interface Priority {
   readonly microLamports: bigint;
   /** Lamports that one transaction pays beyond its signatures at most. */
@@ -30,7 +29,6 @@ export interface SigningTerms extends RecentBlockhash {
   readonly sample?: { readonly instructions: readonly Instruction[]; readonly units: number };
 }
 
-/** A transaction like those that will be signed. */
 interface Sample {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
@@ -51,7 +49,6 @@ const CEILINGS: Partial<Readonly<Record<InstructionName, number>>> = {
   vaultBatchTransactionAccountClose: 40_000,
   batchAccountsClose: 40_000,
 };
-/** For the name of a batch. */
 const MEMO_UNITS = 15_000;
 /** What a trial has shown is exceeded by this where addresses are searched for again, or a token account has moved on. */
 const HEADROOM = { part: 1.2, units: 10_000 } as const;
@@ -122,7 +119,6 @@ const priceWithin = ({ microLamports, maxLamports }: Priority, units: number): b
   return microLamports < highest ? microLamports : highest;
 };
 
-/** The instructions that set this limit, and the price for it. */
 export function budgetFor(priority: Priority, units: number): readonly Instruction[] {
   const price = priceWithin(priority, units);
   return [setComputeUnitLimit(units), ...(price === 0n ? [] : [setComputeUnitPrice(price)])];

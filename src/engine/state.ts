@@ -28,9 +28,7 @@ export async function engineState(deps: EngineDeps): Promise<EngineState> {
   return { ...state, wallets: await walletsOf(chain, owners) };
 }
 
-async function unfinishedState(
-  tx: StoreTransaction,
-): Promise<Pick<EngineState, 'unfinished' | 'oldestSeconds'>> {
+async function unfinishedState(tx: StoreTransaction) {
   const { burns, setUps, executions, closings } = await tx.unfinished.all();
   const dates: (string | undefined)[] = [];
   for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.find({ id }))?.dateCreated);
@@ -39,10 +37,8 @@ async function unfinishedState(
   const [oldest] = dates.filter((date) => date !== undefined).sort();
   return {
     unfinished: {
-      burns: burns.length,
-      'set-up': setUps.length,
-      execution: executions.length,
-      closing: closings.length,
+      ...{ burns: burns.length, 'set-up': setUps.length },
+      ...{ execution: executions.length, closing: closings.length },
     },
     oldestSeconds: oldest === undefined ? 0 : Math.max(0, (tx.nowMs - Date.parse(oldest)) / 1_000),
   };
@@ -95,11 +91,8 @@ async function burnsOf(tx: StoreTransaction, requestId: string): Promise<Unfinis
   invariant(request !== undefined, 'A request stays for as long as it has pending burns.');
   const burns = await tx.burns.ofRequest(requestId);
   return {
-    id: requestId,
-    operation: request.operation,
-    idempotencyKey: request.value,
-    running: isWorkedOn(tx, request),
-    dateBegun: request.dateCreated,
+    ...{ id: requestId, operation: request.operation, idempotencyKey: request.value },
+    ...{ running: isWorkedOn(tx, request), dateBegun: request.dateCreated },
     signatures: burns.filter(({ status }) => status === 'PENDING').map(({ signature }) => signature),
   };
 }
@@ -118,11 +111,8 @@ async function batchOf(
   const init = await tx.requests.find({ id: batch.requestId });
   const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
   return {
-    id: batchId,
-    operation,
+    ...{ id: batchId, operation, running: isWorkedOn(tx, batch), dateBegun: batch.dateCreated },
     idempotencyKey: operation === 'initBatch' ? (init?.value ?? null) : null,
-    running: isWorkedOn(tx, batch),
-    dateBegun: batch.dateCreated,
     signatures: bundles
       .filter(({ status }) => status === 'PENDING')
       .flatMap(({ transactions }) => transactions.map(({ signature }) => signature)),

@@ -38,7 +38,6 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 const notFound = () => new FlywheelError('ERR_NOT_FOUND', 'Nothing is at this path.');
 
-/** An answer as text, for a connection that ends with it. */
 function answerText(error: FlywheelError, requestId: string): string {
   const { status, body } = toProblem(error, requestId);
   const text = JSON.stringify(body);
@@ -73,7 +72,6 @@ export async function createHttpServer(
     ),
   };
   const metrics = await createMetrics(deps, numbers, settings.version);
-  /** The answer to the latest request of each connection. */
   const latest = new WeakMap<Socket, FastifyReply>();
   /** Why nothing more can be read of a connection. */
   const broken = new WeakMap<Socket, FlywheelError>();

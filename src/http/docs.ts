@@ -12,7 +12,6 @@ const STYLE =
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeHtml = (text: unknown): string =>
   String(text).replaceAll(/[&<>"]/g, (one) => ENTITIES[one] ?? one);
-/** Text with code between backquotes. */
 const prose = (text: unknown): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 const json = (title: string, value: unknown): string =>
   `<details><summary>${title}</summary><pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre></details>`;
@@ -41,7 +40,6 @@ function operationSection(name: string, operation: OpenApiOperation): string {
   ].join('\n');
 }
 
-/** The whole page. */
 export function docsPage({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(

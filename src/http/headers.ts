@@ -11,7 +11,6 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { Secret } from '../values/secret.js';
 import type { HttpSettings } from './options.js';
 
-/** A header value as a request id, if it is harmless. */
 export const requestIdFrom = (header: string | readonly string[] | undefined): string =>
   typeof header === 'string' && /^[A-Za-z0-9._~:+/=@-]{1,128}$/.test(header) ? header : randomUUID();
 
@@ -60,7 +59,6 @@ export function givenIdempotencyKey({ headers }: IncomingMessage): { readonly id
   return typeof idempotencyKey === 'string' ? { idempotencyKey } : {};
 }
 
-/** @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed. */
 export const readIdempotencyKey = (operation: Operation, request: IncomingMessage): string | undefined =>
   names.checkIdempotencyKey(givenIdempotencyKey(request).idempotencyKey, operation.idempotencyKey);
 
@@ -71,7 +69,6 @@ export function operationHeaders({ deprecated }: Operation, basePath: string): R
   return { deprecation: '@1767225600', link };
 }
 
-/** Replay and cost of an answer. */
 export const metaHeaders = ({ replayed, cost }: ReplyMeta): Record<string, string> => ({
   ...(replayed ? { [names.IDEMPOTENT_REPLAYED_HEADER]: 'true' } : {}),
   ...(cost === undefined ? {} : { [names.BATCH_COST_HEADER]: encodeBatchCost(cost) }),

@@ -7,7 +7,6 @@ import type { Notes } from './requests.js';
 /** Signatures that one line names; the log of the engine has them all. */
 const MAX_NAMED = 8;
 
-/** The fields of answers that change something; each answer has some of them. */
 interface Answered {
   readonly txHash?: string;
   readonly success?: readonly { readonly txHash?: string }[];
@@ -55,25 +54,22 @@ const MASKED = [
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-interface LogTerms {
+/** The log of a server and of the engine in it; each line names the server. */
+export const createLog = (of: {
   readonly level: LogLevel;
   readonly stream: { write(line: string): unknown };
-  /** Named in each line. */
   readonly server?: string;
-}
-
-/** The log of a server and of the engine in it. */
-export const createLog = ({ level, stream, server }: LogTerms): Logger =>
+}): Logger =>
   pino(
     {
-      level,
-      base: server === undefined ? null : { server },
+      level: of.level,
+      base: of.server === undefined ? null : { server: of.server },
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (level: string) => ({ level }) },
       serializers: { err: (error: unknown) => loggedError(error) },
       redact: { paths: MASKED, censor: '***' },
     },
-    { write: (line: string) => void stream.write(line) },
+    { write: (line: string) => void of.stream.write(line) },
   );
 
 /** The one line of a request; of its path only the route's pattern. Fields without a value are left out. */

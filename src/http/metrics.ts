@@ -11,7 +11,6 @@ const STATE_MS = 5_000;
 
 const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
 
-/** How many burns an answer of the two burn operations reports. */
 function burnsOf(operation: OperationId, value: unknown): Readonly<Record<string, number>> {
   if (operation === 'burn') return { success: 1 };
   if (operation !== 'burnBatch') return {};
@@ -90,7 +89,6 @@ export async function createMetrics(
       requests.inc({ operation, status: String(status) });
       duration.observe({ operation }, seconds);
     },
-    /** The service has given a value. */
     answered(operation: OperationId, { meta, value }: Reply<unknown>): void {
       if (meta.replayed) return;
       for (const [result, count] of Object.entries(burnsOf(operation, value)))

@@ -18,19 +18,15 @@ export interface HttpServerDeps {
 
 const HTTP_LIMITS = {
   maxBodyBytes: MAX_BODY_BYTES,
-  /** All header lines of one request together. */
   maxHeaderBytes: 16 * 1_024,
-  /** Time for the header lines to arrive. */
   headersTimeoutMs: 10_000,
   /** Time for the whole request to arrive; answering may take longer. */
   requestTimeoutMs: 30_000,
-  /** An idle connection is closed after this time. */
   keepAliveTimeoutMs: 65_000,
   /** A connection without a byte in either direction is closed, even when an answer is due. */
   idleTimeoutMs: 600_000,
   /** The same while an answer is sent. */
   answerTimeoutMs: 120_000,
-  /** More connections are closed at once. */
   maxConnections: 1_024,
   /** Calls of the service that may run at once; more are answered 503. */
   maxRunning: 512,
@@ -55,7 +51,6 @@ export interface HttpServerOptions {
   readonly corsOrigins?: readonly string[];
   /** Is the API key taken from `authorization: Bearer …` as well? @default false */
   readonly bearer?: boolean;
-  /** Shown in OpenAPI. */
   readonly version?: string;
 }
 

@@ -4,12 +4,6 @@ import { failureOf, type OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
 
-interface Problem {
-  readonly status: number;
-  readonly body: ProblemBody;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** Node's names for what was wrong with a request that it could not read, with the status that HTTP has for it. */
 const BROKEN: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The header lines are too large.'],
@@ -17,7 +11,6 @@ const BROKEN: Readonly<Record<string, readonly [status: number, message: string]
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too large.'],
 };
 
-/** The refusal of what is not HTTP, or is no whole request. */
 export function brokenRequest(cause: NodeJS.ErrnoException): FlywheelError {
   const [status, message] = BROKEN[cause.code ?? ''] ?? [400, 'The request is not valid HTTP.'];
   return new FlywheelError('ERR_INVALID_REQUEST', message, { status, cause });
@@ -29,7 +22,6 @@ export function comesFrom(error: unknown, code: ErrorCode, depth = 0): boolean {
   return isFlywheelError(error, code) || comesFrom(error.cause, code, depth + 1);
 }
 
-/** Any failure as one that has an HTTP status. */
 export function servedError(thrown: unknown, operation: OperationId | undefined): FlywheelError {
   const error = isFlywheelError(thrown) ? thrown : undefined;
   const { code, statusCode = 500 } = thrown as { readonly code?: string; readonly statusCode?: number };
@@ -45,21 +37,20 @@ export function servedError(thrown: unknown, operation: OperationId | undefined)
   return as(failureOf(operation), 'Internal error of the service.');
 }
 
-/** Seconds to wait where nothing says more. */
 function retryAfterSeconds({ options, status, code }: FlywheelError): number | undefined {
   if (options.retryAfterSeconds !== undefined) return Math.ceil(options.retryAfterSeconds);
   return status === 503 || status === 429 || code === 'ERR_DUPLICATE_IDEMPOTENCY_KEY' ? 1 : undefined;
 }
 
 /** The answer to a failure; of status 500 it tells the code and the request id, and no more. */
-export function toProblem(error: FlywheelError, requestId: string): Problem {
+export function toProblem(error: FlywheelError, requestId: string) {
   const status = error.status ?? 500;
   const inside = `Internal error of the service. Its log has the details under request id ${requestId}.`;
   const seconds = retryAfterSeconds(error);
   const isUnused = status < 500 && error.options.keyUnused === true;
   return {
     status,
-    body: { error: error.wireCode, message: status === 500 ? inside : error.message },
+    body: { error: error.wireCode, message: status === 500 ? inside : error.message } satisfies ProblemBody,
     headers: {
       ...(seconds === undefined ? {} : { [RETRY_AFTER_HEADER]: String(seconds) }),
       ...(isUnused ? { [IDEMPOTENCY_KEY_UNUSED_HEADER]: 'true' } : {}),

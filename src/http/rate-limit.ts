@@ -65,17 +65,16 @@ export async function takeRate(counts: RateCounts, keyId: string, limit: RateLim
   }
 }
 
-/** A limit with another rate, such as one that a key has of its own. */
 export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });
 
 /** The limit and what is left of it; a request without a key has used nothing. */
 export const rateLimitHeaders = (limit: RateLimit, decision?: RateDecision): Record<string, string> => ({
   [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
-  [RATE_LIMIT_HEADER]: encodeRateLimit({
-    policy: limit.name,
-    remaining: decision?.remaining ?? limit.points,
-    resetSeconds: decision?.resetSeconds ?? limit.windowSeconds,
-  }),
+  [RATE_LIMIT_HEADER]: encodeRateLimit(
+    limit.name,
+    decision?.remaining ?? limit.points,
+    decision?.resetSeconds ?? limit.windowSeconds,
+  ),
 });
 
 function mayRepeat(operation: Operation, request: IncomingMessage): boolean {

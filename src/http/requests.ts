@@ -6,7 +6,6 @@ import type { OperationId } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { requestIdFrom } from './headers.js';
 
-/** One request, and what log and metrics say of it. */
 export interface Notes {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -75,7 +74,6 @@ export class Requests {
     }
   }
 
-  /** Resolves once no request is open. */
   none(): Promise<void> {
     return this.#open.size === 0 ? Promise.resolve() : new Promise((done) => void this.#waiting.push(done));
   }

@@ -33,7 +33,6 @@ import { admit, rateLimitHeaders, withRate } from './rate-limit.js';
 import type { Requests } from './requests.js';
 import type { Shutdown } from './shutdown.js';
 
-/** What the handlers of one server share. */
 interface ServeContext {
   readonly deps: HttpServerDeps;
   readonly settings: HttpSettings;
@@ -144,7 +143,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
       });
       metrics.answered(operation.id, answer);
       notes.replayed = answer.meta.replayed;
-      if (operation.submits) notes.outcome = outcomeOf(answer.value);
+      if (operation.method === 'POST') notes.outcome = outcomeOf(answer.value);
       return answer;
     });
     const { value, meta } = await shutdown.orRefusal(answering);
@@ -176,7 +175,6 @@ function checkMetricsReader({ headers, socket }: FastifyRequest, token: Secret |
   throw new FlywheelError('ERR_UNAUTHORIZED', message);
 }
 
-/** Which check has failed; the log tells more. */
 function notReady(cause: unknown): FlywheelError {
   if (isFlywheelError(cause, 'ERR_STORE_BEHIND')) return cause;
   const what = comesFrom(cause, 'ERR_STORE_UNAVAILABLE')
@@ -185,7 +183,6 @@ function notReady(cause: unknown): FlywheelError {
   return new FlywheelError('ERR_UNAVAILABLE', what, { cause });
 }
 
-/** Adds the operations, health, readiness, metrics, OpenAPI and its page. */
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, metrics } = context;
   const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;

@@ -27,7 +27,6 @@ interface ShutdownDeps {
 
 const shuttingDown = () => new FlywheelError('ERR_UNAVAILABLE', 'The service is shutting down.');
 
-/** Waits for an event, but not for long. */
 async function within(ms: number, event: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
   await Promise.race([event, delay(ms, undefined, { signal: timer.signal }).catch(() => undefined)]);
@@ -54,9 +53,7 @@ export class Shutdown {
   readonly #grace = new AbortController();
   #closing: Promise<boolean> | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
-  /** Aborted at the end of the grace. */
   readonly signal: AbortSignal = this.#grace.signal;
-  /** Are no more connections accepted? */
   isClosing = false;
   /** An answer waits for it: its client might come back while the listener is being closed, and be reset. */
   listenerClosed = Promise.resolve();

@@ -169,7 +169,7 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
   });
   const key = new Secret(apiKey.key);
   return {
-    ...{ registration: registrationView(token, flywheel), owner, key },
+    ...{ registration: registrationView({ token, flywheel }), owner, key },
     call: (rest = {}) => ({ credential: key, ...rest }),
   };
 }

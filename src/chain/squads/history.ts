@@ -97,7 +97,7 @@ async function namingMembers(
 function ownCalls(record: TransactionRecord): readonly Call[] | null {
   // Of a transaction that failed nothing has happened: a node that says both is not believed.
   if (record.error !== null || record.wire === null) return null;
-  const own = instructionsOf(record.wire, record.tableAddresses ?? []);
+  const own = instructionsOf(record.wire, record.tableAddresses);
   return own.some(isHidden) || hidesCalls(record, own) ? null : own;
 }
 
@@ -125,7 +125,8 @@ interface Call {
   readonly data: ReadonlyBytes;
 }
 
-function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[]): readonly Call[] {
+/** What a transaction calls itself. */
+export function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[] = []): readonly Call[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const keys = [...staticKeys, ...tableAddresses];
   return instructions.map(({ programIndex, accountIndexes, data }) => ({

@@ -1,6 +1,7 @@
 /** `flywheel db`: a PostgreSQL database, and what the store of a data directory or of a database lacks. */
 import type { Command } from '@commander-js/extra-typings';
-import type { DatabaseCopy, DatabaseStatus } from '../../contract/local-admin.js';
+import type { DatabaseAdmin } from '../../compose/database-admin.js';
+import type { DatabaseStatus } from '../../contract/local-admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -138,7 +139,7 @@ export const commands = {
   }),
   copy: defineCommand({
     run: async ({ context, settings }) => (await context.openDatabase(settings)).copy(),
-    view: ({ database, project, rows, wasThere }: DatabaseCopy) => [
+    view: ({ database, project, rows, wasThere }: Awaited<ReturnType<DatabaseAdmin['copy']>>) => [
       wasThere
         ? `The database already has everything, as project ${project}: ${rows} rows. Nothing was written.`
         : `Copied ${rows} rows into ${database} as project ${project}, and compared them.`,

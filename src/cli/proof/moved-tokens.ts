@@ -18,31 +18,33 @@ import {
   SYSTEM_PROGRAM,
 } from '../../chain/programs.js';
 import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
+import { instructionsOf } from '../../chain/squads/history.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { readMultisig } from '../../chain/squads/read-accounts.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 
-/** Type and hash as they stand on chain. */
 export interface ProofMemo {
   readonly type: string;
   readonly hash: string;
 }
 
-/** A memo as that of a proof; `undefined` for any other. */
 function parseProofMemo(text: string): ProofMemo | undefined {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { type, hash } = value as Readonly<Record<string, unknown>>;
+  return typeof type === 'string' && typeof hash === 'string' ? { type, hash } : undefined;
+}
+
+function parsed(json: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return undefined;
-    const { type, hash } = value as Readonly<Record<string, unknown>>;
-    return typeof type === 'string' && typeof hash === 'string' ? { type, hash } : undefined;
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
 }
 
-/** Memos among the transaction's own instructions. */
 function ownMemos(wire: Uint8Array): readonly string[] {
   const { message } = decodeTransaction(wire);
   return message.instructions
@@ -80,19 +82,13 @@ function unquote(text: string): string {
   const json = text
     .replace(/\\u\{([0-9a-f]+)\}/gi, (_all, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
     .replaceAll("\\'", "'");
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'string' ? value : '';
-  } catch {
-    return '';
-  }
+  const value = parsed(json);
+  return typeof value === 'string' ? value : '';
 }
 
-/** Every proof memo of a landed transaction. */
 export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly ProofMemo[] =>
   [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseProofMemo(text) ?? []);
 
-/** Instructions of one transaction on chain, or of one of a batch, in their order. */
 type Sequence = readonly DecodedInstruction[];
 
 /** What was done for the proof, and all that the transaction did; or why that cannot be told, without a full stop. */
@@ -105,7 +101,6 @@ export interface LandedTransaction {
   readonly record: TransactionRecord;
 }
 
-/** Tells what was done for the proof with this hash. */
 export async function readMoved(landed: LandedTransaction, hash: string): Promise<Told> {
   const instructions = ownInstructions(landed);
   if (instructions === undefined)
@@ -132,16 +127,9 @@ const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, S
 
 /** `undefined`: it names an account that nobody tells. */
 function ownInstructions({ wire, record }: LandedTransaction): readonly Instruction[] | undefined {
-  const { staticKeys, instructions } = decodeTransaction(wire).message;
-  const keys = [...staticKeys, ...(record.tableAddresses ?? [])];
-  const found: Instruction[] = [];
-  for (const { programIndex, accountIndexes, data } of instructions) {
-    const program = keys[programIndex];
-    const accounts = Array.from(accountIndexes, (index) => keys[index]).flatMap((address) => address ?? []);
-    if (program === undefined || accounts.length < accountIndexes.length) return undefined;
-    found.push(instructionOf({ program, accounts, data }));
-  }
-  return found;
+  const calls = instructionsOf(wire, record.tableAddresses);
+  const isHidden = calls.some(({ program, accounts }) => [program, ...accounts].includes(undefined));
+  return isHidden ? undefined : calls.map((call) => instructionOf(call as ProgramCall));
 }
 
 /** What an account may be used for is not asked: the transaction has succeeded. */
@@ -159,9 +147,6 @@ const isToldInside = (landed: LandedTransaction): boolean =>
   landed.record.tokenChanges !== undefined &&
   innerCallsOf(landed).some(({ data }) => instructionName(data) === 'batchExecuteTransaction');
 
-/** Places among the accounts of batchExecuteTransaction (squads-v4.md, section 7). */
-const [MULTISIG, BATCH, TRANSACTION] = [0, 3, 4];
-
 /** What the multisig program ran for one of its instructions, or why that cannot be told. */
 async function executedBy(
   landed: LandedTransaction,
@@ -171,8 +156,8 @@ async function executedBy(
   if (name === undefined || (name === 'vaultTransactionExecute' && !isToldInside(landed)))
     return 'an instruction of the multisig program is not part of a batch';
   if (name !== 'batchExecuteTransaction') return [];
-  const at = (place: number): Address | undefined => accounts[place]?.address;
-  const [multisig, batch, transaction] = [at(MULTISIG), at(BATCH), at(TRANSACTION)];
+  // Their places are those of the instruction (squads-v4.md, section 7).
+  const [multisig, , , batch, transaction] = accounts.map(({ address }) => address);
   const past =
     multisig === undefined || batch === undefined ? null : await pastOfBatch(landed, multisig, batch);
   const found = past?.transactions.findIndex(({ address }) => address === transaction) ?? -1;
@@ -216,14 +201,12 @@ export interface MovedTokens {
   readonly tokenProgram: Address;
   readonly decimals: number;
   readonly burned: bigint;
-  /** By token account. */
   readonly received: ReadonlyMap<Address, bigint>;
 }
 
 const add = (sums: Map<Address, bigint>, account: Address, amount: bigint): void =>
   void sums.set(account, (sums.get(account) ?? 0n) + amount);
 
-/** Adds instructions up, by mint. */
 export function movedBy(decoded: readonly DecodedInstruction[]): readonly MovedTokens[] {
   const found = new Map<Address, MovedTokens & { readonly received: Map<Address, bigint> }>();
   for (const one of decoded) {
@@ -236,7 +219,6 @@ export function movedBy(decoded: readonly DecodedInstruction[]): readonly MovedT
   return [...found.values()];
 }
 
-/** What actions are to move of a mint. */
 export function expectedOf(
   actions: readonly SourceAction[],
   { mint, tokenProgram, decimals }: Pick<MovedTokens, 'mint' | 'tokenProgram' | 'decimals'>,
@@ -251,23 +233,18 @@ export function expectedOf(
   return { mint, tokenProgram, decimals, burned, received };
 }
 
-/** How what was moved differs from what was to be. */
 export function movedDifferences(actual: MovedTokens, expected: MovedTokens): readonly string[] {
-  const accounts = new Set([...actual.received.keys(), ...expected.received.keys()]);
-  return [
-    ...difference('burned', actual.burned, expected.burned),
-    ...[...accounts].flatMap((account) =>
-      difference(
-        `sent to the token account ${account}`,
-        actual.received.get(account) ?? 0n,
-        expected.received.get(account) ?? 0n,
-      ),
-    ),
-  ];
+  const sums = ({ burned, received }: MovedTokens) =>
+    new Map([
+      ['burned', burned],
+      ...[...received].map(([account, amount]) => [`sent to the token account ${account}`, amount] as const),
+    ]);
+  const [found, wanted] = [sums(actual), sums(expected)];
+  return [...new Set([...found.keys(), ...wanted.keys()])].flatMap((what) => {
+    const [is, due] = [found.get(what) ?? 0n, wanted.get(what) ?? 0n];
+    return is === due ? [] : [`${what} were ${is} base units, expected ${due}`];
+  });
 }
-
-const difference = (what: string, actual: bigint, expected: bigint): readonly string[] =>
-  actual === expected ? [] : [`${what} were ${actual} base units, expected ${expected}`];
 
 /**
  * How the balances before and after a transaction differ from all that it says it did; a fee may be withheld from what is sent.

@@ -96,25 +96,20 @@ interface ProofQuestion {
 }
 
 interface AmountText {
-  /** Whole tokens. */
   readonly amount: string;
   readonly baseUnits: string;
 }
 
-/** What is printed as JSON. */
 interface ProofVerified {
   readonly verified: true;
   readonly txHash: string;
   readonly hash: string;
   readonly type: string;
   readonly slot: string;
-  /** Where a node says. */
   readonly dateLanded?: string;
   /** Whether what was moved is what was said; `not compared`: nobody said it; `not told`: only the hash is proven. */
   readonly amounts: 'agree' | 'not compared' | 'not told';
-  /** Why it is not told. */
   readonly untold?: string;
-  /** The entry of the file that it is. */
   readonly entry?: string;
   readonly moved: {
     readonly mint: string;
@@ -169,11 +164,8 @@ const notVerified = (tx: string, reason: string): FlywheelError =>
 function mintOf(moved: readonly MovedTokens[], tx: string, pins: Pins | null): MovedTokens | null {
   const [first, second] = moved;
   const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
-  if (stranger !== undefined)
-    throw notVerified(
-      tx,
-      `it moves tokens of the mint ${stranger.mint}, but the mint of the project is ${pins?.mint}`,
-    );
+  const own = `but the mint of the project is ${pins?.mint}`;
+  if (stranger !== undefined) throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}, ${own}`);
   if (first !== undefined && second !== undefined)
     throw notVerified(tx, `it moves tokens of several mints, ${first.mint} and ${second.mint}`);
   return first ?? null;
@@ -188,15 +180,11 @@ function holdCandidates(
   tx: string,
 ): Candidate {
   if ('untold' in told) throw notVerified(tx, `its amounts cannot be decoded: ${told.untold}`);
-  const judged = candidates.map((candidate) => ({
-    candidate,
-    reasons: candidateDifferences(candidate, memo, moved),
-  }));
-  const found = judged.find(({ reasons }) => reasons.length === 0);
-  if (found !== undefined) return found.candidate;
-  const [first] = judged;
-  const place = first?.candidate.place ?? null;
-  throw notVerified(tx, `${place === null ? '' : `by ${place}, `}${first?.reasons.join('; ') ?? ''}`);
+  const judged = candidates.map((candidate) => candidateDifferences(candidate, memo, moved));
+  const found = candidates.find((_, at) => judged[at]?.length === 0);
+  if (found !== undefined) return found;
+  const place = candidates[0]?.place ?? null;
+  throw notVerified(tx, `${place === null ? '' : `by ${place}, `}${judged[0]?.join('; ') ?? ''}`);
 }
 
 function candidateDifferences(
@@ -206,10 +194,8 @@ function candidateDifferences(
 ): readonly string[] {
   const otherType =
     type !== null && type !== memo.type ? [`the proof type is ${memo.type}, expected ${type}`] : [];
-  if (moved === null)
-    return actions.some((action) => 'amount' in action)
-      ? [...otherType, 'no tokens were moved for this proof']
-      : otherType;
+  const isMoving = actions.some((action) => 'amount' in action);
+  if (moved === null) return isMoving ? [...otherType, 'no tokens were moved for this proof'] : otherType;
   try {
     return [...otherType, ...movedDifferences(moved, expectedOf(actions, moved))];
   } catch (error) {

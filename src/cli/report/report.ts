@@ -58,7 +58,6 @@ function rate(done: number, failed: number): string {
   return `${tenths / 10} % of ${grouped(done + failed)}`;
 }
 
-/** The sums over all, each with its name. */
 const reportTotals = ({
   symbol,
   supply,
@@ -86,7 +85,6 @@ const countOf = (done: number, failed: number): string =>
 const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
   rate(burns + pipelines, failedBurns + failedPipelines);
 
-/** The time that it is about; empty where that is all. */
 const spanOf = ({ since, until }: Report): string =>
   [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
 
@@ -146,7 +144,6 @@ const escapeHtml = (text: string): string =>
 /** In units of the drawing: a line for each period, its label, and its longest bar. */
 const CHART = { line: 26, label: 110, bar: 590 };
 
-/** A bar for each period, in pieces by type. */
 function chart({ rows, total, symbol }: Report, measure: 'burned' | 'airdropped', types: readonly string[]) {
   if (total[measure] === '0') return '';
   const heading = measure === 'burned' ? 'Burned' : 'Airdropped';
@@ -189,7 +186,6 @@ function figures(report: Report): string {
   return `<h2>All figures</h2><div class="table" tabindex="0" role="group" aria-label="All figures"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-/** @param madeAt - ISO text. */
 export function reportHtml(report: Report, madeAt: string): string {
   const types = [...new Set(report.rows.flatMap(({ type }) => type ?? []))].sort();
   const title = escapeHtml(`Report on ${report.symbol}`);

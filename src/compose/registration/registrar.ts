@@ -213,7 +213,7 @@ async function storeRegistration(
     requireSame(known, places, NOT_STORED);
     await tx.flywheels.change({ id: flywheel.id }, terms);
     const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
-    return { registration: registrationView(token, flywheel), apiKey };
+    return { registration: registrationView({ token, flywheel }), apiKey };
   }
   await requireFree(tx, places, name, NOT_STORED);
   const { decimals, supply } = state.token.mint;

@@ -40,7 +40,6 @@ export const bundleExecutionSchema = z
   .meta({ id: 'BundleExecution' });
 export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
-/** What the set-up of a batch and its execution both say. */
 const executionSums = {
   total: count('Number of transactions.'),
   totalSuccessful: count('Transactions that landed.'),
@@ -94,7 +93,6 @@ export const batchSchema = z
   .meta({ id: 'Batch' });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** A batch of a list says what it comes to. */
 export const listedBatchSchema = batchSchema
   .extend({
     totals: z
@@ -155,7 +153,6 @@ export const initBatchRequestSchema = z
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 
-/** What an answer says of a pipeline as it was asked for. */
 const proofTypeField = text('Proof type.');
 const payloadField = text('The proof as it was sent.');
 const actionsField = z.array(actionSchema).meta({ description: 'Actions, in this order.' });
@@ -205,7 +202,6 @@ export const executeBatchResultSchema = z
   .meta({ id: 'ExecuteBatchResult' });
 export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
 
-/** What pipelines are looked for by. */
 const pipelineFilters = {
   type: proofTypeSchema.optional().meta({ description: 'With this proof type.' }),
   proofHash: hashesSchema.optional(),
@@ -229,10 +225,8 @@ export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = pageOf('BatchPage', listedBatchSchema, 'Batches, newest first.', MAY_BE_SHORT);
 
-/** What may have become of a pipeline. */
 export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED'] as const;
 
-/** What became of one pipeline of a batch. */
 export const pipelineStateSchema = z
   .object({
     index: count('Position in the batch, counted from 0.'),

@@ -91,7 +91,6 @@ export type BurnBatchResult = z.infer<typeof burnBatchResultSchema>;
 
 const statusSchema = z.enum(['PENDING', 'SUCCESS', 'FAILED']);
 
-/** Which burns to list, newest first. */
 export const listBurnsQuerySchema = z.strictObject({
   type: z.string().min(1).max(64).optional().meta({ description: 'Proof type.' }),
   status: statusSchema.optional(),
@@ -103,7 +102,6 @@ export const listBurnsQuerySchema = z.strictObject({
 });
 export type ListBurnsQuery = z.infer<typeof listBurnsQuerySchema>;
 
-/** A burn as the service keeps it. */
 export const burnStateSchema = z
   .object({
     hash: hashSchema,

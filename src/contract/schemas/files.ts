@@ -57,7 +57,6 @@ const approvalFileSchema = z
   })
   .meta({ title: 'An approval file of flywheel, as `batch init --out` writes it' });
 
-/** By the name that `flywheel schema` knows them under. */
 export const FILE_SCHEMAS = {
   burns: burnsFileSchema,
   pipelines: pipelinesFileSchema,

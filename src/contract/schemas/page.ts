@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { parseTime } from '../../values/time.js';
 import { DEFAULT_PAGE_ITEMS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_PAGE_ITEMS } from '../limits.js';
 
-/** A text and a whole number, with what each means. */
 export const text = (description: string, ...examples: string[]) =>
   z.string().meta({ description, ...(examples.length === 0 ? {} : { examples }) });
 export const textOrNull = (description: string) => z.string().nullable().meta({ description });
@@ -12,7 +11,6 @@ export const count = (description: string) => z.number().int().meta({ descriptio
 /** A batch by its id, which is only looked up: what is no UUID is the id of no batch. */
 export const batchIdSchema = z.string('expected a UUID');
 
-/** The query of a list. */
 export const pageQuery = {
   limit: z
     .number('expected a whole number')
@@ -28,7 +26,6 @@ export const pageQuery = {
     .meta({ description: '`nextCursor` of the page before.' }),
 };
 
-/** Its answer. */
 export const pageOf = <Item extends z.ZodType>(id: string, item: Item, items: string, description?: string) =>
   z
     .object({
@@ -41,7 +38,6 @@ export const pageOf = <Item extends z.ZodType>(id: string, item: Item, items: st
     .meta({ id, ...(description === undefined ? {} : { description }) });
 export const MAY_BE_SHORT = 'A page with fewer items than its limit, even none, may have a next page.';
 
-/** Only what was asked for under one idempotency key. */
 export const askedKeySchema = z
   .string()
   .max(MAX_IDEMPOTENCY_KEY_LENGTH, 'expected an idempotency key')

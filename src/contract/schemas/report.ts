@@ -23,7 +23,6 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** What a key is told of itself: which it is, and what it may do. */
 export const keySchema = z
   .object({
     id: text('Id of the key. Not a secret.'),
@@ -42,7 +41,6 @@ export const keySchema = z
   .meta({ id: 'Key' });
 export type KeyDescription = z.infer<typeof keySchema>;
 
-/** Every burn and every airdrop that landed, alone or in a batch. */
 export const historyQuerySchema = z.strictObject({
   action: z.enum(MOVES, `expected ${MOVES.join(' or ')}`).optional(),
   type: proofTypeSchema.optional().meta({ description: 'Proof type.' }),

@@ -1,29 +1,21 @@
 /** Holds the store to the chain: the newest burns are there, the store knows all that is, and no supply is higher than what was burned leaves. */
-import type { Chain } from '../../chain/chain.js';
 import { decodeMint } from '../../chain/tokens/accounts.js';
 import type { DatabaseFinding } from '../../contract/local-admin.js';
 import type { TokenRecord } from '../../store/records.js';
-import type { Store } from '../../store/store.js';
+import type { EngineParts } from '../deps.js';
 import { openGapIn } from '../gaps/gap-watch.js';
 import { unknownOf } from '../gaps/unknown.js';
 
-interface Checked {
-  readonly store: Store;
-  readonly chain: Chain;
-}
+type Checked = Pick<EngineParts, 'store' | 'chain'>;
 
-/** Burns of a project that are looked up, the newest. */
 const LOOKED_UP = 100;
 
 /** Of every project, each in three sentences. */
 export async function checkChain({ store, chain }: Checked): Promise<readonly DatabaseFinding[]> {
   const findings: DatabaseFinding[] = [];
   for (const token of await store.read((tx) => tx.tokens.list()))
-    findings.push(
-      await checkLanded({ store, chain }, token),
-      await checkKnown({ store, chain }, token),
-      await checkSupply({ store, chain }, token),
-    );
+    for (const check of [checkLanded, checkKnown, checkSupply])
+      findings.push(await check({ store, chain }, token));
   return findings;
 }
 
@@ -34,14 +26,9 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord): Promi
   });
   const traces = await chain.trace(burns);
   const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
-  const name = `landed ${token.symbol}`;
-  return missing.length === 0
-    ? { name, ok: true, detail: `${burns.length} burns are on chain` }
-    : {
-        name,
-        ok: false,
-        detail: `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`,
-      };
+  const ok = missing.length === 0;
+  const lacking = `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`;
+  return { name: `landed ${token.symbol}`, ok, detail: ok ? `${burns.length} burns are on chain` : lacking };
 }
 
 /** An older copy of the store is whole by itself; that it is older, only the chain tells. */

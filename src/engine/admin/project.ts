@@ -15,7 +15,7 @@ import type {
   Registration,
 } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { ApiKeyRecord, AuditAction, FlywheelRecord, TokenRecord } from '../../store/records.js';
+import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Scope } from '../../values/key-terms.js';
@@ -26,10 +26,8 @@ import { dailyCap, USAGE_KINDS, usedToday } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { apiKeyHash, createApiKey } from '../operation.js';
 
-/** Names that an error lists. */
 const MAX_NAMES = 20;
 
-/** A project as it was registered. */
 export interface FoundRegistration {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord;
@@ -86,24 +84,12 @@ export async function requireRegistration(
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'No project found.');
 }
 
-/** What was done, and to what. */
-interface Act {
-  /** `null` for what concerns the whole store. */
-  readonly tokenId: string | null;
-  readonly action: AuditAction;
-  readonly subject: string | null;
-  /** Never a secret. */
-  readonly detail?: Readonly<Record<string, unknown>>;
-}
-
-/** Without this row nothing of the act is written either. */
-async function recordAct(
+/** Without this row nothing of the act is written either. @param act - its `detail` is never a secret. */
+export const recordAct = (
   { actor }: Pick<EngineDeps, 'actor'>,
   tx: StoreTransaction,
-  { detail = {}, ...act }: Act,
-): Promise<void> {
-  await tx.audit.append({ ...act, detail, actor, dateCreated: isoTime(tx.nowMs) });
-}
+  act: Omit<Parameters<StoreTransaction['audit']['append']>[0], 'actor' | 'dateCreated'>,
+): Promise<void> => tx.audit.append({ ...act, actor, dateCreated: isoTime(tx.nowMs) });
 
 /** By what people know a project: its name, or its symbol where the store holds one project. */
 async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
@@ -111,7 +97,6 @@ async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
   return name ?? (await tx.tokens.find({ id: tokenId }))?.symbol ?? tokenId;
 }
 
-/** What was administered, newest first: of the project that is named, of all where none is. */
 export async function listActs(
   { store, project = null }: Pick<EngineDeps, 'store' | 'project'>,
   query: AuditQuery,
@@ -139,13 +124,8 @@ export async function insertKey(
   const { name = null, scopes, proofTypes } = terms;
   const id = deps.ids.uuid();
   await tx.apiKeys.insert({
-    id,
-    tokenId,
-    hash: apiKeyHash(key),
-    ...{ name, scopes, proofTypes },
-    dateCreated: isoTime(tx.nowMs),
-    dateRevoked: null,
-    dateExpires: null,
+    ...{ id, tokenId, hash: apiKeyHash(key), name, scopes, proofTypes },
+    ...{ dateCreated: isoTime(tx.nowMs), dateRevoked: null, dateExpires: null },
   });
   return { id, key: key.reveal(), name, scopes };
 }
@@ -169,30 +149,14 @@ function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
 }
 
 /** @param own - the key that asks for it. */
-export const keyInfo = (record: ApiKeyRecord, own: Secret | null): ApiKeyInfo => ({
-  id: record.id,
-  name: record.name,
-  isInUse: own !== null && record.hash === apiKeyHash(own),
-  scopes: record.scopes,
-  proofTypes: record.proofTypes,
-  dateCreated: record.dateCreated,
-  dateRevoked: record.dateRevoked,
-  dateExpires: record.dateExpires,
-});
+export const keyInfo = (
+  { id, name, hash, tokenId: _, ...record }: ApiKeyRecord,
+  own: Secret | null,
+): ApiKeyInfo => ({ id, name, isInUse: own !== null && hash === apiKeyHash(own), ...record });
 
-/** @throws `ERR_NOT_FOUND` for a key that is not there, or another project's. */
-async function requireKey(tx: StoreTransaction, tokenId: string, id: string): Promise<ApiKeyRecord> {
-  const record = await tx.apiKeys.find({ id });
-  if (record !== undefined && record.tokenId === tokenId) return record;
-  throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
-    hint: 'List the keys: `flywheel keys list`',
-  });
-}
-
-/** A further key. */
 export async function createKey(
   deps: Pick<EngineDeps, 'ids' | 'actor' | 'store'>,
-  { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
+  { token, flywheel }: FoundRegistration,
   terms: KeyTerms,
 ): Promise<ApiKeyCreated> {
   checkKeyTerms(flywheel, terms);
@@ -214,7 +178,12 @@ export async function revokeKey(
   { afterMs, own }: { readonly afterMs: number; readonly own: Secret | null },
 ): Promise<ApiKeyInfo> {
   return deps.store.transaction(async (tx) => {
-    const record = await requireKey(tx, tokenId, id);
+    const record = await tx.apiKeys.find({ id });
+    // That of another project is not found either.
+    if (record?.tokenId !== tokenId)
+      throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
+        hint: 'List the keys: `flywheel keys list`',
+      });
     if (record.dateRevoked !== null) return keyInfo(record, own);
     const date = isoTime(tx.nowMs + afterMs);
     // Nothing prolongs a key that ends before.
@@ -230,7 +199,6 @@ export async function revokeKey(
 /** Owner and operator must both approve. */
 export const THRESHOLD = 2;
 
-/** What the records of a project follow from. */
 type ProjectSource = Omit<TokenRecord, 'id' | 'burnTokenAccount' | 'dateCreated'> &
   Omit<FlywheelRecord, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
     /** In a database; a data directory has one project, without a name. */
@@ -258,18 +226,13 @@ export function projectRecords(
   return { token, flywheel };
 }
 
-/** Of the key that comes with a registration. */
-const FIRST_KEY_NAME = 'first key';
-
-/** The key that comes with a registration. */
 export const insertFirstKey = (
   deps: Pick<EngineDeps, 'ids'>,
   tx: StoreTransaction,
   tokenId: string,
   scopes: readonly Scope[],
-): Promise<ApiKeyCreated> => insertKey(deps, tx, tokenId, { name: FIRST_KEY_NAME, scopes, proofTypes: null });
+): Promise<ApiKeyCreated> => insertKey(deps, tx, tokenId, { name: 'first key', scopes, proofTypes: null });
 
-/** Stores a project with its first key. */
 export async function insertProject(
   deps: Pick<EngineDeps, 'ids' | 'actor'>,
   tx: StoreTransaction,
@@ -281,10 +244,9 @@ export async function insertProject(
   const apiKey = await insertFirstKey(deps, tx, token.id, scopes);
   const detail = { mintAddress: token.mintAddress, keyId: apiKey.id };
   await recordAct(deps, tx, { tokenId: token.id, action: 'register', subject: token.id, detail });
-  return { registration: registrationView(token, flywheel), apiKey };
+  return { registration: registrationView({ token, flywheel }), apiKey };
 }
 
-/** Who may do what in a multisig that is made here. */
 export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'owner' | 'operator'>) => ({
   configAuthority: NO_AUTHORITY,
   threshold: THRESHOLD,
@@ -293,35 +255,21 @@ export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'ow
   rentCollector: operator,
 });
 
-export function registrationView(token: TokenRecord, flywheel: FlywheelRecord): Registration {
+export function registrationView({ token, flywheel }: FoundRegistration): Registration {
   const cap = (amount: bigint | null): string | null =>
     amount === null ? null : formatTokenAmount(amount, token.decimals);
   return {
-    tokenId: token.id,
-    name: token.name,
-    symbol: token.symbol,
-    mintAddress: token.mintAddress,
-    decimals: token.decimals,
-    tokenProgram: token.tokenProgram,
-    tokenGeneration: token.generation,
-    flywheelId: flywheel.id,
-    multisig: flywheel.multisig,
-    vaultIndex: flywheel.vaultIndex,
-    vaultAddress: flywheel.vault,
-    burnWallet: token.burnWallet,
-    owner: flywheel.owner,
-    operator: flywheel.operator,
-    proofTypes: flywheel.proofTypes,
+    ...{ tokenId: token.id, name: token.name, symbol: token.symbol, mintAddress: token.mintAddress },
+    ...{ decimals: token.decimals, tokenProgram: token.tokenProgram, tokenGeneration: token.generation },
+    ...{ flywheelId: flywheel.id, multisig: flywheel.multisig },
+    ...{ vaultIndex: flywheel.vaultIndex, vaultAddress: flywheel.vault, burnWallet: token.burnWallet },
+    ...{ owner: flywheel.owner, operator: flywheel.operator, proofTypes: flywheel.proofTypes },
     dailyLimits: { burn: cap(flywheel.dailyBurnCap), airdrop: cap(flywheel.dailyAirdropCap) },
   };
 }
 
 /** What has landed today, all that may still land, and what that leaves. */
-export async function readCaps(
-  tx: StoreTransaction,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
-): Promise<Caps> {
+export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundRegistration): Promise<Caps> {
   const used = await usedToday(tx, token.id);
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const state = (kind: UsageKind): CapState => {
@@ -364,6 +312,6 @@ export async function setCaps(
         after: { burn: text(after.dailyBurnCap), airdrop: text(after.dailyAirdropCap) },
       },
     });
-    return readCaps(tx, token, { ...after, dateCapsLowered });
+    return readCaps(tx, { token, flywheel: { ...after, dateCapsLowered } });
   });
 }

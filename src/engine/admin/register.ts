@@ -1,9 +1,8 @@
 /** What only a local chain has: registration in one step, and funds out of its treasury (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
-import type { Chain, RecentBlockhash } from '../../chain/chain.js';
+import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { createAccount, transfer } from '../../chain/small-programs.js';
-import { NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { decodeTokenAccount, MINT_SIZE_BYTES, shownSymbol } from '../../chain/tokens/accounts.js';
@@ -15,13 +14,7 @@ import {
   transferChecked,
 } from '../../chain/tokens/instructions.js';
 import type { Instruction } from '../../chain/transaction/message.js';
-import {
-  createKeypairSigner,
-  generateKeypair,
-  type SignedTransaction,
-  type Signer,
-  sign,
-} from '../../chain/transaction/sign.js';
+import { createKeypairSigner, generateKeypair, type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type {
   ApiKeyCreated,
@@ -31,36 +24,19 @@ import type {
   Registration,
 } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { refused } from '../settle.js';
-import { insertProject, projectRecords, registeredMultisig } from './project.js';
+import { type FoundRegistration, insertProject, projectRecords, registeredMultisig } from './project.js';
 
 const VAULT_INDEX = 0;
 /** Rent and fees of some thousand pipelines; `local fund` gives more. */
 const OPERATOR_LAMPORTS = 20_000_000_000n;
 /** Lets the owner pay for an approval whose first blockhash has expired. */
 const OWNER_LAMPORTS = 1_000_000_000n;
-
-/** Amounts of a registration in base units and lamports. */
-interface Amounts {
-  readonly supply: bigint;
-  readonly vault: bigint;
-  readonly burnWallet: bigint;
-  readonly vaultLamports: bigint;
-  readonly burnWalletLamports: bigint;
-  readonly dailyBurnCap: bigint | null;
-  readonly dailyAirdropCap: bigint | null;
-}
-
-interface Registered {
-  readonly registration: Registration;
-  readonly apiKey: ApiKeyCreated;
-}
 
 /**
  * Registers a project: everything lands on the chain in one bundle, then in the store in one transaction.
@@ -78,7 +54,7 @@ export async function registerProject(
   deps: EngineDeps,
   input: RegisterInput,
   admit: (tx: StoreTransaction) => Promise<void> = async () => {},
-): Promise<Registered> {
+): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }> {
   const amounts = checkAmounts(input);
   const treasury = requireTreasury(deps);
   const mint = createKeypairSigner(generateKeypair());
@@ -96,21 +72,20 @@ export async function registerProject(
     ...{ facts: null, minOperatorSol, maxBatchRent },
     ...{ projectName: null, nowMs: deps.store.latestMs() },
   });
-  const { token, flywheel } = project;
-  const landed = await landWhole(deps.chain, ({ blockhash }) => {
-    const signed = async (
-      instructions: readonly Instruction[],
-      signers: readonly Signer[],
-    ): Promise<SignedTransaction> => {
-      const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
-      return (await sign([message], signers))[0];
-    };
-    return Promise.all([
-      signed(fundWallets(treasury.address, token, flywheel, amounts), [treasury]),
-      signed(createMint(treasury.address, token, flywheel, amounts), [treasury, mint]),
-      signed([createMultisig(treasury.address, createKey.address, flywheel)], [treasury, createKey]),
-    ]);
-  });
+  const from = treasury.address;
+  const landed = await landWhole(deps.chain, treasury, [
+    { instructions: fundWallets(from, project, amounts) },
+    { instructions: createMint(from, project, amounts), signer: mint },
+    {
+      instructions: [
+        multisigCreateV2({
+          ...{ createKey: createKey.address, creator: from, treasury: from },
+          ...{ ...registeredMultisig(project.flywheel), configAuthority: null },
+        }),
+      ],
+      signer: createKey,
+    },
+  ]);
   if ('refusal' in landed)
     throw new FlywheelError('ERR_INTERNAL', `The registration failed on chain: ${landed.refusal}.`);
   return deps.store.transaction(async (tx) => {
@@ -122,12 +97,11 @@ export async function registerProject(
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration. */
 export async function refuseSecond(tx: StoreTransaction): Promise<void> {
   const [first] = await tx.tokens.list();
-  if (first !== undefined) {
-    throw new FlywheelError(
-      'ERR_LOCAL_ALREADY_EXISTS',
-      `The token ${first.symbol} (${first.mintAddress}) is already registered here.`,
-    );
-  }
+  if (first === undefined) return;
+  throw new FlywheelError(
+    'ERR_LOCAL_ALREADY_EXISTS',
+    `The token ${first.symbol} (${first.mintAddress}) is already registered here.`,
+  );
 }
 
 /** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
@@ -136,15 +110,16 @@ function requireTreasury(deps: EngineDeps): Signer {
   throw new FlywheelError('ERR_UNAVAILABLE', 'Test tokens exist on the embedded ledger only.');
 }
 
-function checkAmounts(input: RegisterInput): Amounts {
-  const tokens = (text: string): bigint => (isZero(text) ? 0n : parseTokenAmount(text, input.decimals));
-  const lamports = (text: string): bigint => (isZero(text) ? 0n : parseTokenAmount(text, SOL_DECIMALS));
-  const amounts: Amounts = {
+function checkAmounts(input: RegisterInput) {
+  const amountOf = (text: string, decimals: number): bigint =>
+    /^0+(\.0+)?$/.test(text) ? 0n : parseTokenAmount(text, decimals);
+  const tokens = (text: string): bigint => amountOf(text, input.decimals);
+  const amounts = {
     supply: parseTokenAmount(input.supply, input.decimals),
     vault: tokens(input.vaultTokens),
     burnWallet: tokens(input.burnWalletTokens),
-    vaultLamports: lamports(input.vaultSol),
-    burnWalletLamports: lamports(input.burnWalletSol),
+    vaultLamports: amountOf(input.vaultSol, SOL_DECIMALS),
+    burnWalletLamports: amountOf(input.burnWalletSol, SOL_DECIMALS),
     dailyBurnCap: input.dailyBurn === null ? null : tokens(input.dailyBurn),
     dailyAirdropCap: input.dailyAirdrop === null ? null : tokens(input.dailyAirdrop),
   };
@@ -157,91 +132,61 @@ function checkAmounts(input: RegisterInput): Amounts {
   for (const [name, value] of [
     ['vault', amounts.vaultLamports],
     ['burn wallet', amounts.burnWalletLamports],
-  ] as const) {
-    if (value > 0n && value < rentExemptLamports(0)) {
+  ] as const)
+    if (value > 0n && value < rentExemptLamports(0))
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
         `The ${name} needs 0 SOL, or at least 0.00089088 SOL (rent exemption).`,
       );
-    }
-  }
   return amounts;
 }
 
-const isZero = (text: string): boolean => /^0+(\.0+)?$/.test(text);
+type Amounts = ReturnType<typeof checkAmounts>;
 
-function fundWallets(
+const fundWallets = (
   from: Address,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
-  amounts: Amounts,
-): readonly Instruction[] {
-  const shares: readonly (readonly [Address, bigint])[] = [
-    [token.burnWallet, amounts.burnWalletLamports],
-    [flywheel.vault, amounts.vaultLamports],
-    [flywheel.operator, OPERATOR_LAMPORTS],
-    [flywheel.owner, OWNER_LAMPORTS],
-  ];
-  return shares
-    .filter(([, lamports]) => lamports > 0n)
-    .map(([to, lamports]) => transfer({ from, to, lamports }));
-}
+  { token, flywheel }: FoundRegistration,
+  { burnWalletLamports, vaultLamports }: Amounts,
+): readonly Instruction[] =>
+  [
+    { to: token.burnWallet, lamports: burnWalletLamports },
+    { to: flywheel.vault, lamports: vaultLamports },
+    { to: flywheel.operator, lamports: OPERATOR_LAMPORTS },
+    { to: flywheel.owner, lamports: OWNER_LAMPORTS },
+  ].flatMap((share) => (share.lamports > 0n ? transfer({ from, ...share }) : []));
 
 /** Mints the whole supply: shares of vault and burn wallet, the rest to the treasury; then nobody can mint any more. */
 function createMint(
   treasury: Address,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
-  amounts: Amounts,
+  { token, flywheel }: FoundRegistration,
+  { supply, burnWallet, vault }: Amounts,
 ): readonly Instruction[] {
   const { mintAddress: mint, decimals } = token;
   const tokenProgram = tokenProgramAddress(token.tokenProgram);
-  const shares: readonly (readonly [Address, bigint])[] = [
-    [token.burnWallet, amounts.burnWallet],
-    [flywheel.vault, amounts.vault],
-    [treasury, amounts.supply - amounts.burnWallet - amounts.vault],
+  const shares = [
+    { owner: token.burnWallet, amount: burnWallet },
+    { owner: flywheel.vault, amount: vault },
+    { owner: treasury, amount: supply - burnWallet - vault },
   ];
   const common = { mint, tokenProgram };
   return [
     createAccount({
-      from: treasury,
-      account: mint,
-      lamports: rentExemptLamports(MINT_SIZE_BYTES),
-      sizeBytes: MINT_SIZE_BYTES,
-      owner: tokenProgram,
+      ...{ from: treasury, account: mint, owner: tokenProgram },
+      ...{ lamports: rentExemptLamports(MINT_SIZE_BYTES), sizeBytes: MINT_SIZE_BYTES },
     }),
     initializeMint2({ ...common, decimals, mintAuthority: treasury, freezeAuthority: null }),
-    ...shares.map(([owner]) => createAssociatedTokenAccountIdempotent({ ...common, payer: treasury, owner })),
-    ...shares
-      .filter(([, amount]) => amount > 0n)
-      .map(([owner, amount]) =>
-        mintToChecked({
-          ...common,
-          to: associatedTokenAddress(owner, mint, tokenProgram),
-          authority: treasury,
-          amount,
-          decimals,
-        }),
-      ),
+    ...shares.map(({ owner }) =>
+      createAssociatedTokenAccountIdempotent({ ...common, payer: treasury, owner }),
+    ),
+    ...shares.flatMap(({ owner, amount }) => {
+      const to = associatedTokenAddress(owner, mint, tokenProgram);
+      return amount > 0n ? mintToChecked({ ...common, to, authority: treasury, amount, decimals }) : [];
+    }),
     setAuthority({
-      tokenProgram,
-      account: mint,
-      currentAuthority: treasury,
-      type: 'mintTokens',
-      newAuthority: null,
+      ...{ tokenProgram, account: mint, currentAuthority: treasury },
+      ...{ type: 'mintTokens', newAuthority: null },
     }),
   ];
-}
-
-function createMultisig(treasury: Address, createKey: Address, flywheel: FlywheelRecord): Instruction {
-  const rules = registeredMultisig(flywheel);
-  return multisigCreateV2({
-    createKey,
-    creator: treasury,
-    treasury,
-    ...rules,
-    configAuthority: rules.configAuthority === NO_AUTHORITY ? null : rules.configAuthority,
-  });
 }
 
 /**
@@ -255,12 +200,10 @@ function createMultisig(treasury: Address, createKey: Address, flywheel: Flywhee
  */
 export async function fund(
   deps: EngineDeps,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
+  { token, flywheel }: FoundRegistration,
   input: FundInput,
 ): Promise<FundResult> {
   const treasury = requireTreasury(deps);
-  const wallet = recipient(token, flywheel, input.to);
   const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
   const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
   if (amount === 0n && lamports === 0n) {
@@ -268,73 +211,59 @@ export async function fund(
       hint: 'Add --tokens, --sol or both.',
     });
   }
-  const instructions: Instruction[] = [];
-  if (lamports > 0n) instructions.push(transfer({ from: treasury.address, to: wallet, lamports }));
-  if (amount > 0n) instructions.push(...sendTokens(token, treasury.address, wallet, amount));
-  // It lands whole, or nothing is charged.
-  const landed = await landWhole(deps.chain, ({ blockhash }) =>
-    sign([compileLegacyMessage({ payer: treasury.address, instructions, blockhash })], [treasury]),
-  );
+  const named: Readonly<Record<string, Address>> = {
+    ...{ vault: flywheel.vault, 'burn-wallet': token.burnWallet },
+    ...{ owner: flywheel.owner, operator: flywheel.operator },
+  };
+  const wallet = named[input.to] ?? address(input.to);
+  const { mintAddress: mint, decimals } = token;
+  const tokenProgram = tokenProgramAddress(token.tokenProgram);
+  const [from, to] = [treasury.address, wallet].map((owner) =>
+    associatedTokenAddress(owner, mint, tokenProgram),
+  ) as [Address, Address];
+  const payer = treasury.address;
+  const instructions: readonly Instruction[] = [
+    ...(lamports > 0n ? [transfer({ from: payer, to: wallet, lamports })] : []),
+    ...(amount > 0n
+      ? [
+          createAssociatedTokenAccountIdempotent({ payer, owner: wallet, mint, tokenProgram }),
+          transferChecked({ mint, tokenProgram, decimals, amount, from, to, owner: payer }),
+        ]
+      : []),
+  ];
+  const landed = await landWhole(deps.chain, treasury, [{ instructions }]);
   if ('refusal' in landed) {
     throw new FlywheelError(
       'ERR_INSUFFICIENT_FUNDS',
-      `The treasury ${treasury.address} cannot send this: ${landed.refusal}.`,
+      `The treasury ${payer} cannot send this: ${landed.refusal}.`,
     );
   }
-  const program = tokenProgramAddress(token.tokenProgram);
-  const [account, holding] = await deps.chain.getAccounts([
-    wallet,
-    associatedTokenAddress(wallet, token.mintAddress, program),
-  ]);
+  const [account, holding] = await deps.chain.getAccounts([wallet, to]);
   return {
     address: wallet,
-    tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, token.decimals),
+    tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, decimals),
     lamports: (account?.lamports ?? 0n).toString(),
     txHash: landed.signatures[0] ?? '',
   };
 }
 
-function recipient(token: TokenRecord, flywheel: FlywheelRecord, to: FundInput['to']): Address {
-  const named: Readonly<Record<string, Address>> = {
-    vault: flywheel.vault,
-    'burn-wallet': token.burnWallet,
-    owner: flywheel.owner,
-    operator: flywheel.operator,
-  };
-  return named[to] ?? address(to);
-}
-
-function sendTokens(
-  token: TokenRecord,
-  treasury: Address,
-  wallet: Address,
-  amount: bigint,
-): readonly Instruction[] {
-  const { mintAddress: mint, decimals } = token;
-  const tokenProgram = tokenProgramAddress(token.tokenProgram);
-  return [
-    createAssociatedTokenAccountIdempotent({ payer: treasury, owner: wallet, mint, tokenProgram }),
-    transferChecked({
-      mint,
-      tokenProgram,
-      decimals,
-      amount,
-      from: associatedTokenAddress(treasury, mint, tokenProgram),
-      to: associatedTokenAddress(wallet, mint, tokenProgram),
-      owner: treasury,
-    }),
-  ];
-}
-
 /**
- * Only a local chain has a treasury, and it decides while they are submitted.
+ * All of it lands, or nothing, and nothing is charged. Only a local chain has a treasury, and it decides while they are submitted.
+ * @param parts - a transaction each, which the treasury pays for.
  * @returns their signatures, or why none of them has landed.
  */
 async function landWhole(
   chain: Chain,
-  sign: (recent: RecentBlockhash) => Promise<readonly SignedTransaction[]>,
+  treasury: Signer,
+  parts: readonly { readonly instructions: readonly Instruction[]; readonly signer?: Signer }[],
 ): Promise<{ readonly signatures: readonly string[] } | { readonly refusal: string }> {
-  const transactions = await sign(await chain.latestBlockhash());
+  const { blockhash } = await chain.latestBlockhash();
+  const transactions = await Promise.all(
+    parts.map(async ({ instructions, signer }) => {
+      const message = compileLegacyMessage({ payer: treasury.address, instructions, blockhash });
+      return (await sign([message], signer === undefined ? [treasury] : [treasury, signer]))[0];
+    }),
+  );
   const [rejection] = await chain.submitBundles([transactions.map(({ bytes }) => bytes)]);
   return rejection == null
     ? { signatures: transactions.map(({ signature }) => signature) }

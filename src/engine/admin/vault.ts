@@ -3,7 +3,6 @@ import type { Rent } from '../../chain/account.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, TokenRecord } from '../../store/records.js';
 import { proofHash } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { flywheelOf } from '../batches/batch-context.js';
@@ -12,15 +11,14 @@ import { planPipeline } from '../batches/plan-batch.js';
 import { usedToday } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
-import { readCaps, registrationView } from './project.js';
+import { type FoundRegistration, readCaps, registrationView } from './project.js';
 
 /** Pipelines of a batch in which the fees of set-up, approval and closing are shared. */
 const SHARED_BY = 96n;
 /** A burn, the pipeline that there is most of. */
 const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
 
-/** What one pipeline takes, by the planner. */
-function pipelineRent(rentOf: Rent, token: TokenRecord, flywheel: FlywheelRecord): bigint {
+function pipelineRent(rentOf: Rent, { token, flywheel }: FoundRegistration): bigint {
   const type = flywheel.proofTypes[0] ?? 'A';
   const planned = planPipeline({ ...SAMPLE, type, proofHash: proofHash({}) }, flywheelOf(token, flywheel));
   invariant(typeof planned !== 'string', 'A single burn fits a pipeline.');
@@ -33,8 +31,7 @@ const atLeastNone = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
 async function pipelinesLeft(
   deps: EngineDeps,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
+  { token, flywheel }: FoundRegistration,
   { operator, vault }: RegistrationStatus['balances'],
 ): Promise<VaultReport['pipelines']> {
   const operatorLamports = BigInt(operator.lamports);
@@ -43,7 +40,7 @@ async function pipelinesLeft(
   const rentOf = await chain.rent();
   const fixedRent = setupRentLamports(rentOf, []);
   const openRent = await store.read((tx) => tx.batches.rentLamports(flywheel.id));
-  const rent = pipelineRent(rentOf, token, flywheel);
+  const rent = pipelineRent(rentOf, { token, flywheel });
   const fixedFees = feeLamports(chain, 0);
   const sharedFees = feeLamports(chain, Number(SHARED_BY));
   const fees = (sharedFees - fixedFees + SHARED_BY - 1n) / SHARED_BY;
@@ -70,13 +67,9 @@ async function pipelinesLeft(
   };
 }
 
-/** Reads all of it now. */
-export async function vaultReport(
-  deps: EngineDeps,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
-): Promise<VaultReport> {
-  const status = await registrationStatus(deps, token, flywheel);
+export async function vaultReport(deps: EngineDeps, project: FoundRegistration): Promise<VaultReport> {
+  const { token, flywheel } = project;
+  const status = await registrationStatus(deps, project);
   const { balances, name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, ...rest } = status;
   const { burnWallet, owner, operator } = rest;
   const burnFee = maxFeeLamports(deps.chain);
@@ -85,16 +78,15 @@ export async function vaultReport(
     ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
     vaultTokenAccount: flywheel.vaultTokenAccount,
     ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
-    today: await deps.store.read((tx) => readCaps(tx, token, flywheel)),
-    pipelines: await pipelinesLeft(deps, token, flywheel, balances),
+    today: await deps.store.read((tx) => readCaps(tx, project)),
+    pipelines: await pipelinesLeft(deps, project, balances),
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
   };
 }
 
 export async function registrationStatus(
   deps: EngineDeps,
-  token: TokenRecord,
-  flywheel: FlywheelRecord,
+  { token, flywheel }: FoundRegistration,
 ): Promise<RegistrationStatus> {
   const [mint, vaultTokens, vault, burnTokens, burnWallet, owner, operator] = await deps.chain.getAccounts([
     token.mintAddress,
@@ -112,7 +104,7 @@ export async function registrationStatus(
     whole(decodeTokenAccount(account ?? null)?.amount ?? 0n);
   const lamports = (account: typeof vault): string => (account?.lamports ?? 0n).toString();
   return {
-    ...registrationView(token, flywheel),
+    ...registrationView({ token, flywheel }),
     supply: whole(supply),
     burned: whole(token.supply - supply),
     balances: {

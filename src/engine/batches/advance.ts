@@ -17,10 +17,11 @@ import type {
   BundlePhase,
   BundleRecord,
   BundleStatus,
+  BundleTransaction,
   TransactionCost,
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { type Sha256, sha256 } from '../../values/digest.js';
+import { sha256 } from '../../values/digest.js';
 import { countLanded, landedMs } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
@@ -32,18 +33,15 @@ import type { BatchContext } from './batch-context.js';
 import { costOf } from './costs.js';
 import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
-/** The transactions of a phase that are next; signed and paid for by the operator. */
 export interface NextSteps {
   readonly phase: BundlePhase;
   /** Index within the phase of the first of them, and the one after the last. */
   readonly first: number;
   readonly end: number;
   readonly instructions: (index: number) => readonly Instruction[];
-  /** Written along with the intents. */
   readonly before?: (tx: StoreTransaction) => Promise<void>;
 }
 
-/** Why nothing more can be done. */
 export interface Stop {
   readonly stop: string;
 }
@@ -54,11 +52,9 @@ export type Next = NextSteps | Stop | 'again' | 'wait';
 export interface Goal<State extends BatchState> {
   readonly read: (commitment?: Commitment) => Promise<State>;
   readonly isReached: (state: State) => boolean;
-  /** Only asked while it is not. */
   readonly next: (state: State) => Promise<Next>;
 }
 
-/** What stopped a batch, and on which transactions of the phase, if on any. */
 export interface Failure {
   readonly message: string;
   readonly failedTransaction?: number;
@@ -71,25 +67,11 @@ export interface End<State> {
   readonly failure: Failure | null;
 }
 
-/** A transaction that another has signed. */
-interface SignedElsewhere {
-  readonly signature: string;
-  readonly bytes: Uint8Array;
-  readonly lastValidBlockHeight: bigint;
-}
-
-/** A batch that is held by this engine. */
 export interface HeldBatch {
   readonly deps: EngineDeps;
   readonly context: BatchContext;
   readonly batch: BatchRecord;
   readonly lease: Lease;
-}
-
-/** With how far it has come. */
-export interface BatchWork extends HeldBatch {
-  readonly advance: Advance;
-  readonly readPast: ReadPast;
 }
 
 /** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
@@ -101,9 +83,6 @@ const MAX_LOOKS = 20;
 const MAX_IDLE_ROUNDS = 20;
 /** For how long an end waits to become final. */
 const MAX_WAIT_MS = 120_000;
-
-/** SHA-256 over the comma-joined signatures, as block engines name a bundle (contract, section 1.2). */
-const bundleId = (signatures: readonly string[]): Sha256 => sha256(signatures.join(','));
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
@@ -127,11 +106,13 @@ interface Outcome {
   readonly failedTransaction?: number;
 }
 
-export class Advance {
-  readonly #deps: EngineDeps;
-  readonly #batch: BatchRecord;
-  readonly #context: BatchContext;
-  readonly #lease: Lease;
+/** A batch that is held, with how far it has come. */
+export class BatchWork implements HeldBatch {
+  readonly deps: EngineDeps;
+  readonly batch: BatchRecord;
+  readonly context: BatchContext;
+  readonly lease: Lease;
+  readonly readPast: ReadPast;
   /** All that was written down, by its id; what has expired is left out. */
   readonly #known = new Map<string, Known>();
   #unsaved: Outcome[] = [];
@@ -142,26 +123,20 @@ export class Advance {
   #doubted: string | null = null;
   /** Something was sent before its turn had come: the next goes alone. */
   #isAlone = false;
-  /** Something was sent since it was opened. */
   #hasSent = false;
 
   private constructor({ deps, context, batch, lease }: HeldBatch, stored: readonly BundleRecord[]) {
-    this.#deps = deps;
-    this.#batch = batch;
-    this.#context = context;
-    this.#lease = lease;
+    this.deps = deps;
+    this.batch = batch;
+    this.context = context;
+    this.lease = lease;
+    this.readPast = pastOf(deps.chain, context.flywheel, batch);
     for (const bundle of stored) this.#known.set(bundle.id, { bundle, state: STATES[bundle.status] });
   }
 
-  /**
-   * Takes over what was written down before.
-   * @param phases - what of it matters. @default all of them
-   */
+  /** Takes over what was written down before. @param phases - what of it matters. @default all of them */
   static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
-    const stored = await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases));
-    const { deps, context, batch } = held;
-    const readPast = pastOf(deps.chain, context.flywheel, batch);
-    return { ...held, advance: new Advance(held, stored), readPast };
+    return new BatchWork(held, await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases)));
   }
 
   /**
@@ -172,14 +147,14 @@ export class Advance {
     this.#failure = null;
     try {
       for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
-        this.#lease.signal?.throwIfAborted();
+        this.lease.signal?.throwIfAborted();
         const came = await this.#round(goal);
         if (typeof came === 'object') return came;
         idle = came === 'moved' ? 0 : idle + 1;
       }
       throw new FlywheelError(
         'ERR_UNAVAILABLE',
-        `Transactions of batch ${this.#batch.id} were sent, and their outcome is not known yet.`,
+        `Transactions of batch ${this.batch.id} were sent, and their outcome is not known yet.`,
       );
     } catch (error) {
       throw this.#hasSent || this.#in(OPEN).length > 0 ? maybeSent(error) : error;
@@ -204,7 +179,6 @@ export class Advance {
     this.#failure = null;
   }
 
-  /** Bundles in some states, of a phase or of all, in order. */
   #in(states: readonly State[], phase?: BundlePhase): readonly BundleRecord[] {
     return [...this.#known.values()]
       .filter(({ bundle, state }) => states.includes(state) && (phase ?? bundle.phase) === bundle.phase)
@@ -212,47 +186,41 @@ export class Advance {
       .sort((a, b) => a.first - b.first);
   }
 
-  /** Has it landed, as far as is known? */
   hasLanded(phase: BundlePhase, first: number): boolean {
     return this.#in(LANDED, phase).some((bundle) => bundle.first === first);
   }
 
-  /** Written down, and not known to have come to a final end. */
-  openOf(phase: BundlePhase, first: number): BundleRecord | undefined {
-    return this.#in(OPEN, phase).find((bundle) => bundle.first === first);
+  /** Written down, and not known to have come to a final end. @param first - @default any */
+  openOf(phase: BundlePhase, first?: number): BundleRecord | undefined {
+    return this.#in(OPEN, phase).find((bundle) => bundle.first === (first ?? bundle.first));
   }
 
-  /** The first transaction of a phase that is so. */
-  openBytes(phase: BundlePhase): Uint8Array | undefined {
-    return this.#in(OPEN, phase)[0]?.transactions[0]?.bytes;
-  }
-
-  /** How many of a phase have landed, as far as is known. */
   countLanded(phase: BundlePhase): number {
     return countOf(this.#in(LANDED, phase));
   }
 
   /** Transactions of a phase, by their index, that were signed here and have landed, as far as is known, or may have. */
-  signedOf(
-    phase: BundlePhase,
-  ): ReadonlyMap<number, { readonly signature: string; readonly hasLanded: boolean }> {
-    return new Map(
-      this.#in(['open', 'confirmed', 'landed'], phase).flatMap((bundle) =>
-        bundle.transactions.map(({ signature }, at) => [
-          bundle.first + at,
-          { signature, hasLanded: this.#isLanded(bundle) },
-        ]),
-      ),
-    );
+  signedOf(phase: BundlePhase) {
+    const signed = new Map<number, { readonly signature: string; readonly hasLanded: boolean }>();
+    for (const bundle of this.#in(['open', 'confirmed', 'landed'], phase))
+      for (const [at, { signature }] of bundle.transactions.entries())
+        signed.set(bundle.first + at, { signature, hasLanded: this.#isLanded(bundle) });
+    return signed;
   }
 
-  /** The bundles of a phase that have landed for good, in order. */
   landedOf(phase: BundlePhase): readonly BundleRecord[] {
     return this.#in(['landed'], phase);
   }
 
-  /** Writes what became of transactions, under the lease. */
-  async write(tx: StoreTransaction): Promise<void> {
+  /** Writes what became of transactions, and what follows from that, under the lease. */
+  write(after?: (tx: StoreTransaction) => Promise<unknown>): Promise<void> {
+    return this.lease.write(async (tx) => {
+      await this.#writeOutcomes(tx);
+      await after?.(tx);
+    });
+  }
+
+  async #writeOutcomes(tx: StoreTransaction): Promise<void> {
     const landed = this.#unsaved.flatMap(({ bundle, landedMs }) =>
       landedMs === undefined ? [] : [{ ...bundle, landedMs }],
     );
@@ -265,12 +233,12 @@ export class Advance {
     const executed = landed.filter(({ phase }) => phase === 'EXECUTE');
     await countLanded(
       tx,
-      this.#batch,
+      this.batch,
       executed.flatMap(({ first, transactions, landedMs }) =>
         transactions.map(({ signature }, at) => ({ position: first + at, signature, landedMs })),
       ),
     );
-    await tx.batches.addCosts(this.#batch.id, this.#costs);
+    await tx.batches.addCosts(this.batch.id, this.#costs);
     this.#unsaved = [];
     this.#costs = [];
   }
@@ -286,7 +254,7 @@ export class Advance {
 
   /** @returns whether all has; what a fork has taken back is sent again in its turn. */
   async #settle(): Promise<boolean> {
-    const { chain } = this.#deps;
+    const { chain } = this.deps;
     for (let waitedMs = 0; ; waitedMs += chain.pollMs ?? 0) {
       const open = this.#in(OPEN);
       const fates = await findFates(chain, open);
@@ -298,7 +266,7 @@ export class Advance {
       }
       if (isUndone || this.#in(OPEN).length === 0) return !isUndone;
       if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
-      tellWaiting(fates, this.#lease);
+      tellWaiting(fates, this.lease);
       await this.#pause();
     }
   }
@@ -307,28 +275,35 @@ export class Advance {
    * Sends what another has signed, unless it has come to its end already.
    * @returns its end; `open` where the chain does not say.
    */
-  async sendSigned(phase: BundlePhase, vote: SignedElsewhere): Promise<Fate> {
-    const { chain } = this.#deps;
-    const known = this.#knownAs(vote.signature);
-    const bundle = known ?? this.#bundleOf(phase, vote);
+  async sendSigned(
+    phase: BundlePhase,
+    vote: BundleTransaction & Pick<BundleRecord, 'lastValidBlockHeight'>,
+  ): Promise<Fate> {
+    const { chain } = this.deps;
+    const { signature, bytes, lastValidBlockHeight } = vote;
+    const known = this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
+    // Not a step of a plan, so that its number only has to differ from those of its phase.
+    const first = 1 + (this.#in(ALL, phase).at(-1)?.first ?? -1);
+    const transactions = [{ signature, bytes }];
+    const bundle = known ?? this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     const [before] = (await findFates(chain, [bundle])) as [Fate];
     if (before.kind === 'expired') return before;
     if (known === undefined) {
-      await this.#lease.write((tx) => tx.bundles.insertMany([bundle]));
+      await this.lease.write((tx) => tx.bundles.insertMany([bundle]));
       this.#known.set(bundle.id, { bundle, state: 'open' });
     }
     let fate: Fate = before;
     if (fate.kind === 'open') {
-      await this.#lease.check();
+      await this.lease.check();
       this.#hasSent = true;
       // The owner may have sent it already, as may an engine before this one.
-      const [rejection] = await chain.submit([vote.bytes], [false]);
+      const [rejection] = await chain.submit([bytes], [false]);
       if (rejection != null && !isExpiry(rejection)) return refused(rejection);
-      [fate] = (await awaitFates(chain, [bundle], this.#lease)) as [Fate];
+      [fate] = (await awaitFates(chain, [bundle], this.lease)) as [Fate];
     }
     this.#take(bundle, fate);
     // Who sent it may stop because of that, and its fee is gone.
-    await this.#lease.write((tx) => this.write(tx));
+    await this.write();
     return fate;
   }
 
@@ -336,24 +311,15 @@ export class Advance {
     return LANDED.includes(this.#known.get(id)?.state ?? 'failed');
   }
 
-  #knownAs(signature: string): BundleRecord | undefined {
-    return this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
-  }
-
-  #bundleOf(phase: BundlePhase, { signature, bytes, lastValidBlockHeight }: SignedElsewhere): BundleRecord {
-    // Not a step of a plan, so that its number only has to differ from those of its phase.
-    const first = 1 + (this.#in(ALL, phase).at(-1)?.first ?? -1);
-    return this.#bundle({ phase, first, transactions: [{ signature, bytes }], lastValidBlockHeight });
-  }
-
   #bundle(
     signed: Pick<BundleRecord, 'phase' | 'first' | 'transactions' | 'lastValidBlockHeight'>,
   ): BundleRecord {
     return {
       ...signed,
-      id: this.#deps.ids.uuid(),
-      batchId: this.#batch.id,
-      bundleId: bundleId(signed.transactions.map(({ signature }) => signature)),
+      id: this.deps.ids.uuid(),
+      batchId: this.batch.id,
+      // As block engines name a bundle (contract, section 1.2).
+      bundleId: sha256(signed.transactions.map(({ signature }) => signature).join(',')),
       status: 'PENDING',
       errorMessage: null,
       failedTransaction: null,
@@ -374,7 +340,7 @@ export class Advance {
     if (!(await this.#settle())) return null;
     let now = seen;
     let final = await goal.read('finalized');
-    for (let waitedMs = 0; !isSame(final, now); waitedMs += this.#deps.chain.pollMs ?? 0) {
+    for (let waitedMs = 0; !isSame(final, now); waitedMs += this.deps.chain.pollMs ?? 0) {
       if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
       await this.#pause();
       now = await goal.read();
@@ -384,7 +350,7 @@ export class Advance {
     const next = wasStopped ? await goal.next(final) : 'again';
     if (!this.#isStopped(next)) return null;
     // A node that was behind when it tried it out is asked once more, for no state before this one.
-    if (this.#failure?.wasRefused === true && this.#deps.chain.pollMs !== null) {
+    if (this.#failure?.wasRefused === true && this.deps.chain.pollMs !== null) {
       const { key } = this.#failure;
       if (this.#doubted !== key) {
         this.#doubted = key;
@@ -397,7 +363,7 @@ export class Advance {
 
   /** @returns whether anything came to an end that was not known. */
   async #send(steps: NextSteps): Promise<boolean> {
-    const { chain } = this.#deps;
+    const { chain } = this.deps;
     // A node that is behind shows the chain as it was before.
     if (this.landedOf(steps.phase).some(({ first }) => first === steps.first)) return false;
     const window = this.#window(steps);
@@ -411,23 +377,22 @@ export class Advance {
     const bundles = [...known, ...fresh].sort((a, b) => a.first - b.first);
     // The next block gives other bytes, where that has not ended it.
     if (bundles.length === 0) return this.#failure !== null;
-    await this.#lease.write(async (tx) => {
-      await this.write(tx);
+    await this.write(async (tx) => {
       await steps.before?.(tx);
       await tx.bundles.insertMany(fresh);
     });
     for (const bundle of fresh) this.#known.set(bundle.id, { bundle, state: 'open' });
     this.#hasSent = true;
-    tellSigned(this.#deps, this.#subject(steps.phase), fresh);
+    tellSigned(this.deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));
-    this.#lease.tellSteps({ done: steps.first + countOf(landed), total: steps.end });
+    this.lease.tellSteps({ done: steps.first + countOf(landed), total: steps.end });
     return hasEnded;
   }
 
   /** Bundles that are written down, and indexes at which one begins that is not. */
   #window(steps: NextSteps): readonly (BundleRecord | { readonly first: number })[] {
-    const { chain, limits } = this.#deps;
+    const { chain, limits } = this.deps;
     const most = chain.pollMs === null ? limits.bundlesPerCommit : MAX_AHEAD;
     const window: (BundleRecord | { readonly first: number })[] = [];
     for (let first = steps.first; first < steps.end && window.length < (this.#isAlone ? 1 : most); ) {
@@ -443,8 +408,8 @@ export class Advance {
     { phase, first: from, end, instructions }: NextSteps,
     firsts: readonly number[],
   ): Promise<readonly BundleRecord[]> {
-    const { chain } = this.#deps;
-    const payer = this.#context.operator.address;
+    const { chain } = this.deps;
+    const payer = this.context.operator.address;
     const terms = await signingTerms(chain, { payer, instructions: instructions(from) });
     const { blockhash, lastValidBlockHeight } = terms;
     const pause = createPause();
@@ -457,7 +422,7 @@ export class Advance {
         messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
         await pause();
       }
-    const signed = [...(await sign(messages, [this.#context.operator]))];
+    const signed = [...(await sign(messages, [this.context.operator]))];
     const fresh = firsts.map((first, at) => {
       const transactions = signed.splice(0, (ends[at] ?? first) - first);
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
@@ -473,7 +438,7 @@ export class Advance {
   }
 
   async #submit(bundles: readonly BundleRecord[], fresh: readonly BundleRecord[]): Promise<boolean> {
-    const { chain } = this.#deps;
+    const { chain } = this.deps;
     const receipt: (Rejection | null)[] = [];
     /** Those that were sent first once all before them had landed; any other may fail because it came too early. */
     const inTurn = new Set(
@@ -484,7 +449,7 @@ export class Advance {
       const came = before === undefined ? 'landed' : await this.#wayOf(before);
       if (came === null) break;
       if (came === 'landed' && next !== undefined && fresh.includes(next)) inTurn.add(next);
-      await this.#lease.check();
+      await this.lease.check();
       const rest = bundles.slice(receipt.length);
       // Only what is sent in its turn is tried out before: until then the chain's state is not what it builds on.
       const areNew = rest.map((bundle) => inTurn.has(bundle));
@@ -504,7 +469,7 @@ export class Advance {
       rejection === null || isExpiry(rejection) ? null : rejection,
     );
     const taken = sent.filter((_, at) => refusals[at] == null);
-    const fates = await awaitFates(chain, taken, this.#lease);
+    const fates = await awaitFates(chain, taken, this.lease);
     const ends = sent.map((bundle, at) => {
       const refusal = refusals[at];
       return { bundle, end: refusal == null ? (fates[taken.indexOf(bundle)] as Fate) : refused(refusal) };
@@ -514,12 +479,12 @@ export class Advance {
 
   /** How far it has come, so that what builds on it may follow; `null` where it is not seen soon: its end is waited for. */
   async #wayOf(bundle: BundleRecord): Promise<'landed' | 'run' | null> {
-    const { chain } = this.#deps;
+    const { chain } = this.deps;
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
       const [fate] = await findFates(chain, [bundle]);
       if (fate?.kind !== 'open') return fate?.kind === 'landed' ? 'landed' : null;
       if (fate.ranWell === true) return 'run';
-      tellWaiting([{ signature: bundle.transactions[0]?.signature ?? '', ...fate }], this.#lease);
+      tellWaiting([{ signature: bundle.transactions[0]?.signature ?? '', ...fate }], this.lease);
       await this.#pause(LOOKS_A_POLL);
     }
     return null;
@@ -545,11 +510,10 @@ export class Advance {
       end.kind === 'landed' || end.kind === 'failed' ? [{ unit: bundle, end }] : [],
     );
     const phase = ends[0]?.bundle.phase;
-    if (phase !== undefined) tellSettled(this.#deps, this.#subject(phase), settled);
+    if (phase !== undefined) tellSettled(this.deps, this.#subject(phase), settled);
     return hasEnded;
   }
 
-  /** @returns whether that was not known. */
   #take(bundle: BundleRecord, fate: Fate): boolean {
     const known = this.#known.get(bundle.id);
     if (known === undefined || !OPEN.includes(known.state)) return fate.kind !== 'open';
@@ -563,7 +527,6 @@ export class Advance {
     return known.state === 'confirmed' && before === 'open';
   }
 
-  /** An end that is final. */
   #note(known: Known, fate: Exclude<Fate, { kind: 'open' }>): void {
     const { bundle } = known;
     if (fate.kind === 'expired') {
@@ -571,11 +534,11 @@ export class Advance {
       this.#unsaved.push({ bundle, status: 'EXPIRED' });
       return;
     }
-    this.#costs.push(...fate.records.map((record) => costOf(record, this.#context.flywheel)));
+    this.#costs.push(...fate.records.map((record) => costOf(record, this.context.flywheel)));
     if (fate.kind === 'landed') {
       known.state = 'landed';
       const [record] = fate.records;
-      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.#deps) });
+      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.deps) });
     } else {
       const [errorMessage, failedTransaction] = [fate.reason, fate.at];
       known.state = 'failed';
@@ -585,21 +548,21 @@ export class Advance {
   }
 
   #subject(phase: BundlePhase) {
-    return { operationId: this.#batch.id, phase };
+    return { operationId: this.batch.id, phase };
   }
 
   /** Where the chain tells an end at once, nothing is waited for. */
   async #pause(times = 1): Promise<void> {
-    const { pollMs } = this.#deps.chain;
-    this.#lease.signal?.throwIfAborted();
-    if (pollMs === null) await this.#lease.check();
-    else await this.#lease.pause(pollMs / times);
+    const { pollMs } = this.deps.chain;
+    this.lease.signal?.throwIfAborted();
+    if (pollMs === null) await this.lease.check();
+    else await this.lease.pause(pollMs / times);
   }
 
   #notFinal(): FlywheelError {
     return new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The transactions of batch ${this.#batch.id} are not finalized on chain yet. Try again.`,
+      `The transactions of batch ${this.batch.id} are not finalized on chain yet. Try again.`,
     );
   }
 }
@@ -607,7 +570,6 @@ export class Advance {
 const isSame = (a: BatchState, b: BatchState): boolean =>
   isDeepStrictEqual([a.batch, a.proposal], [b.batch, b.proposal]);
 
-/** Bundles as the API tells of them. */
 export const executionsOf = (bundles: readonly BundleRecord[]): BundleExecution[] =>
   bundles.map(({ bundleId, transactions }) => ({
     bundleId,

@@ -27,17 +27,13 @@ export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
 export const isOver = ({ status, dateCancelled }: Pick<BatchRecord, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== null;
 
-/** The batch as it is now. */
 export async function currentRecord(tx: StoreTransaction, batchId: string): Promise<BatchRecord> {
   const batch = await tx.batches.get(batchId);
   invariant(batch !== undefined, 'Batches are never removed.');
   return batch;
 }
 
-/**
- * Takes the batch, as it is now, for this engine.
- * @throws `ERR_BATCH_IN_PROGRESS` while somebody is at it.
- */
+/** Takes the batch, as it is now, for this engine. @throws `ERR_BATCH_IN_PROGRESS` while somebody is at it. */
 export async function claimBatch(
   deps: EngineDeps,
   tx: StoreTransaction,
@@ -63,15 +59,12 @@ const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelE
     retryAfterSeconds: 1,
   });
 
-/** Whose batch it is. */
 export interface BatchOwner {
   readonly token: TokenRecord;
   readonly flywheel: FlywheelRecord;
 }
 
-/** With the key that its transactions are signed with. */
 export interface BatchContext extends BatchOwner {
-  /** Signs and pays for everything but the owner's approval. */
   readonly operator: Signer;
 }
 
@@ -99,32 +92,23 @@ export async function contextOfBatch(
   return { token, flywheel, operator: keyring.get(flywheel.operator, 'operator') };
 }
 
-/** The flywheel of a token in the terms of the chain. */
 export const flywheelOf = (token: TokenRecord, record: FlywheelRecord): Flywheel => ({
-  multisig: record.multisig,
-  owner: record.owner,
-  operator: record.operator,
-  vaultIndex: record.vaultIndex,
-  vault: record.vault,
-  vaultTokenAccount: record.vaultTokenAccount,
-  mint: token.mintAddress,
-  decimals: token.decimals,
+  ...{ multisig: record.multisig, owner: record.owner, operator: record.operator },
+  ...{ vaultIndex: record.vaultIndex, vault: record.vault, vaultTokenAccount: record.vaultTokenAccount },
+  ...{ mint: token.mintAddress, decimals: token.decimals },
   tokenProgram: tokenProgramAddress(token.tokenProgram),
 });
 
 /** Closing instructions that one transaction holds: 45 bytes each beside the 300 that all share. */
 const CLOSES_PER_TRANSACTION = 16;
 
-/** The vault messages of a batch in argument form, in order. */
 export const messages = (batch: BatchRecord): readonly Uint8Array[] =>
   batch.pipelines.map(({ message }) => Buffer.from(message, 'base64'));
 
-/** The operator's own approval. */
 export const approveInstructions = (context: BatchContext, batchIndex: bigint): readonly Instruction[] => [
   proposalApprove({ multisig: context.flywheel.multisig, member: context.operator.address, batchIndex }),
 ];
 
-/** Transactions that close a batch of so many pipelines. */
 export const closingCount = (pipelines: number): number =>
   Math.ceil((pipelines + 1) / CLOSES_PER_TRANSACTION);
 

@@ -13,7 +13,7 @@ import { checkInput, invalidRequest, listProblems, pathText } from '../../contra
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
-import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { hashProof } from '../burns/elements.js';
@@ -36,15 +36,6 @@ export interface CheckedPipeline {
 export interface Problem {
   readonly code: ErrorCode;
   readonly text: string;
-}
-
-/** What of a request can be planned, and what is wrong with it. */
-export interface CheckedRequest {
-  /** By the index in the request; a pipeline with a problem is missing. */
-  readonly pipelines: ReadonlyMap<number, CheckedPipeline>;
-  readonly problems: readonly Problem[];
-  /** Base units that all sound actions together burn and airdrop, those of pipelines with a problem too. */
-  readonly asked: { readonly burn: bigint; readonly airdrop: bigint };
 }
 
 /** The error of a refused batch: the code that all problems share, or `ERR_INVALID_REQUEST` when they differ. */
@@ -73,15 +64,18 @@ export function pipelineList(request: unknown, { maxPipelines: most }: EngineLim
   return pipelines;
 }
 
-/** Checks shapes, types, proofs, scopes, amounts and addresses of every pipeline. */
+/**
+ * @returns the pipelines by their index in the request, where nothing is wrong with them, what is wrong with the others, and base units
+ *   that all sound actions together burn and airdrop, those of pipelines with a problem too.
+ */
 export async function checkPipelines(
   principal: Principal,
   token: TokenRecord,
   list: readonly unknown[],
   limits: EngineLimits,
-): Promise<CheckedRequest> {
+) {
   const pause = createPause();
-  const checks = new PipelineChecks({ principal, token, limits });
+  const checks = new PipelineChecks(principal, token, limits);
   const pipelines = new Map<number, CheckedPipeline>();
   for (const [index, value] of list.entries()) {
     const checked = checks.check(value, `pipelines[${index}]`);
@@ -91,25 +85,15 @@ export async function checkPipelines(
   return { pipelines, problems: checks.problems, asked: checks.asked };
 }
 
-/** What pipelines are held against. */
-interface Checking {
-  readonly principal: Principal;
-  readonly token: TokenRecord;
-  readonly limits: EngineLimits;
-}
-
 class PipelineChecks {
   readonly problems: Problem[] = [];
   readonly asked = { burn: 0n, airdrop: 0n };
-  readonly #principal: Principal;
-  readonly #token: TokenRecord;
-  readonly #limits: EngineLimits;
 
-  constructor({ principal, token, limits }: Checking) {
-    this.#principal = principal;
-    this.#token = token;
-    this.#limits = limits;
-  }
+  constructor(
+    private readonly principal: Principal,
+    private readonly token: TokenRecord,
+    private readonly limits: EngineLimits,
+  ) {}
 
   /** A pipeline of which everything is right, or nothing after its problems were noted. */
   check(value: unknown, where: string): CheckedPipeline | undefined {
@@ -125,13 +109,8 @@ class PipelineChecks {
       return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
     });
     if (this.problems.length > before || proofHash === undefined) return undefined;
-    return {
-      type: type as string,
-      payload: payload as string,
-      proofHash,
-      actions: sound as SourceAction[],
-      actionCount,
-    };
+    const checked = { type: type as string, payload: payload as string, proofHash };
+    return { ...checked, actions: sound as SourceAction[], actionCount };
   }
 
   /** @returns the parts of the pipeline that have not the right shape. */
@@ -150,25 +129,21 @@ class PipelineChecks {
   }
 
   #checkType(type: string, where: string): void {
-    if (permitsProofType(this.#principal, type)) return;
-    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.#principal)})`;
+    if (permitsProofType(this.principal, type)) return;
+    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.principal)})`;
     this.#note('ERR_INVALID_PROOF', text);
   }
 
   #hash(payload: string, where: string): Sha256 | undefined {
     try {
-      return hashProof(this.#parse(payload), this.#limits);
+      // Each value takes two bytes at least; with more of them the proof is too large in any case.
+      const maxValues = Math.ceil(this.limits.maxProofBytes / 2);
+      return hashProof(parseStrictJson(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS }).value, this.limits);
     } catch (error) {
       const reason = (error as Error).message.replace(/^The proof is not valid: /, '').replace(/\.$/, '');
       this.#note('ERR_INVALID_PROOF', `${where}.payload: ${reason}`);
       return undefined;
     }
-  }
-
-  #parse(payload: string): JsonValue {
-    // Each value takes two bytes at least; with more of them the proof is too large in any case.
-    const maxValues = Math.ceil(this.#limits.maxProofBytes / 2);
-    return parseStrictJson(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS }).value;
   }
 
   #checkAction(action: Action, where: string): action is SourceAction {
@@ -177,13 +152,13 @@ class PipelineChecks {
       return false;
     }
     const usage = usageOf(action);
-    if (usage !== null && !this.#principal.key.scopes.includes(usage)) {
+    if (usage !== null && !this.principal.key.scopes.includes(usage)) {
       const text = `${where}: ${action.action} needs a key with the scope \`${usage}\``;
       this.#note('ERR_KEY_SCOPES_UNAUTHORIZED', text);
     }
     try {
-      const content = actionContent(action, this.#token.decimals);
-      const warning = actionWarning(content, this.#token.mintAddress);
+      const content = actionContent(action, this.token.decimals);
+      const warning = actionWarning(content, this.token.mintAddress);
       if (warning !== undefined) throw new FlywheelError('ERR_INVALID_REQUEST', `${warning}.`);
       if (usage !== null) this.asked[usage] += totalOf(usage, [content]);
       return true;
@@ -199,11 +174,7 @@ class PipelineChecks {
 }
 
 /** A pipeline without the actions that could not fit whatever they are. */
-function shorten(value: unknown): {
-  readonly pipeline: unknown;
-  readonly actions: readonly unknown[];
-  readonly actionCount: number;
-} {
+function shorten(value: unknown) {
   const all: unknown = isJsonObject(value) ? value['actions'] : undefined;
   if (!Array.isArray(all)) return { pipeline: value, actions: [], actionCount: 0 };
   const actions: unknown[] = all.slice(0, MAX_ACTIONS_LOOKED_AT);

@@ -18,7 +18,6 @@ function lostBy(
   return place === 0 ? Number(feeLamports) : 0;
 }
 
-/** Of a transaction that the operator has signed here. */
 export const costOf = (record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost => ({
   signature: record.signature,
   operatorLamports: lostBy(record, flywheel.operator),
@@ -61,7 +60,6 @@ export async function countVotes(
   }, scope);
 }
 
-/** An answer about a batch, with what the batch has cost until now. */
 export async function withCost<Value>(
   { store }: EngineDeps,
   batchId: string,

@@ -2,7 +2,6 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
-import type { Commitment } from '../../chain/chain.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
@@ -19,15 +18,7 @@ import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { inTurns } from '../pause.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
-import {
-  Advance,
-  type BatchWork,
-  type End,
-  type Failure,
-  type Goal,
-  type HeldBatch,
-  type Next,
-} from './advance.js';
+import { BatchWork, type End, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import {
   approveInstructions,
   type BatchContext,
@@ -59,14 +50,11 @@ import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from '
 import { executeTransactions } from './plan-batch.js';
 import { closeAccounts, conclude, countForeign, foreignOf, needsClosing } from './verdict.js';
 
-/** Executes an approved batch, or returns what became of it. */
 export const executeBatch = keyedOperation('executeBatch', {
-  saysUnused: false,
   parse: (input, { principal }) => ({
     ...parseInput(executeBatchRequestSchema, input),
     owner: ownerOf(principal),
   }),
-  proofTypes: () => [],
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await findBatch(deps, principal, batchId);
     // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
@@ -92,9 +80,7 @@ export async function carryOnExecution(deps: EngineDeps, batchId: string, caller
   return true;
 }
 
-/** Who asks for an execution. */
 interface Asked {
-  /** `undefined`: the owner's approval has to stand on chain already. */
   readonly signedTx: string | undefined;
   readonly caller: Caller;
   /** `null`: nobody; what was asked for before is carried on. */
@@ -143,7 +129,7 @@ async function take(
   const batch = await claimBatch(deps, tx, batchId);
   if (identity?.value === undefined || isFinal(found)) return { batch, request: null };
   const opening = await openRequest(deps, tx, identity);
-  return { batch, request: opening.kind === 'replayed' ? null : opening.request };
+  return { batch, request: opening?.request ?? null };
 }
 
 /** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
@@ -154,21 +140,24 @@ async function bringToEnd(
 ): Promise<BatchRecord> {
   const { deps, context, batch } = held;
   // A vote to end it may have been sent, and counts for what it has cost.
-  const work = await Advance.open(held, ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL']);
+  const work = await BatchWork.open(held, ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL']);
   const known = batch.executeResult;
   if (known !== null) {
-    await work.advance.settleAll();
+    await work.settleAll();
     const state = await readWhole(deps.chain, context.flywheel, batch, 'finalized');
     const position = await countExecuted(batch, state, work.readPast);
     if (position !== known.totalSuccessful) return judge(work, { state, failure: null }, request);
-    await held.lease.write((tx) => work.advance.write(tx));
+    await work.write();
     return batch;
   }
-  const end = await work.advance.run(new Executed({ ...work, signedTx }));
+  const end = await work.run(executed(work, signedTx));
   invariant(end !== null, 'An execution waits for nobody.');
   if (end.failure === null || kindOf(end.state) !== 'Active') return judge(work, end, request);
-  await held.lease.write((tx) => work.advance.write(tx));
-  throw approvalFailed(batch, end.failure);
+  await work.write();
+  throw new FlywheelError(
+    'ERR_BATCH_EXECUTE_FAILED',
+    `The operator's approval of batch ${batch.id} failed: ${end.failure.message}`,
+  );
 }
 
 /** What did not land and can still run on chain goes on counting against the caps. */
@@ -209,53 +198,45 @@ async function answer(
   return withCost(deps, batchId, { batchId: batchId as Uuid, result }, replayed);
 }
 
-/** Approved by owner and operator, and then executed whole. */
-class Executed implements Goal<BatchState> {
-  readonly #input: ApprovalInput;
-  #transactions: readonly (readonly Instruction[])[] | undefined;
-
-  constructor(input: ApprovalInput) {
-    this.#input = input;
-  }
-
-  readonly read = (commitment?: Commitment): Promise<BatchState> => {
-    const { deps, context, batch } = this.#input;
-    return readWhole(deps.chain, context.flywheel, batch, commitment);
+/** Approved by owner and operator, and then executed whole. @param signedTx - `undefined`: the owner's approval has to stand already. */
+function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchState> {
+  const { deps, context, batch } = work;
+  let transactions: readonly (readonly Instruction[])[] | undefined;
+  return {
+    read: (commitment) => readWhole(deps.chain, context.flywheel, batch, commitment),
+    isReached: isEnded,
+    async next(state) {
+      if (kindOf(state) !== 'Approved') return approvalSteps(work, signedTx);
+      transactions ??= await begin(work, state);
+      const all = transactions;
+      return {
+        ...{ phase: 'EXECUTE', first: state.batch?.executedTransactionIndex ?? 0, end: all.length },
+        instructions: (index) => all[index] ?? [],
+      };
+    },
   };
+}
 
-  readonly isReached = isEnded;
-
-  readonly next = async (state: BatchState): Promise<Next> => {
-    if (kindOf(state) !== 'Approved') return approvalSteps(this.#input);
-    this.#transactions ??= await this.#begin(state);
-    const transactions = this.#transactions;
-    return {
-      ...{ phase: 'EXECUTE', first: state.batch?.executedTransactionIndex ?? 0, end: transactions.length },
-      instructions: (index) => transactions[index] ?? [],
-    };
-  };
-
-  /**
-   * It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. What
-   * members have executed of it does not: it has landed, and may count as part of a gap.
-   */
-  async #begin(state: BatchState): Promise<readonly (readonly Instruction[])[]> {
-    const { deps, context, batch, lease } = this.#input;
-    await readPlanned(this.#input);
-    const isBegun = state.batch?.executedTransactionIndex !== 0;
-    const executed = isBegun ? (await this.read('finalized')).batch?.executedTransactionIndex : 0;
-    // Read anew at the end: members may go on.
-    const readPast = pastOf(deps.chain, context.flywheel, batch);
-    const foreign = await foreignOf({ ...this.#input, readPast }, executed ?? 0);
-    await lease.write(async (tx) => {
-      await countForeign(tx, this.#input, foreign);
-      await holdFromNow(tx, batch);
-    });
-    await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
-    await waitOutTimeLock(deps, batch.id, state, lease);
-    const place = { flywheel: context.flywheel, batchIndex: batch.batchIndex };
-    return inTurns(executeTransactions(place, messages(batch)));
-  }
+/**
+ * It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. What
+ * members have executed of it does not: it has landed, and may count as part of a gap.
+ */
+async function begin(work: BatchWork, state: BatchState): Promise<readonly (readonly Instruction[])[]> {
+  const { deps, context, batch, lease } = work;
+  const { flywheel } = context;
+  await readPlanned(work);
+  const isBegun = state.batch?.executedTransactionIndex !== 0;
+  const final = isBegun ? (await readWhole(deps.chain, flywheel, batch, 'finalized')).batch : null;
+  // Read anew at the end: members may go on.
+  const readPast = pastOf(deps.chain, flywheel, batch);
+  const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
+  await lease.write(async (tx) => {
+    await countForeign(tx, work, foreign);
+    await holdFromNow(tx, batch);
+  });
+  await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
+  await waitOutTimeLock(deps, batch.id, state, lease);
+  return inTurns(executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch)));
 }
 
 const CLOSED = 'The accounts of the batch were closed on chain.';
@@ -274,11 +255,6 @@ function failureOf(
   return { failedTransaction: position, firstTransaction: position, message };
 }
 
-interface ApprovalInput extends BatchWork {
-  /** `undefined`: the owner's approval has to stand on chain already. */
-  readonly signedTx: string | undefined;
-}
-
 /**
  * What brings an active proposal closer to its approval by owner and operator; the batch counts against the caps of today from
  * before the first vote is sent.
@@ -286,13 +262,13 @@ interface ApprovalInput extends BatchWork {
  * approval is needed and missing; `ERR_DAILY_LIMIT_EXCEEDED`, and the batch stays as it is; `ERR_BATCH_EXECUTE_FAILED` when anything
  * on chain differs from the plan.
  */
-async function approvalSteps(input: ApprovalInput): Promise<Next> {
-  const { context, batch, lease } = input;
+async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
+  const { context, batch, lease } = work;
   const { flywheel } = context;
-  const found = await readPlanned(input);
+  const found = await readPlanned(work);
   if (kindOf(found) !== 'Active') return 'again';
   requireNotStale(found, batch);
-  const vote = await givenVote(input, found);
+  const vote = await givenVote(work, found, signedTx);
   // Either vote may be the last that it needs, where the other was given with other tools: so it counts before any is sent. It goes
   // on counting where that fails: a node that lags behind does not show yet what others have done.
   await lease.write(async (tx) => {
@@ -300,7 +276,7 @@ async function approvalSteps(input: ApprovalInput): Promise<Next> {
     await holdFromNow(tx, batch);
   });
   if (vote !== null) {
-    await landApproval(input, vote);
+    await landApproval(work, vote);
     return 'again';
   }
   if (found.proposal?.approved.includes(flywheel.operator) === true) {
@@ -313,40 +289,36 @@ async function approvalSteps(input: ApprovalInput): Promise<Next> {
   return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions };
 }
 
-/** What stopped the operator's approval. */
-const approvalFailed = ({ id }: BatchRecord, { message }: Failure): FlywheelError =>
-  new FlywheelError('ERR_BATCH_EXECUTE_FAILED', `The operator's approval of batch ${id} failed: ${message}`);
-
 /**
  * Lands the owner's vote. It fails where another has landed before it: of an earlier approval, then the owner has approved all the
  * same; or one that has ended the proposal.
  */
-async function landApproval(input: ApprovalInput, vote: SignedVote): Promise<void> {
+async function landApproval(work: BatchWork, vote: SignedVote): Promise<void> {
   try {
-    await landOwnerVote(input, vote);
+    await landOwnerVote(work, vote);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_BATCH_EXECUTE_FAILED')) throw error;
-    const now = await readPlanned(input);
-    if (kindOf(now) === 'Active' && !standsOnChain(input, now)) throw error;
+    const now = await readPlanned(work);
+    if (kindOf(now) === 'Active' && !standsOnChain(work, now)) throw error;
   }
 }
 
-/** The owner has approved, with whatever tool. */
-const standsOnChain = ({ context }: ApprovalInput, { proposal }: BatchState): boolean =>
+const standsOnChain = ({ context }: BatchWork, { proposal }: BatchState): boolean =>
   proposal?.approved.includes(context.flywheel.owner) === true;
 
 /** The signed approval that is to be landed; `null` where it stands on chain already. */
-async function givenVote(input: ApprovalInput, found: BatchState): Promise<SignedVote | null> {
-  const { signedTx, advance } = input;
-  if (signedTx !== undefined) {
-    const vote = await checkSignedVote(input, 'approve', signedTx);
-    return standsOnChain(input, found) ? null : vote;
-  }
-  if (standsOnChain(input, found)) return null;
+async function givenVote(
+  work: BatchWork,
+  found: BatchState,
+  signedTx: string | undefined,
+): Promise<SignedVote | null> {
+  const given = signedTx === undefined ? null : await checkSignedVote(work, 'approve', signedTx);
+  if (standsOnChain(work, found)) return null;
+  if (given !== null) return given;
   // It was sent, and the chain has taken it back, or an earlier run did not live to see it land.
-  const earlier = advance.openBytes('OWNER_APPROVAL');
+  const earlier = work.openOf('OWNER_APPROVAL')?.transactions[0]?.bytes;
   if (earlier !== undefined && isSignedByAll(earlier))
-    return checkSignedVote(input, 'approve', Buffer.from(earlier).toString('base64'));
+    return checkSignedVote(work, 'approve', Buffer.from(earlier).toString('base64'));
   throw invalidRequest(['signedTx: expected base64 text, because the owner has not approved on chain']);
 }
 
@@ -373,7 +345,6 @@ const MARGIN_SECONDS = 5n;
 const POLL_MS = 500;
 const MS_PER_SECOND = 1_000;
 
-/** What the chain takes for the time: unix seconds. */
 async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
   const [account] = await chain.getAccounts([CLOCK_SYSVAR]);
   return decodeClock(account)?.unixTimestamp ?? BigInt(Math.floor(clock.nowMs() / MS_PER_SECOND));
@@ -394,17 +365,17 @@ async function waitOutTimeLock(
   for (;;) {
     const left = end - (await chainSeconds(deps));
     if (left <= 0n) return;
-    if (left > MAX_WAIT_SECONDS || lease.signal?.aborted === true) throw lockedUntil(batchId, end, left);
+    if (left > MAX_WAIT_SECONDS || lease.signal?.aborted === true) {
+      const until = isoTime(Number(end) * MS_PER_SECOND);
+      throw new FlywheelError(
+        'ERR_BATCH_IN_PROGRESS',
+        `Batch ${batchId} is approved, but the time lock of the multisig ends at ${until}.`,
+        {
+          retryAfterSeconds: Number(left),
+          hint: 'Run `batch execute` again after that time. A running server executes the batch by itself.',
+        },
+      );
+    }
     await setTimeout(POLL_MS);
   }
 }
-
-const lockedUntil = (batchId: string, end: bigint, left: bigint): FlywheelError =>
-  new FlywheelError(
-    'ERR_BATCH_IN_PROGRESS',
-    `Batch ${batchId} is approved, but the time lock of the multisig ends at ${isoTime(Number(end) * MS_PER_SECOND)}.`,
-    {
-      retryAfterSeconds: Number(left),
-      hint: 'Run `batch execute` again after that time. A running server executes the batch by itself.',
-    },
-  );

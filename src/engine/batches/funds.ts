@@ -20,7 +20,6 @@ import type { EngineDeps, EngineLimits } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { type BatchContext, closingCount } from './batch-context.js';
 
-/** Owner and operator. */
 const MEMBERS = 2;
 /** Bytes of a token account that the associated-token program opens (squads-v4.md, section 8). */
 const TOKEN_ACCOUNT_BYTES = { token: 165, 'token-2022': 170 } as const;
@@ -69,23 +68,12 @@ export async function vaultRentLamports(
   }, 0n);
 }
 
-/** A batch that is laid out. */
 export interface PlannedBatch {
-  /** Those of each pipeline, in base units. */
   readonly actions: readonly (readonly StoredAction[])[];
   readonly pipelines: readonly PlannedPipeline[];
   /** Of setting it up; see {@link setupRentLamports}. */
   readonly rentLamports: bigint;
-  /** See {@link vaultRentLamports}. */
   readonly vaultRentLamports: bigint;
-}
-
-/** What a batch asks for. */
-interface FundsNeeded extends PlannedBatch {
-  /** Base units that leave the vault. */
-  readonly tokens: bigint;
-  /** What has to be left to the operator, in lamports. */
-  readonly leaveOperator: bigint;
 }
 
 /**
@@ -95,7 +83,7 @@ interface FundsNeeded extends PlannedBatch {
 export async function missingFunds(
   chain: Chain,
   { token, flywheel, operator }: BatchContext,
-  needed: FundsNeeded,
+  needed: PlannedBatch & { readonly tokens: bigint; readonly leaveOperator: bigint },
 ): Promise<readonly string[]> {
   const { pipelines, vaultRentLamports: opened } = needed;
   const [vaultTokens, vault, payer] = await chain.getAccounts([

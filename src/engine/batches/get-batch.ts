@@ -22,30 +22,17 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { BatchFilter } from '../../store/repositories/batches.js';
 import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
-import type { Store } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { EngineDeps } from '../deps.js';
-import {
-  askedKey,
-  badCursor,
-  boundsOf,
-  idCursor,
-  indexCursor,
-  readIdCursor,
-  readIndexCursor,
-  soughtIn,
-} from '../lists.js';
-import { operation, type Principal, requireToken } from '../operation.js';
-import { inTurns } from '../pause.js';
+import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
+import { done, operation, type Principal, requireToken } from '../operation.js';
+import { createPause } from '../pause.js';
 import { type BatchOwner, isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
-/**
- * The batch with this id, if it belongs to the key's token.
- * @throws `ERR_BATCH_NOT_FOUND`
- */
+/** The batch with this id, if it belongs to the key's token. @throws `ERR_BATCH_NOT_FOUND` */
 export async function findBatch(deps: EngineDeps, principal: Principal, batchId: string): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
@@ -70,8 +57,7 @@ export const currentBatch = operation('currentBatch', {
   perform: async ({ deps, principal, input: token }) => {
     try {
       const batch = await deps.store.read((tx) => tx.batches.current(token.id));
-      if (batch !== undefined) return await reply(deps, principal, batch);
-      return { value: null, meta: { replayed: false } };
+      return batch === undefined ? done(null) : await reply(deps, principal, batch);
     } catch (cause) {
       throw new FlywheelError('ERR_BATCH_CURRENT_FAILED', 'The current batch could not be read.', { cause });
     }
@@ -83,19 +69,13 @@ const NO_BLOCKHASH = '11111111111111111111111111111111';
 
 export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): Batch {
   return {
-    id: record.id as Uuid,
-    flywheelId: record.flywheelId,
-    tokenId: record.tokenId,
-    mintAddress: token.mintAddress,
-    status: record.status,
-    batchIndex: record.batchIndex.toString(),
-    vaultIndex: flywheel.vaultIndex.toString(),
-    multisig: flywheel.multisig,
-    vaultAddress: flywheel.vault,
+    ...{ id: record.id as Uuid, flywheelId: record.flywheelId, tokenId: record.tokenId },
+    ...{ mintAddress: token.mintAddress, status: record.status },
+    ...{ batchIndex: record.batchIndex.toString(), vaultIndex: flywheel.vaultIndex.toString() },
+    ...{ multisig: flywheel.multisig, vaultAddress: flywheel.vault },
     ...(record.initResult === null ? {} : { initResult: record.initResult }),
     ...(record.executeResult === null ? {} : { executeResult: record.executeResult }),
-    dateCreated: record.dateCreated,
-    dateUpdated: record.dateUpdated,
+    ...{ dateCreated: record.dateCreated, dateUpdated: record.dateUpdated },
     ...(record.dateCancelled === null ? {} : { dateCancelled: record.dateCancelled }),
   };
 }
@@ -110,22 +90,19 @@ const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => (
   },
 });
 
-/** The answer of init: the batch with its compiled pipelines, and the approval to sign. */
 export async function initBatchView(
   record: BatchRecord,
   owner: BatchOwner,
   vote: IssuedVote,
 ): Promise<InitBatchResult> {
-  const pipelines = [...(await inTurns(compiledPipelines(record.pipelines, owner.flywheel.vault)))];
+  const pause = createPause();
+  const pipelines: CompiledPipeline[] = [];
+  for (const pipeline of record.pipelines) {
+    pipelines.push(compiledPipeline(pipeline, owner.flywheel.vault));
+    await pause();
+  }
   const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
   return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
-}
-
-function* compiledPipelines(
-  pipelines: readonly PlannedPipeline[],
-  vault: Address,
-): Generator<CompiledPipeline, void> {
-  for (const pipeline of pipelines) yield compiledPipeline(pipeline, vault);
 }
 
 function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPipeline {
@@ -133,10 +110,8 @@ function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPi
   const instructions = message === undefined ? undefined : vaultMessageInstructions(message);
   invariant(instructions !== undefined, 'A planned message is well formed.');
   return {
-    type: pipeline.type,
-    payload: pipeline.payload,
-    actions: [...pipeline.actions],
-    proofHash: pipeline.proofHash,
+    ...{ type: pipeline.type, payload: pipeline.payload },
+    ...{ actions: [...pipeline.actions], proofHash: pipeline.proofHash },
     instructions: instructions.map((instruction) =>
       Buffer.from(
         compileLegacyMessage({ payer: vault, instructions: [instruction], blockhash: NO_BLOCKHASH }),
@@ -153,33 +128,20 @@ export const listBatches = operation('listBatches', {
   perform: async ({ deps: { store }, input: { query, owner } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
     const filter = filterOf(query, owner);
-    const before = await ordinalAt(store, owner, cursor);
+    const [id] = cursor === undefined ? [] : readCursor(cursor, /^([\w-]{1,64})$/);
     const { items, last } = await store.read(async (tx) => {
+      const before = id === undefined ? undefined : await tx.batches.ordinalOf(owner.token.id, id);
+      if (id !== undefined && before === undefined) throw badCursor();
       const page = await tx.batches.list({ ...filter, limit, ...(before === undefined ? {} : { before }) });
       return { items: page.items, last: page.next === null ? null : await tx.batches.idAt(page.next) };
     });
-    const nextCursor = last && idCursor(last);
-    return {
-      value: { items: items.map((batch) => listedBatchView(batch, owner)), nextCursor },
-      meta: { replayed: false },
-    };
+    return done({
+      items: items.map((batch) => listedBatchView(batch, owner)),
+      nextCursor: last && cursorOf(last),
+    });
   },
 });
 
-/** Of the batch that a cursor names. @throws `ERR_INVALID_REQUEST` */
-async function ordinalAt(
-  store: Store,
-  { token }: BatchOwner,
-  cursor: string | undefined,
-): Promise<number | undefined> {
-  if (cursor === undefined) return undefined;
-  const id = readIdCursor(cursor);
-  const ordinal = await store.read((tx) => tx.batches.ordinalOf(token.id, id));
-  if (ordinal === undefined) throw badCursor();
-  return ordinal;
-}
-
-/** Which batches are asked for, whatever page of them. */
 function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
   const { status, txHash, type, proofHash, action, toAddress, idempotencyKey } = query;
   const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
@@ -202,7 +164,7 @@ export const batchPipelines = operation('batchPipelines', {
   perform: async ({ deps, principal, input }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor } = input;
     const batch = await findBatch(deps, principal, input.batchId);
-    const from = cursor === undefined ? 0 : readIndexCursor(cursor);
+    const from = cursor === undefined ? 0 : Number(readCursor(cursor, /^(\d{1,15})$/)[0]);
     const found = await deps.store.read((tx) =>
       tx.pipelines.list({ ...queryOf(batch, input), from, limit: limit + 1 }),
     );
@@ -219,8 +181,10 @@ export const batchPipelines = operation('batchPipelines', {
       return { ...state, ...(mayRead ? {} : { payload: '' }), ...(dateExecuted && { dateExecuted }) };
     });
     const next = found[limit];
-    const nextCursor = next === undefined ? null : indexCursor(next.position);
-    return withCost(deps, batch.id, { items, nextCursor });
+    return withCost(deps, batch.id, {
+      items,
+      nextCursor: next === undefined ? null : cursorOf(next.position),
+    });
   },
 });
 

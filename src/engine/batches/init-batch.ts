@@ -31,7 +31,6 @@ import {
 import {
   batchRefused,
   type CheckedPipeline,
-  type CheckedRequest,
   checkPipelines,
   type Problem,
   pipelineList,
@@ -51,9 +50,7 @@ import { nextBatchIndex } from './on-chain.js';
 import { type AddSizes, type PipelinePlan, planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
-/** Compiles pipelines into a batch and returns the approval for the owner to sign. */
 export const initBatch = keyedOperation('initBatch', {
-  saysUnused: true,
   parse: (input, { deps, principal }) => ({
     list: pipelineList(input, deps.limits),
     owner: ownerOf(principal),
@@ -79,18 +76,18 @@ export const initBatch = keyedOperation('initBatch', {
 const bringUp = (
   deps: EngineDeps,
   context: BatchContext,
-  opened: Opened,
+  { batch, request }: Opened,
   caller: Caller,
 ): Promise<InitBatchResult> =>
-  underLease(deps, { ...opened, lost: takenOver }, caller, (lease) =>
-    setUp({ deps, context, ...opened, lease }),
+  underLease(deps, { batch, request, lost: takenOver }, caller, (lease) =>
+    setUp({ deps, context, batch, lease }, request),
   );
 
 /** Finishes a set-up that nobody works on. @returns whether there was one */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
-    const batch = await currentRecord(tx, batchId);
-    return isWorkedOn(tx, batch) ? undefined : batch;
+    const batch = await tx.batches.find({ id: batchId });
+    return batch && !isWorkedOn(tx, batch) ? batch : undefined;
   });
   if (found === undefined) return false;
   await deps.gaps.require(found.tokenId);
@@ -130,32 +127,22 @@ async function begin(
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
-    if (opening.kind !== 'fresh') throw justRun();
+    if (opening?.isFresh !== true) throw justRun();
     const day = await dayOfNow(tx, context.token.id);
     const asked = amountsOf(pipelines);
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
     await requireOperatorFunds(deps, tx, context, held, planned);
     const batch: BatchRecord = {
-      id: deps.ids.uuid(),
-      flywheelId: context.flywheel.id,
-      tokenId: context.token.id,
-      keyId: principal.key.id,
-      requestId: opening.request.id,
-      status: 'AVAILABLE_TO_QUEUE',
-      batchIndex,
-      pipelines,
+      ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
+      ...{ keyId: principal.key.id, requestId: opening.request.id },
+      ...{ status: 'AVAILABLE_TO_QUEUE', batchIndex, pipelines, day },
       ...{ pipelineCount: pipelines.length, ...asked },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
-      day,
-      initResult: null,
-      executeResult: null,
-      setupRentLamports: rentLamports,
+      ...{ initResult: null, executeResult: null, setupRentLamports: rentLamports },
       ...newLease(deps, tx),
-      dateCreated: isoTime(tx.nowMs),
-      dateUpdated: isoTime(tx.nowMs),
-      dateCancelled: null,
-      dateClosed: null,
+      ...{ dateCreated: isoTime(tx.nowMs), dateUpdated: isoTime(tx.nowMs) },
+      ...{ dateCancelled: null, dateClosed: null },
     };
     await tx.batches.insert(opening.request, batch, actions);
     await holdWhileWaiting(tx, batch);
@@ -167,7 +154,7 @@ async function begin(
 async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: RequestRecord): Promise<Opened> {
   return deps.store.transaction(async (tx) => {
     const opening = await openRequest(deps, tx, identity);
-    if (opening.kind !== 'resumed') throw justRun();
+    if (opening?.isFresh !== false) throw justRun();
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
     if (isFinal(batch))
@@ -202,13 +189,16 @@ export async function checkAndPlan(
     vaultRentLamports: await vaultRentLamports(deps.chain, context, planned),
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
+  const missing = await missingFunds(deps.chain, context, needed);
+  // Under the store's lock they are held against it once more.
+  const caps = await deps.store.read(async (tx) =>
+    exceededCaps(tx, { ...context, day: await dayOfNow(tx, context.token.id), asked }),
+  );
   const ofContent = [...problems, ...tooLarge];
   const all = [
     ...ofContent,
-    ...(await capProblems(deps, context, asked)),
-    ...(await missingFunds(deps.chain, context, needed)).map(
-      (text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text }),
-    ),
+    ...caps.map((text): Problem => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') })),
+    ...missing.map((text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text })),
   ];
   const refused = batchRefused(all);
   if (ofContent.length > 0) throw refusedByContent(key, refused);
@@ -246,16 +236,3 @@ const storedAction = (action: PipelinePlan['actions'][number]): StoredAction => 
   amount: 'amount' in action ? action.amount : null,
   recipient: actionRecipients(action)[0] ?? null,
 });
-
-/** Caps that would be passed now; under the store's lock they are held against it once more. */
-async function capProblems(
-  { store }: EngineDeps,
-  { token, flywheel }: BatchContext,
-  asked: CheckedRequest['asked'],
-): Promise<readonly Problem[]> {
-  return store.read(async (tx) => {
-    const day = await dayOfNow(tx, token.id);
-    const sentences = await exceededCaps(tx, { token, flywheel, day, asked });
-    return sentences.map((text) => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') }));
-  });
-}

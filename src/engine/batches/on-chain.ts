@@ -14,7 +14,6 @@ import type { Message } from '../../chain/transaction/message.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
-/** How far a batch is. */
 export interface BatchState {
   readonly multisig: Multisig;
   /** `null`: there is none, or none any more. */
@@ -22,7 +21,6 @@ export interface BatchState {
   readonly batch: Batch | null;
 }
 
-/** How its proposal stands. */
 export const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
 
 /** Nothing more of it can be executed: its proposal has come to its end, or its accounts are closed. */
@@ -42,9 +40,7 @@ export function requireNotStale({ multisig, proposal }: BatchState, { id, batchI
   );
 }
 
-/** A batch with what it holds. */
 export interface BatchOnChain extends BatchState {
-  /** By the index of the pipeline. */
   readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
 }
 
@@ -92,12 +88,7 @@ export async function readBatchOnChain(
   const found = await readBatchAccounts(chain, ref, pipelines.length, commitment);
   const { multisig, batch, proposal, transactions } = found;
   if (multisig.value === null) throw noMultisig(flywheel);
-  return {
-    multisig: multisig.value,
-    batch: batch.value,
-    proposal: proposal.value,
-    transactions,
-  };
+  return { multisig: multisig.value, batch: batch.value, proposal: proposal.value, transactions };
 }
 
 /** How far the clocks of this machine and of the chain may be apart. */
@@ -106,7 +97,6 @@ const CLOCK_SKEW_MS = 600_000;
 /** What became of a batch as its transactions tell it; `null` when the node has forgotten some of it. */
 export type ReadPast = () => Promise<PastBatch | null>;
 
-/** Reads it when it is first asked for, and once. */
 export function pastOf(chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord): ReadPast {
   const { batchIndex, dateCreated } = planned;
   let past: Promise<PastBatch | null> | undefined;
@@ -172,7 +162,6 @@ function isPlanned(stored: Message | null, message: string): boolean {
   return stored !== null && wanted !== undefined && isSameMessage(stored, wanted);
 }
 
-/** How many of the first transactions of a batch are those that were planned. */
 function plannedCount(
   { transactions }: Pick<BatchOnChain, 'transactions'>,
   { pipelines }: Pick<BatchRecord, 'pipelines'>,
@@ -184,7 +173,6 @@ function plannedCount(
   return other < 0 ? pipelines.length : other;
 }
 
-/** What differs from the plan, or `null` when the batch holds exactly what was planned. */
 export function differenceFromPlan(
   { batch, proposal, transactions }: BatchOnChain,
   planned: BatchRecord,

@@ -17,14 +17,13 @@ import { issueApprovalRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, IssuedVoteKind } from '../../store/records.js';
-import type { Address } from '../../values/address.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
-import { operation, type Principal } from '../operation.js';
+import { operation } from '../operation.js';
 import { notPermitted } from '../requests.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
-import type { BatchWork } from './advance.js';
+import type { BatchWork, HeldBatch } from './advance.js';
 import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
 import { withCost } from './costs.js';
 import { findBatch, initBatchView } from './get-batch.js';
@@ -61,30 +60,17 @@ export async function issueVote(
   const transaction = await signPartly(message, [context.operator]);
   const { signature } = decodeApproval(transaction);
   invariant(signature !== undefined, 'A vote has a payer.');
-  return {
-    batchId: batch.id,
-    kind,
-    transaction,
-    signature,
-    lastValidBlockHeight,
-    dateCreated: isoTime(store.latestMs()),
-  };
+  const dateCreated = isoTime(store.latestMs());
+  return { batchId: batch.id, kind, transaction, signature, lastValidBlockHeight, dateCreated };
 }
 
-/** A vote with all its signatures. */
-export interface SignedVote extends DecodedApproval {
-  readonly signature: string;
-  readonly payer: Address;
-  /** Up to which block it can land; `null`: its blockhash is of the owner's choice. */
-  readonly lastValidBlockHeight: bigint | null;
-}
+/** `lastValidBlockHeight` is `null` where its blockhash is of the owner's choice. */
+export type SignedVote = Awaited<ReturnType<typeof checkSignedVote>>;
 
-/** Has every signer signed, whatever they did sign? */
 export const isSignedByAll = (bytes: Uint8Array): boolean =>
   decodeApproval(bytes).signatures.every((signature) => [...signature].some((byte) => byte !== 0));
 
-/** What votes are about. */
-type OfBatch = Pick<BatchWork, 'deps' | 'context' | 'batch'>;
+type OfBatch = Omit<HeldBatch, 'lease'>;
 
 const refuse = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction was not sent: ${reason}.`);
@@ -93,11 +79,7 @@ const refuse = (reason: string): FlywheelError =>
  * Checks a signed vote.
  * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
  */
-export async function checkSignedVote(
-  of: OfBatch,
-  kind: IssuedVoteKind,
-  signedTx: string,
-): Promise<SignedVote> {
+export async function checkSignedVote(of: OfBatch, kind: IssuedVoteKind, signedTx: string) {
   const { deps, batch } = of;
   const approval = decode(Uint8Array.from(Buffer.from(signedTx, 'base64')));
   const issued = (await deps.store.read((tx) => tx.batches.votes(batch.id))).find(
@@ -146,13 +128,11 @@ function checkSignatures({ message, messageBytes, signatures }: DecodedApproval)
  * @throws `ERR_APPROVAL_EXPIRED` when it can land no more and has not; `ERR_INSUFFICIENT_FUNDS` when its payer cannot pay;
  * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
  */
-export async function landOwnerVote(
-  { deps, batch: { id }, advance }: BatchWork,
-  vote: SignedVote,
-): Promise<void> {
+export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<void> {
+  const { id } = work.batch;
   const { signature, payer } = vote;
-  const lastValidBlockHeight = await lastHeight(deps, vote);
-  const fate = await advance.sendSigned('OWNER_APPROVAL', { ...vote, lastValidBlockHeight });
+  const lastValidBlockHeight = await lastHeight(work.deps, vote);
+  const fate = await work.sendSigned('OWNER_APPROVAL', { ...vote, lastValidBlockHeight });
   if (fate.kind === 'landed') return;
   if (fate.kind === 'expired') {
     throw new FlywheelError(
@@ -190,7 +170,9 @@ export const issueApproval = operation('issueApproval', {
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
     const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
-    requirePermitted(principal, batch);
+    // The answer holds every proof of the batch, and without all of them nobody can tell what is approved.
+    const foreign = batch.pipelines.find(({ type }) => principal.key.proofTypes?.includes(type) === false);
+    if (foreign !== undefined) throw notPermitted(foreign.type);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
       throw new FlywheelError(
         'ERR_BATCH_NOT_FINALIZED',
@@ -218,12 +200,6 @@ export const issueApproval = operation('issueApproval', {
     return withCost(deps, batch.id, await initBatchView(current, context, vote));
   },
 });
-
-/** The answer holds every proof of the batch, and without all of them nobody can tell what is approved. */
-function requirePermitted({ key }: Principal, { pipelines }: BatchRecord): void {
-  const foreign = pipelines.find(({ type }) => key.proofTypes?.includes(type) === false);
-  if (foreign !== undefined) throw notPermitted(foreign.type);
-}
 
 const nothingToApprove = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `${reason}, so there is nothing to approve.`);

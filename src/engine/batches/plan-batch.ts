@@ -7,13 +7,12 @@ import {
   pipelineInstructions,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
-import { actionRecipients, instructionCost, type PipelineAction, totalOf } from '../../actions/registry.js';
+import { instructionCost, type PipelineAction, totalOf } from '../../actions/registry.js';
 import { encode } from '../../chain/codec.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
 import { setComputeUnitLimit } from '../../chain/small-programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';
-import { associatedTokenAddress } from '../../chain/squads/addresses.js';
 import {
   batchAddTransaction,
   batchCreate,
@@ -38,7 +37,6 @@ import {
 } from '../../chain/transaction/message.js';
 import { legacyTransactionSize } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
 import { withBudget } from '../signing-terms.js';
 
 const EMPTY_MESSAGE_COMPUTE_UNITS = 40_000;
@@ -70,37 +68,22 @@ const instructionTrace = (instructions: readonly Instruction[]): number =>
  */
 const heapShare = (instructions: readonly Instruction[]): number => total(instructions, 'heapShare');
 
-/** A pipeline to lay out. */
-interface PlanSource extends SourcePipeline {
-  /** When `actions` are only the first: how many there are. */
-  readonly actionCount?: number;
-}
-
 /** An action is at least one instruction: so many never fit, and what lies behind them need not be looked at to know it. */
 export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
 
 /** One pipeline, laid out as one transaction of the batch. */
 export interface PipelinePlan {
-  /** The vault message in argument form. */
   readonly message: Uint8Array;
   /** Length of the account that keeps it. */
   readonly accountBytes: number;
-  /** Memo with the proof first, then the actions in order. */
-  readonly instructions: readonly Instruction[];
-  /** Limit that the execute transaction sets, or `null` when the default will do. */
-  readonly executeComputeUnitLimit: number | null;
-  /** Base units. */
   readonly burn: bigint;
   readonly airdrop: bigint;
   /** In base units. */
   readonly actions: readonly PipelineAction[];
-  /** Token accounts that are opened if they are not there yet, each once. */
-  readonly newTokenAccounts: readonly Address[];
 }
 
 // Sizes do not depend on which batch and which number it is, so any will do for measuring.
-const MEASURED_BATCH_INDEX = 1n;
-const MEASURED_NUMBER = 1;
+const MEASURED = { batchIndex: 1n, number: 1 };
 const MEASURED_TERMS = {
   blockhash: '11111111111111111111111111111111',
   lastValidBlockHeight: 0n,
@@ -127,7 +110,7 @@ function obstacle(
   sizes: AddSizes,
 ): string | undefined {
   if (message.length > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(`more than ${message.length}`);
-  const at = { flywheel, batchIndex: MEASURED_BATCH_INDEX, number: MEASURED_NUMBER, message };
+  const at = { ...MEASURED, flywheel, message };
   const added = sizes.get(message.length) ?? measure(flywheel, addInstructions(at)).bytes;
   sizes.set(message.length, added);
   if (added > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(added);
@@ -150,7 +133,6 @@ const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =
 /** Bytes of the transactions that add messages to a batch, by the length of the message: all else of them is the same. */
 export type AddSizes = Map<number, number>;
 
-/** A pipeline laid out, and what is in its way. */
 function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   const instructions = pipelineInstructions(content, flywheel);
   const inner = compile(flywheel.vault, instructions);
@@ -177,38 +159,35 @@ function fittingActions(content: PipelineContent, flywheel: Flywheel, sizes: Add
 
 /**
  * Lays out a pipeline as one transaction of a batch; a pipeline is never split or merged.
+ * @param source - with `actionCount` where its actions are only the first.
  * @param sizes - what was measured for others of the same flywheel.
  * @returns the plan, or why it does not fit: its size and the limit, and how many of its actions would fit; no full stop.
  */
 export function planPipeline(
-  source: PlanSource,
+  source: SourcePipeline & { readonly actionCount?: number },
   flywheel: Flywheel,
   sizes: AddSizes = new Map(),
 ): PipelinePlan | string {
   const { actionCount = source.actions.length } = source;
   const actions = source.actions.slice(0, MAX_ACTIONS_LOOKED_AT);
   const content = pipelineContent({ ...source, actions }, flywheel.decimals);
-  const { instructions, message, inner, obstacle: reason } = layOut(content, flywheel, sizes);
+  const { message, inner, obstacle: reason } = layOut(content, flywheel, sizes);
   if (reason !== undefined) {
     const fits = fittingActions(content, flywheel, sizes);
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
     return `a pipeline must fit one transaction; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }
-  const { mint, tokenProgram } = flywheel;
-  const recipients = content.actions.flatMap(actionRecipients);
+  const { actions: all } = content;
+  const accountBytes = ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(inner));
   return {
     message,
-    accountBytes: ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(inner)),
-    instructions,
-    executeComputeUnitLimit: executeComputeUnitLimit(instructions),
-    burn: totalOf('burn', content.actions),
-    airdrop: totalOf('airdrop', content.actions),
-    actions: content.actions,
-    newTokenAccounts: [...new Set(recipients)].map((to) => associatedTokenAddress(to, mint, tokenProgram)),
+    accountBytes,
+    burn: totalOf('burn', all),
+    airdrop: totalOf('airdrop', all),
+    actions: all,
   };
 }
 
-/** A batch on chain: its flywheel and its index. */
 interface BatchPlace {
   readonly flywheel: Pick<Flywheel, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
   readonly batchIndex: bigint;
@@ -217,29 +196,19 @@ interface BatchPlace {
 /** One transaction of a batch; numbers count from 1. */
 interface TransactionPlace extends BatchPlace {
   readonly number: number;
-  /** The vault message in argument form. */
   readonly message: Uint8Array;
 }
 
-/** The transaction that opens a batch and the draft of its proposal. */
 export function createInstructions({ flywheel, batchIndex }: BatchPlace): readonly Instruction[] {
   const { multisig, operator, vaultIndex } = flywheel;
   const common = { multisig, batchIndex, creator: operator, rentPayer: operator };
   return [batchCreate({ ...common, vaultIndex }), proposalCreate({ ...common, draft: true })];
 }
 
-/** The transaction that adds a pipeline to a batch. */
-export function addInstructions({
-  flywheel,
-  batchIndex,
-  number,
-  message,
-}: TransactionPlace): readonly Instruction[] {
+export const addInstructions = ({ flywheel, ...place }: TransactionPlace): readonly Instruction[] => {
   const { multisig, operator } = flywheel;
-  return [
-    batchAddTransaction({ multisig, batchIndex, number, member: operator, rentPayer: operator, message }),
-  ];
-}
+  return [batchAddTransaction({ ...place, multisig, member: operator, rentPayer: operator })];
+};
 
 /** The transaction that runs a pipeline, with a limit of compute units where the default is not certain to do. */
 function executeInstructions(place: TransactionPlace): readonly Instruction[] {
@@ -249,7 +218,6 @@ function executeInstructions(place: TransactionPlace): readonly Instruction[] {
   return executing(place, inner, instructions);
 }
 
-/** @param instructions - that the message runs. */
 function executing(
   { flywheel, batchIndex, number }: TransactionPlace,
   message: Message,
@@ -295,7 +263,6 @@ export function* shared(
   if (open.length > 0) yield open;
 }
 
-/** Instructions of each execute transaction, one a pipeline, in order. */
 export function* executeTransactions(
   place: BatchPlace,
   messages: readonly Uint8Array[],

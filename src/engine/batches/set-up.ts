@@ -9,7 +9,7 @@ import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { isoTime } from '../../values/time.js';
 import { holderOf } from '../lease.js';
 import { inTurns } from '../pause.js';
-import { Advance, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
+import { BatchWork, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './get-batch.js';
 import {
@@ -25,27 +25,22 @@ import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 /** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
 
-interface SetUpInput extends HeldBatch {
-  readonly request: RequestRecord;
-}
-
 /**
  * Creates the batch on chain, adds every pipeline, opens it to votes and issues the approval.
  * @returns the answer of init, as it is stored.
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
  */
-export async function setUp(input: SetUpInput): Promise<InitBatchResult> {
-  const { advance } = await Advance.open(input, ['SETUP']);
-  const goal = new SetUp(input, advance, await fillingOf(input, input.batch.batchIndex));
-  const end = await advance.run(goal);
+export async function setUp(held: HeldBatch, request: RequestRecord): Promise<InitBatchResult> {
+  const work = await BatchWork.open(held, ['SETUP']);
+  const goal = new SetUp(work, await fillingOf(held, held.batch.batchIndex));
+  const end = await work.run(goal);
   const failure = end?.failure ?? (await goal.difference());
-  if (failure !== null) throw await stop(input, goal, advance, failure);
-  return finalize(input, goal, advance);
+  if (failure !== null) throw await stop(work, goal, failure);
+  return finalize(work, goal, request);
 }
 
-/** Instructions of the transactions after the one that opens the batch. */
 async function fillingOf(
-  { deps, context, batch }: SetUpInput,
+  { deps, context, batch }: HeldBatch,
   batchIndex: bigint,
 ): Promise<readonly (readonly Instruction[])[]> {
   const { flywheel, token } = context;
@@ -57,49 +52,45 @@ async function fillingOf(
 const isAdd = ({ data }: Instruction): boolean => instructionName(data) === 'batchAddTransaction';
 
 class SetUp implements Goal<BatchState> {
-  readonly #input: SetUpInput;
-  readonly #advance: Advance;
+  readonly #work: BatchWork;
   #filling: readonly (readonly Instruction[])[];
   #batchIndex: bigint;
   #tries = 0;
 
-  constructor(input: SetUpInput, advance: Advance, filling: readonly (readonly Instruction[])[]) {
-    this.#input = input;
-    this.#advance = advance;
+  constructor(work: BatchWork, filling: readonly (readonly Instruction[])[]) {
+    this.#work = work;
     this.#filling = filling;
-    this.#batchIndex = input.batch.batchIndex;
+    this.#batchIndex = work.batch.batchIndex;
   }
 
-  /** The batch as it is set up. */
   get batch(): BatchRecord {
-    return { ...this.#input.batch, batchIndex: this.#batchIndex };
+    return { ...this.#work.batch, batchIndex: this.#batchIndex };
   }
 
-  /** Transactions that set it up. */
   get total(): number {
     return 1 + this.#filling.length;
   }
 
   readonly read = (commitment?: Commitment): Promise<BatchState> => {
-    const { deps, context } = this.#input;
+    const { deps, context } = this.#work;
     return readBatchState(deps.chain, context.flywheel, this.batch, commitment);
   };
 
   /** The accounts at its index are its own when the very transaction that opens it has landed. */
   readonly isReached = ({ batch, proposal }: BatchState): boolean =>
-    this.#advance.hasLanded('SETUP', 0) &&
-    batch?.size === this.#input.batch.pipelines.length &&
+    this.#work.hasLanded('SETUP', 0) &&
+    batch?.size === this.#work.batch.pipelines.length &&
     proposal !== null &&
     proposal.status.kind !== 'Draft';
 
   readonly next = async (state: BatchState): Promise<Next> => {
-    requireOperator(state.multisig, this.#input.context.flywheel);
-    if (!this.#advance.hasLanded('SETUP', 0)) return this.#opening(state);
+    requireOperator(state.multisig, this.#work.context.flywheel);
+    if (!this.#work.hasLanded('SETUP', 0)) return this.#opening(state);
     const { batch, proposal, multisig } = state;
     if (batch === null || proposal === null) {
       // A node that is behind, or a fork that has taken it back.
       const isComing =
-        multisig.transactionIndex < this.#batchIndex || this.#advance.openOf('SETUP', 0) !== undefined;
+        multisig.transactionIndex < this.#batchIndex || this.#work.openOf('SETUP', 0) !== undefined;
       return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
     }
     const { kind } = proposal.status;
@@ -110,19 +101,16 @@ class SetUp implements Goal<BatchState> {
         { hint: `Cancel the batch: \`flywheel batch cancel ${this.batch.id}\`` },
       );
     if (kind !== 'Draft')
-      return {
-        stop: `The proposal is ${kind} on chain with ${batch.size} transactions.`,
-      };
+      return { stop: `The proposal is ${kind} on chain with ${batch.size} transactions.` };
     const first = this.#position(batch.size);
     if (first === undefined)
       return { stop: `The batch has ${batch.size} transactions on chain that differ from its plan.` };
     return this.#steps(first, this.total);
   };
 
-  /** What differs from the plan where others have added to it. */
   async difference(): Promise<Failure | null> {
-    if (this.#advance.countLanded('SETUP') === this.total) return null;
-    const { deps, context } = this.#input;
+    if (this.#work.countLanded('SETUP') === this.total) return null;
+    const { deps, context } = this.#work;
     const found = await readBatchOnChain(deps.chain, context.flywheel, this.batch);
     const difference = differenceFromPlan(found, this.batch, context.flywheel);
     return difference === null
@@ -132,7 +120,7 @@ class SetUp implements Goal<BatchState> {
 
   /** Under the next free index of the multisig, while nothing of it has landed. */
   async #opening({ multisig }: BatchState): Promise<Next> {
-    if (this.#advance.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
+    if (this.#work.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
       this.#tries += 1;
       if (this.#tries >= MAX_INDEX_TRIES) {
         throw new FlywheelError(
@@ -141,8 +129,8 @@ class SetUp implements Goal<BatchState> {
         );
       }
       this.#batchIndex = multisig.transactionIndex + 1n;
-      this.#filling = await fillingOf(this.#input, this.#batchIndex);
-      this.#advance.forgetFailure();
+      this.#filling = await fillingOf(this.#work, this.#batchIndex);
+      this.#work.forgetFailure();
     }
     return this.#steps(0, 1);
   }
@@ -152,7 +140,7 @@ class SetUp implements Goal<BatchState> {
     return {
       ...{ phase: 'SETUP', first, end },
       instructions: (index) =>
-        index === 0 ? openingInstructions(this.#input.context, batch) : (this.#filling[index - 1] ?? []),
+        index === 0 ? openingInstructions(this.#work.context, batch) : (this.#filling[index - 1] ?? []),
       ...(first === 0 && {
         before: (tx) =>
           tx.batches.change(batch.id, { batchIndex: batch.batchIndex, dateUpdated: isoTime(tx.nowMs) }),
@@ -180,29 +168,24 @@ const openingInstructions = ({ flywheel }: BatchContext, batch: BatchRecord): re
   ...createInstructions({ flywheel, batchIndex: batch.batchIndex }),
 ];
 
-function initResult({ batch, total }: SetUp, advance: Advance, failedTxMsg?: string): InitResult {
-  const totalSuccessful = advance.countLanded('SETUP');
+function initResult(work: BatchWork, { batch, total }: SetUp, failedTxMsg?: string): InitResult {
+  const totalSuccessful = work.countLanded('SETUP');
   return {
-    total,
-    totalSuccessful,
-    totalFailed: total - totalSuccessful,
-    successfulExecutions: executionsOf(advance.landedOf('SETUP')),
+    ...{ total, totalSuccessful, totalFailed: total - totalSuccessful },
+    successfulExecutions: executionsOf(work.landedOf('SETUP')),
     ...(failedTxMsg === undefined ? {} : { failedTxMsg }),
     batchIndex: Number(batch.batchIndex),
   };
 }
 
 async function stop(
-  { lease, batch: { id } }: SetUpInput,
+  work: BatchWork,
   goal: SetUp,
-  advance: Advance,
   { message, failedTransaction }: Failure,
 ): Promise<FlywheelError> {
-  const result = initResult(goal, advance, message);
-  await lease.write(async (tx) => {
-    await advance.write(tx);
-    await tx.batches.change(id, { initResult: result, dateUpdated: isoTime(tx.nowMs) });
-  });
+  const { id } = work.batch;
+  const result = initResult(work, goal, message);
+  await work.write((tx) => tx.batches.change(id, { initResult: result, dateUpdated: isoTime(tx.nowMs) }));
   return new FlywheelError('ERR_BATCH_INIT_FAILED', `The set-up of batch ${id} stopped: ${message}`, {
     hint:
       failedTransaction === undefined
@@ -211,24 +194,19 @@ async function stop(
   });
 }
 
-async function finalize(
-  { deps, context, request, lease }: SetUpInput,
-  goal: SetUp,
-  advance: Advance,
-): Promise<InitBatchResult> {
+async function finalize(work: BatchWork, goal: SetUp, request: RequestRecord): Promise<InitBatchResult> {
+  const { deps, context } = work;
   const { batch } = goal;
   const vote = await issueVote(deps, context, batch, 'approve');
-  const result = initResult(goal, advance);
+  const result = initResult(work, goal);
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
   const value = await initBatchView(finalized, context, vote);
-  const { id } = batch;
-  await lease.write(async (tx) => {
-    await advance.write(tx);
+  await work.write(async (tx) => {
     await tx.batches.addVote(vote);
-    await tx.batches.transition(id, 'FINALIZED', { initResult: result }, dateUpdated);
+    await tx.batches.transition(batch.id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));
-    await tx.batches.release(id, holderOf(batch));
+    await tx.batches.release(batch.id, holderOf(batch));
   });
   return value;
 }

@@ -6,12 +6,11 @@ import type { BatchHead, BatchRecord, BundleRecord, TransactionCost } from '../.
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { countLanded, landedMs } from '../caps.js';
-import { Advance, type BatchWork, executionsOf, type Failure, type HeldBatch, type Next } from './advance.js';
+import { BatchWork, executionsOf, type Failure, type HeldBatch, type Next } from './advance.js';
 import { closeTransactions } from './batch-context.js';
 import { costOfMembers, countVotes } from './costs.js';
 import { type BatchState, countExecuted, readWhole } from './on-chain.js';
 
-/** A batch with its verdict. */
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
 
 /**
@@ -26,10 +25,10 @@ export async function conclude(
   whyNotAll: (executed: number) => Failure | null,
   after: (tx: StoreTransaction, judged: JudgedBatch) => Promise<void>,
 ): Promise<JudgedBatch> {
-  const { deps, batch, lease, advance } = work;
+  const { deps, batch } = work;
   await countVotes(deps, batch);
   const executed = state === null ? 0 : await countExecuted(batch, state, work.readPast);
-  const landed = advance.landedOf('EXECUTE');
+  const landed = work.landedOf('EXECUTE');
   const foreign = await foreignOf(work, executed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
@@ -37,9 +36,8 @@ export async function conclude(
     status: executeResult.totalFailed === 0 ? 'EXECUTED' : 'FAILED',
     executeResult,
   };
-  await lease.write(async (tx) => {
+  await work.write(async (tx) => {
     const date = isoTime(tx.nowMs);
-    await advance.write(tx);
     await countForeign(tx, work, foreign);
     // Its members have finished a draft with tools of their own.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
@@ -51,8 +49,9 @@ export async function conclude(
 }
 
 /** What of the first so many members have executed with other tools, and is not counted yet, as far as the past of the chain tells of it. */
-export async function foreignOf({ deps, batch, readPast, advance }: BatchWork, executed: number) {
-  const own = advance.signedOf('EXECUTE');
+export async function foreignOf(work: BatchWork, executed: number, readPast = work.readPast) {
+  const { deps, batch } = work;
+  const own = work.signedOf('EXECUTE');
   const rows = await deps.store.read((tx) => tx.pipelines.amounts(batch.id));
   const positions = rows
     .slice(0, executed)
@@ -69,7 +68,6 @@ export async function foreignOf({ deps, batch, readPast, advance }: BatchWork, e
   });
 }
 
-/** Writes what members have executed, under the lease. */
 export async function countForeign(
   tx: StoreTransaction,
   { batch, context: { flywheel } }: HeldBatch,
@@ -86,45 +84,27 @@ export async function countForeign(
   await countLanded(tx, batch, landed);
 }
 
-/** What a batch has failed on before is told until somebody has executed that. */
 function resultOf(
-  { pipelines, executeResult }: BatchRecord,
+  { pipelines, executeResult: before }: BatchRecord,
   executed: number,
   landed: readonly BundleRecord[],
   failure: Failure | null,
 ): ExecuteResult {
   const total = pipelines.length;
-  return {
-    ...{
-      total,
-      totalSuccessful: executed,
-      totalFailed: total - executed,
-      successfulExecutions: executionsOf(landed),
-    },
-    ...((executeResult?.failedOnTransactionIndex ?? -1) < executed
-      ? fieldsOf(failure)
-      : earlierFields(executeResult)),
+  const sums = {
+    ...{ total, totalSuccessful: executed, totalFailed: total - executed },
+    successfulExecutions: executionsOf(landed),
   };
-}
-
-type FailureFields = Pick<
-  ExecuteResult,
-  'failedOnTransactionIndex' | 'failedStartTransactionIndex' | 'failedTxMsg'
->;
-
-function fieldsOf(failure: Failure | null): FailureFields {
-  if (failure === null) return {};
-  const { failedTransaction, firstTransaction, message } = failure;
+  // What it has failed on before is told until somebody has executed that.
+  if (before !== null && (before.failedOnTransactionIndex ?? -1) >= executed) return { ...before, ...sums };
+  if (failure === null) return sums;
+  const { failedTransaction, firstTransaction, message: failedTxMsg } = failure;
   return {
+    ...sums,
     ...(failedTransaction === undefined ? {} : { failedOnTransactionIndex: failedTransaction }),
     ...(firstTransaction === undefined ? {} : { failedStartTransactionIndex: firstTransaction }),
-    failedTxMsg: message,
+    failedTxMsg,
   };
-}
-
-function earlierFields(result: ExecuteResult | null): FailureFields {
-  const { total, totalSuccessful, totalFailed, successfulExecutions, ...fields } = result as ExecuteResult;
-  return fields;
 }
 
 /** A final batch that may have left something on chain. */
@@ -147,30 +127,27 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
  * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
  */
 export async function closeAccounts(held: HeldBatch): Promise<string | null> {
-  const { deps, context, batch, lease } = held;
-  const { flywheel } = context;
-  const work = await Advance.open(held, ['CLOSE']);
-  const { advance } = work;
+  const { deps, context, batch } = held;
+  const work = await BatchWork.open(held, ['CLOSE']);
   const next = async (state: BatchState): Promise<Next> => {
     if (!isCloseable(state, batch))
       return { stop: `The proposal is ${state.proposal?.status.kind ?? 'closed'}.` };
     const { rentCollector } = state.multisig;
     if (rentCollector === null) return 'wait';
     // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.
-    const first = advance.countLanded('CLOSE');
+    const first = work.countLanded('CLOSE');
     const transactions = closeTransactions(context, batch, state.batch?.size ?? 0, rentCollector);
     const instructions = (index: number) => transactions[index - first] ?? [];
     return { phase: 'CLOSE', first, end: first + transactions.length, instructions };
   };
-  const end = await advance.run<BatchState>({
-    read: (commitment) => readWhole(deps.chain, flywheel, batch, commitment),
+  const end = await work.run<BatchState>({
+    read: (commitment) => readWhole(deps.chain, context.flywheel, batch, commitment),
     isReached: (state) => state.batch === null,
     next,
   });
   const failure = end?.failure ?? null;
   const closings = end === null || failure !== null ? [] : await foreignClosings(work);
-  await lease.write(async (tx) => {
-    await advance.write(tx);
+  await work.write(async (tx) => {
     if (failure !== null) return;
     await tx.batches.addCosts(batch.id, closings);
     await tx.batches.change(batch.id, { dateClosed: isoTime(tx.nowMs) });
@@ -180,8 +157,8 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
 
 /** What members have brought operator or vault with other tools where they have closed some of the accounts. */
 async function foreignClosings(work: BatchWork): Promise<readonly TransactionCost[]> {
-  const { advance, batch, context, readPast } = work;
-  const own = advance.landedOf('CLOSE').flatMap(({ transactions }) => transactions);
+  const { batch, context, readPast } = work;
+  const own = work.landedOf('CLOSE').flatMap(({ transactions }) => transactions);
   const closes = own
     .flatMap(({ bytes }) => decodeTransaction(bytes).message.instructions)
     .filter(({ data }) => instructionName(data) !== undefined);

@@ -28,23 +28,18 @@ const LOADED_BYTES = 32 * 1_024 * 1_024;
 /** The highest limit of theirs is 64 MiB, which is what every transaction has that sets none. */
 const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
-/** Of what is burned, and with what. */
 export interface BurnMeans {
   readonly deps: EngineDeps;
   readonly token: TokenRecord;
 }
 
-/** Of what is burned, and for whom. */
 export type BurnContext = BurnMeans & { readonly principal: Principal };
 
-/** A burn under a number of its own. */
 type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;
 
-/** A burn as it is signed now. */
 export type SignedBurn = NumberedBurn &
   Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
-/** Hex digits of a hash that make a number below 2^28. */
 const PLACE_DIGITS = 7;
 
 /** Where the numbers of a registration begin: another one with the same burn wallet, on another machine, counts from 1 as well. */
@@ -67,12 +62,8 @@ function distinct(
 function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction[] {
   const { amount, proofType, proofHash, persistOnchain } = terms;
   const burn = burnChecked({
-    account: token.burnTokenAccount,
-    mint: token.mintAddress,
-    owner: token.burnWallet,
-    amount,
-    decimals: token.decimals,
-    tokenProgram: tokenProgramAddress(token.tokenProgram),
+    ...{ account: token.burnTokenAccount, mint: token.mintAddress, owner: token.burnWallet },
+    ...{ amount, decimals: token.decimals, tokenProgram: tokenProgramAddress(token.tokenProgram) },
   });
   if (!persistOnchain) return [burn];
   return [memo(proofMemoText(proofType, proofHash), [token.burnWallet]), burn];

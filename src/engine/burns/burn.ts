@@ -13,7 +13,7 @@ import type { RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
-import { type KeyedCall, keyedOperation, requireToken } from '../operation.js';
+import { done, type KeyedCall, keyedOperation, requireToken } from '../operation.js';
 import { justRun, openRequest, refusedByContent, takenOver } from '../requests.js';
 import { maybeSent } from '../settle.js';
 import type { BurnContext } from './burn-transaction.js';
@@ -41,14 +41,13 @@ import {
 
 /** Burns once; a burn that fails does not use its idempotency key up. */
 export const burn = keyedOperation('burn', {
-  saysUnused: true,
   parse: (input) => parseInput(burnShapeSchema, input),
   proofTypes: ({ type }) => [type],
   replay: async (stored) => ({ value: stored as BurnResult, meta: { replayed: true } }),
   perform: async (call) => {
     const [outcome] = await runBurns(call, [call.input], true);
     invariant(outcome !== undefined, 'Every element has an outcome.');
-    if (outcome.status === 'success') return { value: burnResult(outcome), meta: { replayed: false } };
+    if (outcome.status === 'success') return done(burnResult(outcome));
     const code: ErrorCode = isErrorCode(outcome.type) ? outcome.type : 'ERR_BURN_TOKENOMICS_FAILED';
     throw new FlywheelError(code, outcome.message);
   },
@@ -56,17 +55,13 @@ export const burn = keyedOperation('burn', {
 
 /** Burns each element on its own and answers for each. */
 export const burnBatch = keyedOperation('burnBatch', {
-  saysUnused: true,
   parse: (input, { deps }) => burnShapes(input, deps.limits),
   proofTypes: (inputs) => inputs.map(({ type }) => type),
   replay: async (stored, { input }) => ({
     value: replayedResult(stored, input),
     meta: { replayed: true },
   }),
-  perform: async (call) => ({
-    value: batchResult(await runBurns(call, call.input, false)),
-    meta: { replayed: false },
-  }),
+  perform: async (call) => done(batchResult(await runBurns(call, call.input, false))),
 });
 
 /** The elements, if the structure of the whole is right; how many there are is looked at before any of them. */
@@ -123,7 +118,6 @@ class BurnRun {
   readonly #outcomes: ElementOutcome[] = [];
   #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
-  /** Some of it is written down, and may have been sent. */
   hasBegun = false;
 
   constructor(
@@ -230,7 +224,6 @@ class BurnRun {
     }
   }
 
-  /** Writes the last outcomes and the answer. */
   async #close(settled: readonly SettledBurn[]): Promise<void> {
     const [request, { tokenId }, reply] = [this.#request, this.#keyed.principal.key, this.#reply()];
     if (this.#lease !== undefined && request !== undefined && reply !== null)
@@ -260,12 +253,10 @@ class BurnRun {
     return outcome?.status === 'success' ? JSON.stringify(burnResult(outcome)) : null;
   }
 
-  /** Lets the next call with the same key carry on at once. */
   async giveUp(): Promise<void> {
     await this.#lease?.giveUp();
   }
 
-  /** Nothing is done any more. */
   end(): void {
     this.#lease?.end();
   }
@@ -280,8 +271,7 @@ class BurnRun {
   async #open(tx: StoreTransaction): Promise<RequestRecord> {
     const { deps, identity, earlier } = this.#keyed;
     const opening = await openRequest(deps, tx, identity);
-    const expected = earlier === undefined ? 'fresh' : 'resumed';
-    if (opening.kind !== 'replayed' && opening.kind === expected) return opening.request;
+    if (opening?.isFresh === (earlier === undefined)) return opening.request;
     throw justRun();
   }
 
@@ -295,7 +285,6 @@ class BurnRun {
     this.#outcomes[index] = { index, status: 'error', ...burnError(this.#inputOf(index), refusal) };
   }
 
-  /** What balance and cap refuse. */
   #refuseAll(refusals: ReadonlyMap<number, Refusal>): void {
     for (const [index, refusal] of refusals) {
       if (this.#isAlone) throw errorOf(refusal);

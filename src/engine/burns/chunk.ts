@@ -24,23 +24,15 @@ import {
 } from './burn-transaction.js';
 import type { Burn, Refusal } from './elements.js';
 
-interface BurnWalletBalance {
-  /** Base units. */
-  readonly tokens: bigint;
-  readonly lamports: bigint;
-  /** What of them has to stay: the wallet is the fee payer and must stay rent-exempt. */
-  readonly keptLamports: bigint;
-}
+type BurnWalletBalance = Awaited<ReturnType<typeof readBurnWallet>>;
 
-export async function readBurnWallet(
-  chain: Pick<Chain, 'getAccounts' | 'rent'>,
-  token: TokenRecord,
-): Promise<BurnWalletBalance> {
+export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>, token: TokenRecord) {
   const [[wallet, account], rent] = await Promise.all([
     chain.getAccounts([token.burnWallet, token.burnTokenAccount]),
     chain.rent(),
   ]);
   return {
+    // The wallet is the fee payer and must stay rent-exempt.
     keptLamports: rent(0),
     tokens: decodeTokenAccount(account ?? null)?.amount ?? 0n,
     lamports: wallet?.lamports ?? 0n,
@@ -80,13 +72,11 @@ export function allowanceOf(
   };
 }
 
-/** The burns of a request, to say something of them. */
 const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
 
 /** A burn that may be under way: its intent is stored. */
 export type PendingBurn = SignedBurn & Pick<BurnIntent, 'day'>;
 
-/** What of these burns may be under way. */
 export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] =>
   burns
     .filter(({ status }) => status === 'PENDING')
@@ -116,19 +106,11 @@ function allowed<Asked extends Burn>(
   return { accepted, refusals };
 }
 
-/** A chunk that is signed and not stored. */
-interface SignedChunk {
-  readonly signed: readonly SignedBurn[];
-  readonly refusals: Refusals;
-  /** Of the burn wallet, when it was read for them. */
-  readonly balance: BurnWalletBalance;
-}
-
 /**
  * Signs burns before the transaction that writes their intents: a signer may take its time, and nobody else could write meanwhile.
  * What is signed here and not stored in the end is never sent.
  */
-export async function signChunk(context: BurnContext, burns: readonly Burn[]): Promise<SignedChunk> {
+export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
   const { deps, token } = context;
   const [balance, terms] = await Promise.all([
     readBurnWallet(deps.chain, token),
@@ -153,7 +135,7 @@ export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
   request: RequestRecord,
-  { signed, balance }: SignedChunk,
+  { signed, balance }: Awaited<ReturnType<typeof signChunk>>,
 ): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: Refusals }> {
   const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
   const found = allowed(context, signed, { balance, room });
@@ -167,10 +149,8 @@ export async function writeIntents(
   return { burns, refusals: found.refusals };
 }
 
-/** A burn with its outcome. */
 export type SettledBurn = PendingBurn & BurnOutcome;
 
-/** A burn is a unit of one transaction. */
 interface BurnUnit extends Unit {
   readonly burn: PendingBurn;
 }

@@ -17,7 +17,6 @@ import { createPause } from '../pause.js';
 /** What an element asks to be burned, and which of its request it is. */
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
-/** Why one element cannot be burned. */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
@@ -111,7 +110,6 @@ function canonicalText(proof: JsonObject): string {
 const invalidProof = (reason: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INVALID_PROOF', `The proof is not valid: ${reason}`, { cause });
 
-/** A refused or failed element as the batch answer lists it. */
 export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
   message: refusal.message,
   type: refusal.code,
@@ -119,7 +117,6 @@ export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
   proofType: request.type,
 });
 
-/** What of a burn's record tells its outcome. */
 type Ended = Pick<
   BurnRecord,
   'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
@@ -129,32 +126,19 @@ type Ended = Pick<
 export function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
   const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
   if (status !== 'FAILED') {
-    const date = dateSettled ?? '';
-    return {
-      index,
-      status: 'success',
-      result: 'SUCCESS',
-      hash: proofHash,
-      txHash: signature,
-      type: input.type,
-      dateBurned: date,
-    };
+    const told = { hash: proofHash, txHash: signature, type: input.type, dateBurned: dateSettled ?? '' };
+    return { index, status: 'success', result: 'SUCCESS', ...told };
   }
   const code = errorCode !== null && isErrorCode(errorCode) ? errorCode : 'ERR_BURN_TOKENOMICS_FAILED';
-  return {
-    index,
-    status: 'error',
-    ...burnError(input, { code, message: errorMessage ?? 'The burn failed.' }),
-  };
+  const refusal = { code, message: errorMessage ?? 'The burn failed.' } as const;
+  return { index, status: 'error', ...burnError(input, refusal) };
 }
 
-/** A success as a single burn answers it. */
 export function burnResult(outcome: Extract<ElementOutcome, { status: 'success' }>): BurnResult {
   const { index: _index, status: _status, ...result } = outcome;
   return result;
 }
 
-/** All outcomes as a burn-batch answers them. */
 export function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResult {
   const result: BurnBatchResult = { success: [], errors: [] };
   for (const outcome of outcomes) {
@@ -173,13 +157,10 @@ type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: numbe
 
 /** {@link batchResult} as it is stored: without the proofs, so that a store does not grow by what is refused. */
 export function storedResult(outcomes: readonly ElementOutcome[]): string {
-  const { success } = batchResult(outcomes);
-  const errors = outcomes.flatMap((outcome): StoredError[] =>
-    outcome.status === 'error'
-      ? [{ message: outcome.message, type: outcome.type, index: outcome.index }]
-      : [],
+  const errors = outcomes.flatMap((one): StoredError[] =>
+    one.status === 'error' ? [{ message: one.message, type: one.type, index: one.index }] : [],
   );
-  return JSON.stringify({ success, errors });
+  return JSON.stringify({ success: batchResult(outcomes).success, errors });
 }
 
 /** The answer that was stored for a request. @param inputs - of the repeat, which are those of the request. */

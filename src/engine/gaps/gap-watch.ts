@@ -9,28 +9,18 @@ import type { GapRecord, LostTransaction } from '../../store/records.js';
 import type { Lineage } from '../../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import { requireRegistration } from '../admin/project.js';
+import { recordAct, requireRegistration } from '../admin/project.js';
 import type { EngineDeps, EngineParts } from '../deps.js';
 import { unknownOf } from './unknown.js';
 
 /** By so many blocks the node that a sender has asked may have been ahead of what is final here: some 30 always are, and this node may be behind. */
 const AHEAD_BLOCKS = 150n;
-/** About what a block takes on a cluster. */
 const BLOCK_MS = 400n;
 
 interface InFlightDeps {
   readonly store: Store;
   readonly chain: Pick<Chain, 'latestBlockhash' | 'expiredHeight'>;
 }
-
-const mayStillLand = (blocksLeft: bigint): FlywheelError => {
-  const seconds = Number((blocksLeft * BLOCK_MS + 999n) / 1_000n);
-  return new FlywheelError(
-    'ERR_UNAVAILABLE',
-    `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start in about ${seconds} s, when they have expired.`,
-    { retryAfterSeconds: Math.max(1, seconds) },
-  );
-};
 
 /** What is asked again finds the copy that is there by then. */
 const replacedJustNow = (): FlywheelError =>
@@ -75,7 +65,14 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
   replaced.delete(lineage);
   if (now.heldUntil === null) return copy;
   const left = now.heldUntil - (await deps.chain.expiredHeight());
-  if (left > 0n) throw mayStillLand(left);
+  if (left > 0n) {
+    const seconds = Number((left * BLOCK_MS + 999n) / 1_000n);
+    throw new FlywheelError(
+      'ERR_UNAVAILABLE',
+      `The database was restored, copied or failed over. Transactions that were sent before may still land. Writes start in about ${seconds} s, when they have expired.`,
+      { retryAfterSeconds: Math.max(1, seconds) },
+    );
+  }
   await move(deps, now, { lineage, heldUntil: null });
   return copy;
 }
@@ -90,24 +87,15 @@ const PROJECTS_A_ROUND = 2;
 
 const RETRY_AFTER_SECONDS = 60;
 
-const burnsText = ({ burns, transactions }: GapRecord): string =>
-  burns === transactions ? `${burns} burns` : `${burns} burns in ${transactions} transactions`;
-
 /** Why nothing is written. */
-export const storeBehind = (gap: GapRecord): FlywheelError =>
-  new FlywheelError(
+export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
+  const beside = burns === transactions ? '' : ` in ${transactions} transactions`;
+  return new FlywheelError(
     'ERR_STORE_BEHIND',
-    `The chain has ${burnsText(gap)} of this project that the store lacks: an older copy of the store was restored, or another program signs with the same keys. Nothing was sent.`,
+    `The chain has ${burns} burns${beside} of this project that the store lacks: an older copy of the store was restored, or another program signs with the same keys. Nothing was sent.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
-
-/** The next look goes on where this one has stopped. */
-const stillLooking = (left: number): FlywheelError =>
-  new FlywheelError(
-    'ERR_UNAVAILABLE',
-    `${left} on-chain transactions of this project must still be compared with the store. Nothing was sent.`,
-    { hint: 'Run the command again; the check continues where it stopped.', retryAfterSeconds: 1 },
-  );
+}
 
 /**
  * A server none of whose projects may be written is of no use; with one that may it serves that one.
@@ -125,7 +113,6 @@ export async function requireOneWhole(store: Store): Promise<void> {
     );
 }
 
-/** What is known of gaps in this process; one for all that an engine does. */
 export class GapWatch {
   readonly #deps: GapDeps;
   /** The copy of the data that was looked at; of another one nothing is known. */
@@ -136,8 +123,6 @@ export class GapWatch {
   /** Projects of this copy of which the chain knows no more than the store. */
   readonly #whole = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
-  /** Projects with a gap that was told. */
-  #told: ReadonlySet<string> = new Set();
 
   constructor({ store, chain, ids }: GapDeps) {
     this.#deps = { store, chain, ids };
@@ -155,7 +140,13 @@ export class GapWatch {
     await this.#refuseBehind(tokenId);
     const left = await this.lookNow(tokenId, MAX_READ);
     await this.#refuseBehind(tokenId);
-    if (left > 0) throw stillLooking(left);
+    // The next look goes on where this one has stopped.
+    if (left > 0)
+      throw new FlywheelError(
+        'ERR_UNAVAILABLE',
+        `${left} on-chain transactions of this project must still be compared with the store. Nothing was sent.`,
+        { hint: 'Run the command again; the check continues where it stopped.', retryAfterSeconds: 1 },
+      );
   }
 
   /**
@@ -170,7 +161,7 @@ export class GapWatch {
 
   /**
    * Asked every few seconds: what others have found is known here, and some projects are looked at before anybody writes them.
-   * @returns the gaps that were not told here before.
+   * @returns the gaps that are open.
    * @throws as {@link requireExpired}
    */
   async again(): Promise<readonly GapRecord[]> {
@@ -182,9 +173,7 @@ export class GapWatch {
     for (const { tokenId } of some) if (!this.#whole.has(tokenId)) await this.lookNow(tokenId, MAX_READ);
     const open = await store.read((tx) => tx.gaps.allOpen());
     for (const { tokenId } of open) this.#whole.delete(tokenId);
-    const told = this.#told;
-    this.#told = new Set(open.map(({ tokenId }) => tokenId));
-    return open.filter(({ tokenId }) => !told.has(tokenId));
+    return open;
   }
 
   /**
@@ -247,7 +236,6 @@ export async function openGapIn(tx: StoreTransaction, tokenId: string) {
   return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
 }
 
-/** What is missing of the project that is administered, and accepting it. */
 export const createGapAdmin = (deps: EngineDeps) => {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
@@ -285,19 +273,18 @@ export async function acceptGapIn(
       `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
       { hint: 'Review the list again: `flywheel db accept-gap`' },
     );
-  const dateAccepted = isoTime(tx.nowMs);
   const lost = await tx.gaps.transactions(gap.id);
   await countUse(tx, tokenId, lost);
-  await tx.gaps.change({ id: gap.id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
-  await tx.audit.append({
-    ...{ tokenId, actor, action: 'gap.accept', subject: gap.id, dateCreated: dateAccepted },
+  await tx.gaps.change(
+    { id: gap.id, status: 'OPEN' },
+    { status: 'ACCEPTED', dateAccepted: isoTime(tx.nowMs) },
+  );
+  const { id: subject, burns, burned, airdropped } = gap;
+  await recordAct({ actor }, tx, {
+    ...{ tokenId, action: 'gap.accept', subject },
     detail: {
-      burns: gap.burns,
-      transactions: gap.transactions,
-      burned: gap.burned.toString(),
-      airdropped: gap.airdropped.toString(),
-      firstSignature: lost[0]?.signature,
-      lastSignature: lost.at(-1)?.signature,
+      ...{ burns, transactions, burned: burned.toString(), airdropped: airdropped.toString() },
+      ...{ firstSignature: lost[0]?.signature, lastSignature: lost.at(-1)?.signature },
     },
   });
 }

@@ -6,6 +6,7 @@ import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
+import type { FoundRegistration } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
@@ -17,44 +18,23 @@ const PAGE = 1_000;
 const LIFETIME_SLOTS = 300;
 /** Pages of one account that are asked for at most: a million transactions. */
 const MAX_PAGES = 1_000;
-/** Transactions that are read at a time. */
 const READ_AT_ONCE = 16;
 
-interface Project {
-  readonly token: TokenRecord;
-  readonly flywheel: FlywheelRecord;
-}
-
-/** What is new of an account since it was last looked at. */
 interface News {
   readonly account: Address;
   /** Newest first; the store knows none of them. */
   readonly unknown: readonly PastTransaction[];
   readonly newest: string | undefined;
-  /** Nothing of the account was ever known. */
   readonly isFirstLook: boolean;
-}
-
-/** How far a look at the accounts of a project has come, and what of it was taken from the flywheel. */
-interface UnknownOf {
-  /** Of each account with news the newest transaction up to which all were looked at. */
-  readonly marks: readonly { readonly account: Address; readonly signature: string }[];
-  /** In the order in which they landed. */
-  readonly lost: readonly LostTransaction[];
-  /** Transactions that this look has not come to. */
-  readonly left: number;
 }
 
 /**
  * @param most - transactions that are read at most, the oldest of all that may be ours.
- * @returns nothing new of a project that is not there.
+ * @returns of each account with news the newest transaction up to which all were looked at, what was lost, in the order in which it
+ *   landed, and how many transactions this look has not come to; nothing new of a project that is not there.
  * @throws `ERR_UNAVAILABLE` when the chain cannot be asked.
  */
-export async function unknownOf(
-  deps: GapDeps,
-  tokenId: string,
-  most = Number.POSITIVE_INFINITY,
-): Promise<UnknownOf> {
+export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.POSITIVE_INFINITY) {
   const project = await deps.store.read(async (tx) => {
     const token = await tx.tokens.find({ id: tokenId });
     const flywheel = await tx.flywheels.find({ tokenId });
@@ -122,7 +102,10 @@ const tooMany = (account: Address): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', `The account ${account} has too many transactions to check.`);
 
 /** What an account was used for before it was registered is not of this store, and what failed took nothing. */
-function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonly PastTransaction[] {
+function candidatesOf(
+  project: FoundRegistration,
+  { unknown, isFirstLook }: News,
+): readonly PastTransaction[] {
   const registeredMs = Date.parse(project.token.dateCreated);
   const isEarlier = ({ blockTimeMs }: PastTransaction): boolean =>
     isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
@@ -135,7 +118,7 @@ function candidatesOf(project: Project, { unknown, isFirstLook }: News): readonl
  */
 async function maybeOurs(
   { chain }: GapDeps,
-  project: Project,
+  project: FoundRegistration,
   news: readonly News[],
 ): Promise<readonly PastTransaction[]> {
   const all = new Map<string, PastTransaction>();
@@ -177,7 +160,7 @@ async function listedSince(
 }
 
 /** Up to the oldest that is left to be read, which is below what was not: so nothing is passed over. */
-function marksOf(news: readonly News[], left: ReadonlySet<string>): UnknownOf['marks'] {
+function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   return news.flatMap(({ account, unknown, newest }) => {
     const firstLeft = unknown.findLastIndex(({ signature }) => left.has(signature));
     const signature = firstLeft < 0 ? newest : unknown[firstLeft + 1]?.signature;
@@ -187,7 +170,7 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>): UnknownOf['m
 
 async function lostOf(
   { chain }: GapDeps,
-  project: Project,
+  project: FoundRegistration,
   read: readonly PastTransaction[],
 ): Promise<readonly LostTransaction[]> {
   const lost: LostTransaction[] = [];
@@ -199,7 +182,6 @@ async function lostOf(
   return lost;
 }
 
-/** Whose transactions are looked at. */
 interface OwnAccounts {
   readonly token: Pick<TokenRecord, 'burnWallet' | 'burnTokenAccount' | 'mintAddress'>;
   readonly flywheel: Pick<FlywheelRecord, 'operator' | 'vaultTokenAccount'>;

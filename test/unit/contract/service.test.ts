@@ -7,20 +7,6 @@ import { ERRORS, type ErrorCode } from '../../../src/errors/codes.js';
 const call: Call = { credential: null };
 
 describe('eachOperation', () => {
-  it('hands each call on with its name, its input and its call', async () => {
-    const seen: unknown[] = [];
-    const operations = eachOperation(async (id, input, given) => {
-      seen.push([id, input, given]);
-      throw new Error(id);
-    });
-    await expect(operations.getBatch({ batchId: 'x' }, call)).rejects.toThrow('getBatch');
-    await expect(operations.currentBatch(call)).rejects.toThrow('currentBatch');
-    expect(seen).toEqual([
-      ['getBatch', { batchId: 'x' }, call],
-      ['currentBatch', null, call],
-    ]);
-  });
-
   it('has a method for every operation of the table, which callOperation reaches with any input', async () => {
     const reply = { value: 'answer', meta: { replayed: false } };
     const seen: unknown[] = [];
