@@ -76,8 +76,5 @@ export interface Reply<Value> {
 export const CANCELLED = 'cancelled';
 
 /** Did somebody end it, and nothing fail? */
-export const isCancelled = ({
-  executeResult,
-}: {
-  readonly executeResult?: ExecuteResult | null | undefined;
-}): boolean => executeResult?.failedTxMsg === CANCELLED;
+export const isCancelled = (batch: { readonly executeResult?: ExecuteResult | null | undefined }): boolean =>
+  batch.executeResult?.failedTxMsg === CANCELLED;

@@ -24,13 +24,9 @@ function permittedTypes({ key: { proofTypes } }: Pick<Principal, 'key'>, asked: 
   return [asked].filter((one) => proofTypes?.includes(one) ?? true);
 }
 
-export const boundsOf = ({
-  since,
-  until,
-}: {
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-}) => ({
+type AskedTimes = { readonly [Name in 'since' | 'until']?: string | undefined };
+
+export const boundsOf = ({ since, until }: AskedTimes) => ({
   ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
   ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
 });

@@ -31,10 +31,10 @@ export const report = operation('report', {
     const bounds = boundsOf(query);
     await countVotes(deps, { tokenId: token.id });
     const table = createTable(query.period ?? 'day', query.byType === 'true');
-    const scope = { tokenId: token.id, ...bounds };
     const types = principal.key.proofTypes;
-    await addBurns(deps, { ...scope, ...(types === null ? {} : { types }) }, table);
-    await addBatches(deps, { ...scope, types }, table);
+    const scope = { tokenId: token.id, ...bounds, ...(types === null ? {} : { types }) };
+    await addBurns(deps, scope, table);
+    await addBatches(deps, scope, table);
     const [account] = await deps.chain.getAccounts([token.mintAddress]);
     const mint = decodeMint(account ?? null);
     const pendingBurns = await deps.store.read((tx) => tx.burns.countPending(token.id));
@@ -51,6 +51,7 @@ export const report = operation('report', {
 });
 
 type Bounds = ReturnType<typeof boundsOf>;
+type Scope = Bounds & { readonly tokenId: string; readonly types?: readonly string[] };
 
 const AMOUNTS = [
   ...(['burned', 'airdropped', 'burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const),
@@ -113,11 +114,7 @@ const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
   costLamports: (amounts.burnWalletLamports + costLamports(amounts)).toString(),
 });
 
-async function addBurns(
-  { store }: EngineDeps,
-  scope: Bounds & { readonly tokenId: string; readonly types?: readonly string[] },
-  table: Table,
-): Promise<void> {
+async function addBurns({ store }: EngineDeps, scope: Scope, table: Table): Promise<void> {
   const last = await store.read((tx) => tx.burns.lastSequence());
   const pause = createPause();
   for (let from = 1; from <= last; from += BURNS_AT_ONCE) {
@@ -137,11 +134,7 @@ const isWithin = ({ since, until }: Bounds, time: string): boolean =>
 /** A batch counts for the day on which it came to its end; until then, what it has cost for that of its latest change. */
 async function addBatches(
   { store }: EngineDeps,
-  {
-    tokenId,
-    types,
-    ...bounds
-  }: Bounds & { readonly tokenId: string; readonly types: readonly string[] | null },
+  { tokenId, types, ...bounds }: Scope,
   table: Table,
 ): Promise<void> {
   const pause = createPause();
@@ -167,7 +160,7 @@ async function addBatches(
 function addBatch(
   batch: BatchHead & { readonly cost: BatchCost },
   pipelines: readonly PipelineAmounts[],
-  types: readonly string[] | null,
+  types: readonly string[] | undefined,
   table: Table,
 ): void {
   const day = utcDay(Date.parse(batch.dateUpdated));

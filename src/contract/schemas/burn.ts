@@ -56,7 +56,6 @@ export type BurnShape = z.infer<typeof burnShapeSchema>;
 export const burnBatchRequestSchema = z
   .array(burnRequestSchema, 'expected an array of burns')
   .meta({ id: 'BurnBatchRequest' });
-export type BurnBatchRequest = z.infer<typeof burnBatchRequestSchema>;
 
 export const burnResultSchema = z
   .object({

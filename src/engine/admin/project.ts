@@ -91,12 +91,6 @@ export const recordAct = (
   act: Omit<Parameters<StoreTransaction['audit']['append']>[0], 'actor' | 'dateCreated'>,
 ): Promise<void> => tx.audit.append({ ...act, actor, dateCreated: isoTime(tx.nowMs) });
 
-/** By what people know a project: its name, or its symbol where the store holds one project. */
-async function nameOf(tx: StoreTransaction, tokenId: string): Promise<string> {
-  const name = (await tx.flywheels.find({ tokenId }))?.name ?? null;
-  return name ?? (await tx.tokens.find({ id: tokenId }))?.symbol ?? tokenId;
-}
-
 export async function listActs(
   { store, project = null }: Pick<EngineDeps, 'store' | 'project'>,
   query: AuditQuery,
@@ -105,8 +99,11 @@ export async function listActs(
     const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).token.id };
     const entries = await tx.audit.list({ ...query, ...own });
     const names = new Map<string | null, string>();
-    for (const tokenId of new Set(entries.map((entry) => entry.tokenId)))
-      if (tokenId !== null) names.set(tokenId, await nameOf(tx, tokenId));
+    // People know a project by its name, or by its symbol where the store holds one project.
+    for (const id of new Set(entries.flatMap(({ tokenId }) => tokenId ?? []))) {
+      const name = (await tx.flywheels.find({ tokenId: id }))?.name;
+      names.set(id, name ?? (await tx.tokens.find({ id }))?.symbol ?? id);
+    }
     return entries.map(({ tokenId, actor, action, subject, detail, dateCreated: date }) => ({
       ...{ date, actor, action, project: names.get(tokenId) ?? tokenId, subject, detail },
     }));

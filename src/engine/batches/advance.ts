@@ -42,9 +42,7 @@ export interface NextSteps {
   readonly before?: (tx: StoreTransaction) => Promise<void>;
 }
 
-export interface Stop {
-  readonly stop: string;
-}
+type Stop = { readonly stop: string };
 
 /** `again`: something was done, and the chain decides anew. `wait`: it is for somebody else to go on. */
 export type Next = NextSteps | Stop | 'again' | 'wait';
@@ -93,10 +91,7 @@ const OPEN: readonly State[] = ['open', 'confirmed'];
 const LANDED: readonly State[] = ['confirmed', 'landed'];
 const STATES = { PENDING: 'open', LANDED: 'landed', FAILED: 'failed', EXPIRED: 'failed' } as const;
 
-interface Known {
-  bundle: BundleRecord;
-  state: State;
-}
+type Known = { bundle: BundleRecord; state: State };
 
 interface Outcome {
   readonly bundle: BundleRecord;

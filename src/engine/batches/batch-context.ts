@@ -14,6 +14,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
+import type { FoundRegistration } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { type Holding, isWorkedOn, newLease } from '../lease.js';
@@ -59,17 +60,12 @@ const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelE
     retryAfterSeconds: 1,
   });
 
-export interface BatchOwner {
-  readonly token: TokenRecord;
-  readonly flywheel: FlywheelRecord;
-}
-
-export interface BatchContext extends BatchOwner {
+export interface BatchContext extends FoundRegistration {
   readonly operator: Signer;
 }
 
 /** @throws `ERR_TOKEN_NOT_FOUND`, `ERR_FLYWHEEL_NOT_FOUND` */
-export const ownerOf = (principal: Principal): BatchOwner => ({
+export const ownerOf = (principal: Principal): FoundRegistration => ({
   token: requireToken(principal),
   flywheel: requireFlywheel(principal),
 });

@@ -25,11 +25,12 @@ import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipel
 import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
+import type { FoundRegistration } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, operation, type Principal, requireToken } from '../operation.js';
 import { createPause } from '../pause.js';
-import { type BatchOwner, isFinal, ownerOf } from './batch-context.js';
+import { isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** The batch with this id, if it belongs to the key's token. @throws `ERR_BATCH_NOT_FOUND` */
@@ -67,7 +68,7 @@ export const currentBatch = operation('currentBatch', {
 /** 32 zero bytes: the messages are for reading, not for sending. */
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
-export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): Batch {
+export function batchView(record: BatchHead, { token, flywheel }: FoundRegistration): Batch {
   return {
     ...{ id: record.id as Uuid, flywheelId: record.flywheelId, tokenId: record.tokenId },
     ...{ mintAddress: token.mintAddress, status: record.status },
@@ -80,7 +81,7 @@ export function batchView(record: BatchHead, { token, flywheel }: BatchOwner): B
   };
 }
 
-const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => ({
+const listedBatchView = (record: BatchHead, owner: FoundRegistration): ListedBatch => ({
   ...batchView(record, owner),
   totals: {
     pipelines: record.pipelineCount,
@@ -92,7 +93,7 @@ const listedBatchView = (record: BatchHead, owner: BatchOwner): ListedBatch => (
 
 export async function initBatchView(
   record: BatchRecord,
-  owner: BatchOwner,
+  owner: FoundRegistration,
   vote: IssuedVote,
 ): Promise<InitBatchResult> {
   const pause = createPause();
@@ -127,7 +128,7 @@ export const listBatches = operation('listBatches', {
   }),
   perform: async ({ deps: { store }, input: { query, owner } }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
-    const filter = filterOf(query, owner);
+    const filter = filterOf(query, owner.token.id);
     const [id] = cursor === undefined ? [] : readCursor(cursor, /^([\w-]{1,64})$/);
     const { items, last } = await store.read(async (tx) => {
       const before = id === undefined ? undefined : await tx.batches.ordinalOf(owner.token.id, id);
@@ -142,14 +143,12 @@ export const listBatches = operation('listBatches', {
   },
 });
 
-function filterOf(query: ListBatchesQuery, { token }: BatchOwner): Omit<BatchFilter, 'limit' | 'before'> {
+function filterOf(query: ListBatchesQuery, tokenId: string): Omit<BatchFilter, 'limit' | 'before'> {
   const { status, txHash, type, proofHash, action, toAddress, idempotencyKey } = query;
   const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
   const isAny = Object.values(holds).every((value) => value === undefined);
   return {
-    tokenId: token.id,
-    status,
-    txHash,
+    ...{ tokenId, status, txHash },
     idempotencyKey: askedKey(idempotencyKey),
     ...boundsOf(query),
     ...(isAny ? {} : { holds }),

@@ -109,10 +109,7 @@ export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Ca
   return true;
 }
 
-interface Opened {
-  readonly request: RequestRecord;
-  readonly batch: BatchRecord;
-}
+type Opened = { readonly request: RequestRecord; readonly batch: BatchRecord };
 
 async function begin(
   deps: EngineDeps,

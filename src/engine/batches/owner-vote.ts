@@ -35,12 +35,8 @@ const voteOf = (
   kind: IssuedVoteKind,
   { payer, blockhash }: Pick<VoteMessageInput, 'payer' | 'blockhash'>,
 ): VoteMessageInput => ({
-  kind,
-  multisig: flywheel.multisig,
-  batchIndex,
-  member: flywheel.owner,
-  payer,
-  blockhash,
+  ...{ kind, batchIndex, payer, blockhash },
+  ...{ multisig: flywheel.multisig, member: flywheel.owner },
 });
 
 /** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */

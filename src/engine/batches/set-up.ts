@@ -49,8 +49,6 @@ async function fillingOf(
   return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
 }
 
-const isAdd = ({ data }: Instruction): boolean => instructionName(data) === 'batchAddTransaction';
-
 class SetUp implements Goal<BatchState> {
   readonly #work: BatchWork;
   #filling: readonly (readonly Instruction[])[];
@@ -153,7 +151,7 @@ class SetUp implements Goal<BatchState> {
     let held = 0;
     for (const [at, instructions] of this.#filling.entries()) {
       if (held === size) return at + 1;
-      held += instructions.filter(isAdd).length;
+      held += instructions.filter(({ data }) => instructionName(data) === 'batchAddTransaction').length;
     }
     return undefined;
   }

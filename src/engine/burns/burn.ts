@@ -85,15 +85,7 @@ async function runBurns(
   // What cannot be burned whatever the chain says is refused before any lock is taken.
   const refusal = isAlone && keyed.earlier === undefined ? elements.find(isRefusal) : undefined;
   if (refusal !== undefined) throw refusedByContent(keyed.identity.value, errorOf(refusal));
-  const run = new BurnRun(keyed, inputs, elements, isAlone);
-  try {
-    return await run.toEnd();
-  } catch (error) {
-    await run.giveUp();
-    throw run.hasBegun ? maybeSent(error) : error;
-  } finally {
-    run.end();
-  }
+  return new BurnRun(keyed, inputs, elements, isAlone).toEnd();
 }
 
 /** Burns of one chunk where a chain takes its time; elsewhere each commit of the ledger is one. */
@@ -118,7 +110,7 @@ class BurnRun {
   readonly #outcomes: ElementOutcome[] = [];
   #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
-  hasBegun = false;
+  #hasBegun = false;
 
   constructor(
     keyed: KeyedCall<unknown>,
@@ -134,6 +126,17 @@ class BurnRun {
   }
 
   async toEnd(): Promise<readonly ElementOutcome[]> {
+    try {
+      return await this.#runAll();
+    } catch (error) {
+      await this.#lease?.giveUp();
+      throw this.#hasBegun ? maybeSent(error) : error;
+    } finally {
+      this.#lease?.end();
+    }
+  }
+
+  async #runAll(): Promise<readonly ElementOutcome[]> {
     const { deps, principal, call, earlier } = this.#keyed;
     const all = this.#elements.length;
     // Two must never send or sign burns of a request at once.
@@ -157,7 +160,7 @@ class BurnRun {
     const context = { deps, principal, token: requireToken(principal) };
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
-    this.hasBegun ||= found.length > 0;
+    this.#hasBegun ||= found.length > 0;
     const settled = [...(await this.#settle(context, pendingOf(found), false))];
     const known = new Set(found.map(({ index }) => index));
     const missing = this.#elements
@@ -165,7 +168,7 @@ class BurnRun {
       .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
     if (missing.length > 0) {
       const burns = await this.#write(context, missing);
-      this.hasBegun ||= burns.length > 0;
+      this.#hasBegun ||= burns.length > 0;
       settled.push(...(await this.#settle(context, burns, true)));
     }
     for (const burn of [...found.filter(({ status }) => status !== 'PENDING'), ...settled])
@@ -251,14 +254,6 @@ class BurnRun {
     if (!this.#isAlone) return storedResult(this.#outcomes);
     const [outcome] = this.#outcomes;
     return outcome?.status === 'success' ? JSON.stringify(burnResult(outcome)) : null;
-  }
-
-  async giveUp(): Promise<void> {
-    await this.#lease?.giveUp();
-  }
-
-  end(): void {
-    this.#lease?.end();
   }
 
   #take(request: RequestRecord | undefined): void {

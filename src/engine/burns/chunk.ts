@@ -85,8 +85,6 @@ export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] 
       return { ...burn, transaction };
     });
 
-type Refusals = ReadonlyMap<number, Refusal>;
-
 /**
  * Burns that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn counts
  * against the cap by itself.
@@ -136,7 +134,7 @@ export async function writeIntents(
   tx: StoreTransaction,
   request: RequestRecord,
   { signed, balance }: Awaited<ReturnType<typeof signChunk>>,
-): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: Refusals }> {
+): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
   const found = allowed(context, signed, { balance, room });
   const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));

@@ -57,9 +57,8 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
     last: await tx.lineages.progress(),
   }));
   const isKnown = last.lineage === lineage && !replaced.has(lineage);
-  const now: Lineage = isKnown
-    ? last
-    : await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
+  let now: Lineage = last;
+  if (!isKnown) now = await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
   // Whoever has ended the wait just now need not have seen what this process has.
   if (now.heldUntil === null && replaced.has(lineage)) throw replacedJustNow();
   replaced.delete(lineage);
@@ -85,15 +84,13 @@ const MAX_READ = 500;
 /** Projects that are looked at unasked at each round. */
 const PROJECTS_A_ROUND = 2;
 
-const RETRY_AFTER_SECONDS = 60;
-
 /** Why nothing is written. */
 export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
   const beside = burns === transactions ? '' : ` in ${transactions} transactions`;
   return new FlywheelError(
     'ERR_STORE_BEHIND',
     `The chain has ${burns} burns${beside} of this project that the store lacks: an older copy of the store was restored, or another program signs with the same keys. Nothing was sent.`,
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    { retryAfterSeconds: 60 },
   );
 }
 
@@ -275,10 +272,8 @@ export async function acceptGapIn(
     );
   const lost = await tx.gaps.transactions(gap.id);
   await countUse(tx, tokenId, lost);
-  await tx.gaps.change(
-    { id: gap.id, status: 'OPEN' },
-    { status: 'ACCEPTED', dateAccepted: isoTime(tx.nowMs) },
-  );
+  const dateAccepted = isoTime(tx.nowMs);
+  await tx.gaps.change({ id: gap.id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
   const { id: subject, burns, burned, airdropped } = gap;
   await recordAct({ actor }, tx, {
     ...{ tokenId, action: 'gap.accept', subject },
