@@ -1,4 +1,4 @@
-/** Answer text → checked value, or the service's error; unknown fields are ignored, anything else odd is not. How much of it is read at all follows from what was asked. */
+/** The text of an answer → its checked value, or the error of the service. Unknown fields are ignored. The request bounds how much is read. */
 import * as z from 'zod';
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
@@ -23,23 +23,20 @@ const BYTES_PER_VALUE = 64;
 const WRAPPING_LEVELS = 8;
 const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
 
-/** For a request without a body, or with a small one. A batch of ten thousand transactions takes a third. */
+/** A batch of ten thousand transactions takes a third of it. */
 const LEAST_BYTES = 8 * MIB;
 const LEAST_BYTES_OF_BURN = 256 * KIB;
-/** An answer tells what became of each part of the request, and may repeat the part itself. */
+/** An answer may repeat each part of the request. */
 const BYTES_PER_BYTE = 16;
-/** A page holds batches, or proofs, as large as they may be. */
+/** A batch or a proof of the largest size. */
 const BYTES_PER_ITEM = 300 * KIB;
 
-/** The part of a request from which the size of its answer follows. */
 interface Asked {
   readonly operation: OperationId;
   readonly body?: string | undefined;
-  /** Of a page. */
   readonly items?: number | undefined;
 }
 
-/** What is read of the answer to a request. */
 export function maxAnswerBytes({ operation, body = '', items = 0 }: Asked): number {
   const least = operation === 'burn' ? LEAST_BYTES_OF_BURN : LEAST_BYTES;
   return Math.min(MAX_BYTES, least + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items);
@@ -53,20 +50,17 @@ export function overBounds(text: string, maxBytes: number): string | undefined {
   return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
 }
 
-/** Objects that refuse unknown keys lie within answers too; more rounds than they are deep. */
+/** More than objects in an answer are nested. */
 const MAX_ROUNDS = 8;
 const MAX_MESSAGE_LENGTH = 20_000;
-/** Of what a server says of itself. */
 const MAX_SHOWN_LENGTH = 200;
 
-/** How an answer is read. */
 export interface Reading {
   readonly maxBytes: number;
-  /** What the answer says of the key must not be shown. */
   readonly mask: Mask;
 }
 
-/** The JSON of an answer, or what came instead, as in "answered 200 with …". */
+/** `instead` as in "answered 200 with …". */
 function readJson(
   answer: HttpAnswer,
   { maxBytes, mask }: Reading,
@@ -85,7 +79,6 @@ const CHECK_ADDRESS = 'Check the API address, including its path, and any proxy 
 
 const shown = (text: string): string => visibleLine(text).slice(0, MAX_SHOWN_LENGTH);
 
-/** How a text that is not JSON looks to one who expected JSON. */
 function describeText(text: string, contentType: string): string {
   const type = shown(contentType.split(';')[0] ?? '').trim();
   if (/html/i.test(type) || /^\s*<(?:!doctype|html)/i.test(text)) return 'an HTML page';
@@ -101,7 +94,7 @@ function nested(value: unknown, path: readonly PropertyKey[]): object | undefine
   return typeof inner === 'object' && inner !== null ? inner : undefined;
 }
 
-/** Takes out of a value what an issue is about, if that may be missing: unknown keys, and `null` for a field that is not there. */
+/** Removes what an issue is about: unknown keys, and fields that are `null`. */
 function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
   if (issue.code === 'unrecognized_keys') {
     const object = nested(value, issue.path);
@@ -115,10 +108,7 @@ function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
   return Reflect.get(object, key) === null && Reflect.deleteProperty(object, key);
 }
 
-/**
- * Checks a value of its own making, so that something may be taken out of it: what the contract does not know, and `null`
- * where it has nothing. A required field that was `null` is then found to be missing.
- */
+/** Changes the value: unknown fields and those with `null` are removed. A required field that was `null` is then missing. */
 function checkTolerantly<Value>(
   schema: z.ZodType<Value>,
   value: unknown,
@@ -137,7 +127,6 @@ function checkTolerantly<Value>(
   return { problem };
 }
 
-/** Status and request id of an answer, for the error that it stands for. */
 export const answerContext = (
   { status, headers }: HttpAnswer,
   { mask }: Reading,
@@ -146,10 +135,7 @@ export const answerContext = (
   return { status, ...(requestId === undefined ? {} : { requestId: shown(mask(requestId)) }) };
 };
 
-/**
- * The value of a successful answer.
- * @throws `ERR_RESPONSE_INVALID` saying what came instead.
- */
+/** @throws `ERR_RESPONSE_INVALID` saying what came instead. */
 export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, reading: Reading): Value {
   const read = readJson(answer, reading);
   if ('instead' in read) {
@@ -176,7 +162,7 @@ const lenientProblem = z.object({
   message: z.string().nullish(),
 });
 
-/** Only a refusal can say that its key was not used; what failed inside may have done anything. */
+/** Only a refusal can say so: a 500 may have done anything. */
 function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } {
   const isRefusal = status >= 400 && status < 500;
   return isRefusal && headers[IDEMPOTENCY_KEY_UNUSED_HEADER] === 'true' ? { keyUnused: true } : {};
@@ -184,11 +170,10 @@ function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } 
 
 interface DecodedProblem {
   readonly error: FlywheelError;
-  /** Is it the service that speaks, in the shape of the contract, and not something in between? */
+  /** It has the shape of the contract, so the service itself speaks and no proxy. */
   readonly trusted: boolean;
 }
 
-/** The error that an answer with a status of 300 or more stands for. */
 export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProblem {
   const { mask } = reading;
   const read = readJson(answer, reading);

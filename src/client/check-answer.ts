@@ -1,7 +1,4 @@
-/**
- * Does an answer of the right shape fit the request it answers? What contradicts it is not believed: of a request that acts
- * the outcome is then unknown.
- */
+/** Checks that an answer fits its request. One that contradicts it is not believed: the outcome of a POST is then unknown. */
 import { attributeOutcomes, knownHashes, knownHashesOfText } from '../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../contract/call.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
@@ -17,28 +14,24 @@ import type { BurnResult } from '../contract/schemas/burn.js';
 import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/base58.js';
 
-/** What was found about an answer. */
 export interface Finding {
-  /** What contradicts the request, as a sentence without its end. */
+  /** Without a full stop, like all of these. */
   readonly contradiction?: string;
-  /** What contradicts it unless the answer names the request, as a sentence without its end. */
+  /** A contradiction unless the answer has the id of the request. */
   readonly unproven?: string;
-  /** What is odd and may still be right. */
   readonly warnings: readonly Warning[];
-  /** Of a request that has elements: what the answer says of each. */
+  /** Of each element of the request. */
   readonly outcomes?: readonly ElementOutcome[];
 }
 
-/** Warnings of one kind are given once per client. */
+/** Each kind once per client. */
 export interface Warning {
   readonly kind: 'foreign hash' | 'twins';
   readonly text: string;
 }
 
-/** What is asked of an operation's answer, given its input. */
 type Check<Id extends OperationId> = (input: InputOf<Id>) => (answer: AnswerOf<Id>) => Finding;
 
-/** The first that contradicts, or `undefined`. */
 type Contradiction = string | undefined;
 
 const SUCCESS = 'SUCCESS';
@@ -61,7 +54,6 @@ const foreignHash = (hash: string): Warning => ({
 
 const noHash = (hash: string): string => `the hash ${shown(hash)} belongs to no proof that was sent`;
 
-/** Each element, and each transaction of a batch, lands by a transaction of its own. */
 function twiceProblem(signatures: readonly string[]): Contradiction {
   const seen = new Set<string>();
   const twice = signatures.find((signature) => seen.size === seen.add(signature).size);
@@ -80,7 +72,6 @@ function burnProblem(answer: BurnResult, name = ''): Contradiction {
   return signatureProblem(answer.txHash, `${name}txHash`);
 }
 
-/** Does the answer of a burn fit? */
 const checkBurn: Check<'burn'> = (request) => (answer) => {
   const type =
     answer.type === request.type ? undefined : `type is ${shown(answer.type)}, not ${shown(request.type)}`;
@@ -92,7 +83,6 @@ const checkBurn: Check<'burn'> = (request) => (answer) => {
   };
 };
 
-/** Does the answer of a burn-batch fit, and which of it belongs to which element? */
 const checkBurnBatch: Check<'burnBatch'> = (request) => (answer) => {
   const { outcomes, problem, foreignHash: hash, doubt } = attributeOutcomes(request, answer);
   const entry = answer.success.map((each, at) => burnProblem(each, `success[${at}].`)).find(Boolean);
@@ -123,7 +113,7 @@ interface Counts {
 const hashesOf = (counts: Counts | undefined): readonly string[] =>
   counts?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
 
-/** @param isWhole - all that succeeded is listed; of an execution, what members did with tools of their own is not. */
+/** @param isWhole - all that succeeded is listed. Of an execution, what members did themselves is not. */
 function countsProblem(counts: Counts | undefined, name: string, isWhole = false): Contradiction {
   if (counts === undefined) return undefined;
   const { total, totalSuccessful, totalFailed } = counts;
@@ -156,23 +146,6 @@ interface BatchId {
 const thisBatchProblem = ({ batchId }: BatchId, batch: Batch, name: string): Contradiction =>
   idProblem(batchId, batch.id, name) ?? batchProblem(batch);
 
-/** Does a batch fit the id that was asked for? */
-const checkGetBatch: Check<'getBatch'> = (request) => (answer) =>
-  finding(thisBatchProblem(request, answer, 'id'));
-
-/** Does the current batch fit itself? */
-const checkCurrentBatch: Check<'currentBatch'> = () => (answer) =>
-  finding(answer === null ? undefined : batchProblem(answer));
-
-/** Does the result of an execution fit? */
-const checkExecuteBatch: Check<'executeBatch'> = (request) => (answer) =>
-  finding(idProblem(request.batchId, answer.batchId, 'batchId') ?? countsProblem(answer.result, 'result'));
-
-/** Does a fresh approval belong to the batch that it was asked for? */
-const checkIssueApproval: Check<'issueApproval'> = (request) => (answer) =>
-  finding(thisBatchProblem(request, answer.batch, 'batch.id'));
-
-/** Does it say either that the batch is over, or what has to be signed? */
 const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   const { ownerVoteNeeded, cancelTx, batch } = answer;
   if (ownerVoteNeeded && cancelTx === undefined)
@@ -185,7 +158,7 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
 
-/** Does a page hold what was asked for? @param names - fields of its items that the query may ask for. */
+/** @param names - fields of the items that the query may ask for. */
 const checkPage =
   <Id extends 'listBatches' | 'batchPipelines' | 'listBurns' | 'history'>(...names: string[]): Check<Id> =>
   (query) =>
@@ -208,7 +181,7 @@ const checkPage =
     );
   };
 
-/** A burn and a row of the history call the hash of their proof so, a pipeline names it in full; a batch has none. */
+/** Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none. */
 function isAskedFor(
   hashes: unknown,
   { hash, proofHash = hash }: { hash: unknown; proofHash: unknown },
@@ -216,19 +189,11 @@ function isAskedFor(
   return typeof hashes !== 'string' || typeof proofHash !== 'string' || hashes.split(',').includes(proofHash);
 }
 
-/** Does a page of batches hold what was asked for? */
-const checkListBatches: Check<'listBatches'> = (query) => (answer) => {
-  const found = checkPage<'listBatches'>('status')(query)(answer);
-  return found.contradiction === undefined ? finding(answer.items.map(batchProblem).find(Boolean)) : found;
-};
-
-/** Decimal text without its point, so that sums are exact. */
 function scaled(text: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(decimals, '0').slice(0, decimals));
 }
 
-/** Are the rows of a report what its total is made of? */
 const checkReport: Check<'report'> = () => (answer) => {
   const { rows, total, decimals } = answer;
   const differing = (['burned', 'airdropped'] as const).find((name) => {
@@ -242,7 +207,7 @@ const checkReport: Check<'report'> = () => (answer) => {
 
 type SentPipeline = InitBatchRequest['pipelines'][number];
 
-/** Texts of JSON that hold the same value; a service may write it down in another way. */
+/** A service may write the same JSON value in another way. */
 function samePayload(sent: string, answered: string): boolean {
   if (sent === answered) return true;
   const known = new Set(knownHashesOfText(sent));
@@ -270,7 +235,6 @@ function pipelineProblem(
     : `${name}.actions differ from those that were sent`;
 }
 
-/** Does a batch hold the pipelines that were sent? */
 const checkInitBatch: Check<'initBatch'> =
   ({ pipelines: sent }) =>
   (answer) => {
@@ -290,28 +254,31 @@ const checkInitBatch: Check<'initBatch'> =
     );
   };
 
-/** What is asked of each operation's answer. */
 export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   burn: checkBurn,
   burnBatch: checkBurnBatch,
-  getBatch: checkGetBatch,
-  currentBatch: checkCurrentBatch,
+  getBatch: (request) => (answer) => finding(thisBatchProblem(request, answer, 'id')),
+  currentBatch: () => (answer) => finding(answer === null ? undefined : batchProblem(answer)),
   initBatch: checkInitBatch,
-  executeBatch: checkExecuteBatch,
-  listBatches: checkListBatches,
+  executeBatch: (request) => (answer) =>
+    finding(idProblem(request.batchId, answer.batchId, 'batchId') ?? countsProblem(answer.result, 'result')),
+  listBatches: (query) => (answer) =>
+    finding(
+      checkPage<'listBatches'>('status')(query)(answer).contradiction ??
+        answer.items.map(batchProblem).find(Boolean),
+    ),
   listBurns: checkPage('type', 'status', 'txHash'),
   history: checkPage('action', 'type', 'toAddress', 'txHash', 'batchId'),
   report: checkReport,
   // It is about nothing that was asked for, and nothing hangs on it.
   describeKey: () => () => finding(undefined),
   batchPipelines: checkPage('type', 'state', 'txHash'),
-  issueApproval: checkIssueApproval,
+  issueApproval: (request) => (answer) => finding(thisBatchProblem(request, answer.batch, 'batch.id')),
   cancelBatch: checkCancelBatch,
 };
 
 type NamedBatch = Pick<Batch, 'id' | 'multisig' | 'batchIndex' | 'status'>;
 
-/** The batches that an answer speaks of. */
 function batchesIn(answer: AnswerOf<OperationId>): readonly NamedBatch[] {
   if (answer === null) return [];
   const all = 'items' in answer ? answer.items : 'batch' in answer ? [answer.batch] : [answer];
@@ -320,17 +287,14 @@ function batchesIn(answer: AnswerOf<OperationId>): readonly NamedBatch[] {
 
 const placeOf = ({ multisig, batchIndex }: NamedBatch): string => `number ${batchIndex} of ${multisig}`;
 
-/** Until its set-up has begun a batch may still take another number. */
+/** Before its set-up begins, a batch may take another number. */
 const isPlaced = ({ status }: NamedBatch): boolean => status !== 'AVAILABLE_TO_QUEUE';
 
-/**
- * What a client has been told so far of which batch on chain each batch of a service is: a vote that is asked for by its name may
- * not be about another one later.
- */
+/** Where on chain each batch of the service is, as told so far. A vote for its id must not become a vote for another one later. */
 export class KnownBatches {
   readonly #places = new Map<string, string>();
 
-  /** What of an answer contradicts an earlier one, as a sentence without its end. */
+  /** What contradicts an earlier answer. */
   problem(answer: AnswerOf<OperationId>): Contradiction {
     for (const batch of batchesIn(answer)) {
       const before = this.#places.get(batch.id.toLowerCase());
@@ -340,7 +304,6 @@ export class KnownBatches {
     return undefined;
   }
 
-  /** Takes in an answer that contradicts none before it. */
   remember(answer: AnswerOf<OperationId>): void {
     for (const batch of batchesIn(answer))
       if (isPlaced(batch)) this.#places.set(batch.id.toLowerCase(), placeOf(batch));

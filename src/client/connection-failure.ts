@@ -1,7 +1,7 @@
-/** What a connection that did not come to be, or broke, means in words; and whether another try is of any use. */
+/** The words for a connection that failed or broke, and whether to try again. */
 import { visibleLine } from '../values/text.js';
 
-/** Why there is no connection. Until there is one nothing of the request has left this machine. */
+/** Without a connection nothing of the request has left this machine. */
 export interface ConnectionProblem {
   /** Begins with a small letter and has no full stop. */
   readonly reason: string;
@@ -15,13 +15,12 @@ const MAX_CODE_LENGTH = 60;
 const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
-/** Connecting to several addresses fails with several errors; the first one speaks for them. */
+/** Connecting to several addresses fails with several errors. */
 function rootCause(error: unknown): unknown {
   const inner = error instanceof AggregateError ? error.errors[0] : undefined;
   return inner ?? error;
 }
 
-/** Node's, undici's or OpenSSL's name of an error. */
 const codeOf = (thrown: unknown): string => {
   const error = rootCause(thrown);
   const code = String(field(error, 'code') ?? field(error, 'name') ?? 'unknown');
@@ -35,7 +34,6 @@ const CLOCK = 'Check the clock of this machine. If it is right, the service must
 
 const unreached = (host: string, code: string): string => `${host} cannot be reached (${code})`;
 
-/** What to do where it is a service that nobody offers at this host, not a proxy or an RPC node. */
 export const hintForService = (reason: string, host: string): { readonly hint?: string } =>
   reason === unreached(host, 'ECONNREFUSED') ? { hint: NOBODY_LISTENS } : {};
 
@@ -47,14 +45,13 @@ interface TlsRule {
 
 const untrusted = (why: string) => (host: string) => `the certificate of ${host} is not trusted: it ${why}`;
 
-/** The names that a certificate is for; the server wrote them. */
+/** Names of the certificate, as the server wrote them. */
 function namesOf(error: unknown): string {
   const names = field(field(error, 'cert'), 'subjectaltname');
   if (typeof names !== 'string' || names === '') return '';
   return ` (${visibleLine(names).slice(0, MAX_NAMES_LENGTH)})`;
 }
 
-/** The first that fits speaks. */
 const TLS_RULES: readonly TlsRule[] = [
   { code: /^CERT_HAS_EXPIRED$/, reason: untrusted('has expired'), hint: CLOCK },
   { code: /^CERT_NOT_YET_VALID$/, reason: untrusted('is not valid yet'), hint: CLOCK },
@@ -75,7 +72,7 @@ const TLS_RULES: readonly TlsRule[] = [
   },
 ];
 
-/** What stands for an error where there is none: the other side closed, or the time for a connection was over. */
+/** In place of an error: the other side closed, or the time limit was over. */
 export type Ending = 'closed' | 'too late';
 
 const ENDINGS: Readonly<Record<Ending, string>> = {
@@ -85,7 +82,6 @@ const ENDINGS: Readonly<Record<Ending, string>> = {
 
 const isEnding = (value: unknown): value is Ending => value === 'closed' || value === 'too late';
 
-/** Why the host at the other end of a connection could not be reached or believed. */
 export function connectionProblem(thrown: unknown, host: string): ConnectionProblem {
   if (isEnding(thrown)) return { reason: `${host} ${ENDINGS[thrown]}`, retryable: true };
   const error = rootCause(thrown);
@@ -95,14 +91,12 @@ export function connectionProblem(thrown: unknown, host: string): ConnectionProb
   return { reason: `${rule.reason(host, error)} (${code})`, hint: rule.hint, retryable: false };
 }
 
-/** A proxy that gave no tunnel, and how it behaved. */
 export const noTunnel = (proxyHost: string, host: string, how: string): ConnectionProblem => ({
   reason: `the proxy ${proxyHost} ${how} instead of connecting to ${host}`,
   hint: 'Check HTTPS_PROXY and NO_PROXY.',
   retryable: true,
 });
 
-/** What the answer of a proxy to CONNECT says; `status` is not 2xx. */
 export function refusedByProxy(status: number, proxyHost: string, host: string): ConnectionProblem {
   const problem = noTunnel(proxyHost, host, `answered ${status}`);
   if (status !== 407) return { ...problem, retryable: status >= 500 };
@@ -119,7 +113,6 @@ const BREAKS: readonly { readonly code: RegExp; readonly reason: (host: string) 
   { code: /CONTENT_LENGTH_MISMATCH$/, reason: (host) => `the answer of ${host} has the wrong length` },
 ];
 
-/** What the end of a connection in the middle of a request means. */
 export function brokenConnection(thrown: unknown, host: string): ConnectionProblem {
   const code = codeOf(thrown);
   const known = BREAKS.find((each) => each.code.test(code));

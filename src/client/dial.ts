@@ -17,7 +17,6 @@ import {
   refusedByProxy,
 } from './connection-failure.js';
 
-/** That of the scheme where the address names none. */
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Hosts that never leave this machine. */
@@ -25,7 +24,6 @@ const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export const isLoopback = (url: URL): boolean => LOOPBACK_HOST.test(url.hostname);
 
-/** From HTTPS_PROXY and NO_PROXY. */
 export interface ProxySettings {
   readonly httpsProxy?: string;
   readonly noProxy?: string;
@@ -34,11 +32,10 @@ export interface ProxySettings {
 interface HttpProxy {
   /** Without user and password, so that it may be shown. */
   readonly url: URL;
-  /** Value of `proxy-authorization`. */
   readonly authorization?: Secret;
 }
 
-/** The value is not part of the message: it may hold a password. */
+/** The value may hold a password, so the message does not have it. */
 const refuse = (what: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', `HTTPS_PROXY ${what}.`, {
     hint: 'Write it as http://[user:password@]host:port or https://….',
@@ -54,7 +51,6 @@ function authorizationOf(url: URL): Secret | undefined {
   }
 }
 
-/** Only host, port, user and password count. @throws `ERR_CONFIG_INVALID` unless it is an http or https address. */
 function parseProxy(text: string): HttpProxy {
   if (!URL.canParse(text)) throw refuse('is not the address of a proxy');
   const url = new URL(text);
@@ -64,8 +60,8 @@ function parseProxy(text: string): HttpProxy {
 }
 
 /**
- * Does NO_PROXY name the host? The rules are those of undici's EnvHttpProxyAgent: names separated by commas or white space,
- * each with or without a port; a name stands for itself and all below it; `*` alone stands for all.
+ * The rules of undici's EnvHttpProxyAgent: names separated by commas or white space, each with or without a port. A name stands for
+ * itself and its subdomains, `*` alone for all.
  */
 function needsNoProxy(base: URL, noProxy: string): boolean {
   if (noProxy === '*') return true;
@@ -80,21 +76,17 @@ function needsNoProxy(base: URL, noProxy: string): boolean {
   });
 }
 
-/**
- * The proxy to a base address, or `undefined`. Plain http and loopback never pass through one: it would see the key.
- * @throws `ERR_CONFIG_INVALID` for a proxy that would be used and is none; what it was is not shown.
- */
+/** Plain http and loopback never use a proxy: it would see the API key. @throws `ERR_CONFIG_INVALID` for one that would be used and is invalid. */
 export function proxyFor(base: URL, { httpsProxy, noProxy = '' }: ProxySettings): HttpProxy | undefined {
   if (httpsProxy === undefined || httpsProxy === '') return undefined;
   if (base.protocol !== 'https:' || isLoopback(base) || needsNoProxy(base, noProxy)) return undefined;
   return parseProxy(httpsProxy);
 }
 
-/** The way to the service. */
 export interface Route {
   readonly base: URL;
   readonly proxy?: HttpProxy | undefined;
-  /** Trusted authorities, where they are more than the built-in ones; to read them all takes longer than an exchange, so only TLS asks. */
+  /** More than the built-in authorities. Reading them takes longer than an exchange, so only TLS calls it. */
   readonly secureContext?: (() => SecureContext) | undefined;
 }
 
@@ -117,10 +109,9 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 const ignore = (): void => undefined;
 
-/** What a step makes of an error, or of an end without one. */
 type ProblemOf = (ending: unknown) => ConnectionProblem;
 
-/** One step of a dial: the socket comes back when it is ready; it is destroyed when anything else happens first. */
+/** One step of a dial. The socket is destroyed unless it becomes ready first. */
 function step(
   socket: Socket,
   signal: AbortSignal,
@@ -140,7 +131,7 @@ function step(
     const onError = (error: unknown): void => fail(problemOf(error), error);
     const onClose = (): void => fail(problemOf('closed' satisfies Ending));
     const onAbort = (): void => fail(problemOf('too late' satisfies Ending));
-    // Between two steps, and after the end, nobody else listens; an error then shows at the next use of the socket.
+    // Nobody listens between two steps. An error then shows at the next use of the socket.
     socket.on('error', ignore).on('error', onError).on('close', onClose);
     signal.addEventListener('abort', onAbort, { once: true });
     begin(() => {
@@ -151,7 +142,6 @@ function step(
   });
 }
 
-/** What TLS with a host needs to know. */
 const tlsOptions = (host: string, secureContext: Route['secureContext']) => ({
   host,
   ALPNProtocols: ['http/1.1'],
@@ -160,7 +150,6 @@ const tlsOptions = (host: string, secureContext: Route['secureContext']) => ({
   ...(secureContext === undefined ? {} : { secureContext: secureContext() }),
 });
 
-/** A connection to the first host on the way, with TLS if its address says so. */
 function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSignal): Promise<Socket> {
   const [host, port] = [hostOf(url), portOf(url)];
   const secure = url.protocol === 'https:';
@@ -174,7 +163,7 @@ function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSi
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: |\r)/;
 
-/** What the proxy said so far: a tunnel, a reason why there is none, or nothing yet. */
+/** `undefined`: the answer is not complete yet. */
 function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | ConnectionProblem | undefined {
   const end = head.indexOf(END_OF_HEAD);
   if (end < 0 && head.length <= MAX_HEAD_BYTES) return undefined;
@@ -189,7 +178,6 @@ function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | Connectio
   return 'open';
 }
 
-/** Asks the proxy for a tunnel. */
 function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSignal): Promise<Socket> {
   const problemOf: ProblemOf = (ending) =>
     noTunnel(proxy.url.host, base.host, ending === 'too late' ? 'stayed silent' : 'broke off');
@@ -212,10 +200,7 @@ function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSi
   });
 }
 
-/**
- * Dials until the service can be spoken to.
- * @throws {@link DialError}, also when the signal is aborted; nothing is left open then.
- */
+/** @throws {@link DialError}, also when the signal is aborted; nothing is left open then. */
 export async function dial(route: Route, signal: AbortSignal): Promise<Socket> {
   const { base, proxy, secureContext } = route;
   if (proxy === undefined) return reach(base, base.host, route, signal);

@@ -11,7 +11,6 @@ export interface HttpLog {
   wait(ms: number, reason: string): void;
 }
 
-/** Headers of an answer that say something about the exchange itself. */
 const SHOWN_HEADERS = [
   'content-type',
   REQUEST_ID_HEADER,
@@ -24,10 +23,8 @@ const SHOWN_HEADERS = [
 
 const MAX_VALUE_LENGTH = 200;
 
-/** One line, whatever the server put into it. */
 const plain = (text: string): string => visibleLine(text).slice(0, MAX_VALUE_LENGTH);
 
-/** A log that does nothing when nobody listens. */
 export function createHttpLog(listener: ((line: string) => void) | undefined, keyHeader: string): HttpLog {
   const write = listener ?? (() => undefined);
   return {

@@ -1,11 +1,10 @@
-/** Keeps the API key out of everything that a service could send back; every text that leaves the client goes through here. */
+/** Removes the API key from everything that a service could send back. Every text that leaves the client goes through here. */
 import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
 import { HIDDEN_CHARACTERS, withoutHidden } from '../values/text.js';
 
-/** Text → the same text with `***` for the key. */
 export type Mask = (text: string) => string;
 
-/** A shorter key is no secret, and would be found in words that have nothing to do with it. */
+/** A shorter key would be found in unrelated words. */
 const MIN_KEY_LENGTH = 4;
 const MASKED = '***';
 
@@ -13,13 +12,10 @@ const noMask: Mask = (text) => text;
 
 const asCodePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** Finds a text also when characters stand in it that a terminal does not show. */
+/** Also finds a text with characters in between that a terminal does not show. */
 const looseSource = (text: string): string => Array.from(text, asCodePoint).join(`[${HIDDEN_CHARACTERS}]*`);
 
-/**
- * The mask for a key: as it is, as it stands in a URL or in JSON text, with or without hidden characters in between. Use it
- * before a text is cut, or a part of the key is left over.
- */
+/** Use it before a text is cut, or a part of the key is left over. */
 export function createMask(key: string | undefined): Mask {
   if (key === undefined || key.length < MIN_KEY_LENGTH) return noMask;
   const forms = [...new Set([key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])];
@@ -32,7 +28,6 @@ export function createMask(key: string | undefined): Mask {
   };
 }
 
-/** A JSON value with the key masked in every text of it; the same value when there is nothing to mask. */
 export function maskValue<Value>(value: Value, mask: Mask): Value {
   return mask === noMask ? value : (maskAny(value, mask) as Value);
 }
@@ -46,7 +41,7 @@ function maskAny(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** Causes are printed for those who look for errors of this program. */
+/** FLYWHEEL_DEBUG prints causes. */
 function maskCause(cause: unknown, mask: Mask): unknown {
   if (!(cause instanceof Error)) return cause;
   const text = `${cause.message} ${cause.stack ?? ''}`;
@@ -58,7 +53,6 @@ function maskCause(cause: unknown, mask: Mask): unknown {
   return masked;
 }
 
-/** An error with the key masked in all that is printed of it. */
 export function maskError(error: FlywheelError, mask: Mask): FlywheelError {
   if (mask === noMask) return error;
   const { hint, requestId, foreignCode, cause } = error.options;

@@ -17,7 +17,6 @@ import { baseAddress, keyHeaderName, prepareCall } from './request.js';
 import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
 import { createTransport, type HttpAnswer, type Transport } from './transport.js';
 
-/** What a client is made of. */
 export interface RemoteServiceDeps {
   /** http or https, with or without a path. */
   readonly baseUrl: string;
@@ -55,7 +54,6 @@ const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> =
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 };
 
-/** Passes on the first warning of each kind. */
 function onceAKind(listener: ((text: string) => void) | undefined): (warning: Warning) => void {
   const seen = new Set<Warning['kind']>();
   return ({ kind, text }) => {
@@ -95,12 +93,11 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): R
   };
 }
 
-/** Every operation with the type of its answer. */
 const ANSWERED: {
   readonly [Id in OperationId]: Operation & { readonly response: z.ZodType<AnswerOf<Id>> };
 } = OPERATIONS;
 
-/** How to look at the batch of an operation that may take longer than its request; of others there is nothing to look at. */
+/** `undefined`: the operation takes no longer than its request. */
 function lookAt(
   service: Service,
   id: OperationId,
@@ -122,10 +119,7 @@ function lookAt(
   };
 }
 
-/**
- * The service at a base address. Nothing is opened before the first call.
- * @throws `ERR_CONFIG_INVALID` for an address, a header name, a proxy or certificates that cannot be.
- */
+/** Opens nothing before the first call. @throws `ERR_CONFIG_INVALID` for an invalid address, header name, proxy or certificate. */
 export function createRemoteService(deps: RemoteServiceDeps): Service {
   const base = baseAddress(deps.baseUrl);
   const keyHeader = keyHeaderName(deps.apiKeyHeader);

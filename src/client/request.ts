@@ -21,10 +21,7 @@ const refuse = (message: string, hint?: string): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
 };
 
-/**
- * A base address, without the slash at its end; it may have a path.
- * @throws `ERR_CONFIG_INVALID` unless it is http or https without user, query and fragment.
- */
+/** It may have a path. @throws `ERR_CONFIG_INVALID` unless it is http or https without user, query and fragment. */
 export function baseAddress(text: string): URL {
   if (!URL.canParse(text)) return refuse('The API address is not a URL.');
   const url = new URL(text);
@@ -48,14 +45,12 @@ const TAKEN_HEADERS: ReadonlySet<string> = new Set([
   ...['trailer', 'expect', 'accept', 'user-agent', IDEMPOTENCY_KEY_HEADER, REQUEST_ID_HEADER],
 ]);
 
-/** @throws `ERR_CONFIG_INVALID` for what is no header name, or the name of a header with another meaning. */
 export function keyHeaderName(text: string = API_KEY_HEADER): string {
   const name = text.toLowerCase();
   if (HEADER_NAME.test(name) && !TAKEN_HEADERS.has(name)) return name;
   return refuse(`Expected a header name for the API key, got ${JSON.stringify(text.slice(0, 100))}.`);
 }
 
-/** What all requests of a client have in common. */
 interface RequestTerms {
   readonly base: URL;
   readonly keyHeader: string;
@@ -63,7 +58,7 @@ interface RequestTerms {
   readonly userAgent: string;
 }
 
-/** The key as a header. @throws `ERR_CONFIG_INVALID`, without showing it, also when it would travel unencrypted over a network. */
+/** @throws `ERR_CONFIG_INVALID`, without the key, also when it would travel unencrypted over a network. */
 function keyHeaderOf({ base, keyHeader }: RequestTerms, { credential }: Call): Record<string, string> {
   if (credential === null) return {};
   if (base.protocol !== 'https:' && !isLoopback(base))
@@ -76,7 +71,7 @@ function keyHeaderOf({ base, keyHeader }: RequestTerms, { credential }: Call): R
   return refuse('The API key must be visible ASCII characters without spaces or line breaks.');
 }
 
-/** The path with its parameters. @throws `ERR_BATCH_NOT_FOUND` for what is no id, so that it never becomes part of a path. */
+/** @throws `ERR_BATCH_NOT_FOUND` for what is no id: it never becomes part of a path. */
 function filledPath(operation: Operation, values: Readonly<Record<string, unknown>>): string {
   return pathParameters(operation).reduce((path, name) => {
     const id = String(values[name]);
@@ -85,7 +80,6 @@ function filledPath(operation: Operation, values: Readonly<Record<string, unknow
   }, operation.path);
 }
 
-/** Where each part of an operation's input travels: in the path, the query of a GET, the body of a POST. */
 function placed({ base }: RequestTerms, operation: Operation, input: unknown) {
   const fields = { ...(input as Readonly<Record<string, unknown>> | null) };
   const inPath = pathParameters(operation);
@@ -100,7 +94,7 @@ function placed({ base }: RequestTerms, operation: Operation, input: unknown) {
   return { url, items: operation.paged ? limit : 0 };
 }
 
-/** Everything is checked here, before the first byte is sent. @param input - that of the operation, unchecked. */
+/** Checks everything before the first byte is sent. @param input - unchecked. */
 export function prepareCall(
   terms: RequestTerms,
   operation: Operation,

@@ -1,8 +1,8 @@
 /**
- * One call until it has a trustworthy answer, or until trying again is of no use.
+ * Sends one call until it has an answer that can be trusted, or another try is useless.
  *
- * What is at stake is the truth about a POST: once a try may have reached the service, only an answer about the request
- * itself says what became of it; without one the outcome is unknown, and the error says so.
+ * Once a POST may have reached the service, only an answer to that request says what became of it. Without one the outcome is
+ * unknown, and the error says so.
  */
 import type * as z from 'zod';
 import type { Call } from '../contract/call.js';
@@ -21,10 +21,9 @@ import type { HttpLog } from './http-log.js';
 import { maskError, maskValue } from './mask.js';
 import type { HttpAnswer, HttpFailure, HttpRequest, Transport } from './transport.js';
 
-/** Begins the request ids of this client: an answer with another of them answers another request. */
+/** Prefix of the request ids of this client. An answer with another of them belongs to another request. */
 export const OWN_REQUEST_ID = 'flywheel-';
 
-/** What all calls of a client have in common. */
 export interface Sender {
   readonly transport: Transport;
   readonly clock: Clock;
@@ -37,14 +36,13 @@ export interface Sender {
   readonly warn: (warning: Warning) => void;
 }
 
-/** One call, checked and put into a request. */
 export interface PreparedCall {
   readonly operation: Pick<Operation, 'id' | 'method'>;
   readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
   readonly reading: Reading;
-  /** Looks at the batch that the call is about, where that may take longer than a request. */
+  /** Looks at the batch of a call that may take longer than a request. */
   readonly look?: (() => Promise<BatchSeen>) | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
 }
@@ -52,44 +50,41 @@ export interface PreparedCall {
 interface BatchSeen {
   /** `null`: there is none yet. */
   readonly status: BatchStatus | null;
-  /** The operation has come to its end, or has nothing to wait for. */
+  /** There is nothing to wait for. */
   readonly isOver: boolean;
 }
 
-/** How an answer of success is judged. */
 interface Expected<Value> {
   readonly schema: z.ZodType<Value>;
   readonly check: (value: Value) => Finding;
 }
 
-/** A value that can be believed, and where it came from. */
 interface Answered<Value> {
   readonly value: Value;
   readonly answer: HttpAnswer;
   readonly finding: Finding;
 }
 
-/** A try that brought no value. */
 interface Failed {
   readonly error: FlywheelError;
   readonly retryable: boolean;
   /**
-   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `under-way`: the service says itself that
-   * it is at it, or was when it had to stop. `refused`: it has not done it, and neither did earlier tries. `open`: says nothing.
+   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `under-way`: the service says that it works
+   * on it, or did when it had to stop. `refused`: neither this try nor an earlier one did anything. `open`: says nothing.
    */
   readonly meaning: 'unsent' | 'maybe-done' | 'under-way' | 'refused' | 'open';
   readonly waitMs?: number | undefined;
-  /** It was sent, and the time for its answer ran out. */
+  /** Sent, but not answered in time. */
   readonly late?: boolean;
 }
 
-/** Bounds of the random wait before the second try; they double with each further one (contract, section 2.5). */
+/** Longest random wait before the second try; it doubles with each further one (contract, section 2.5). */
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** Every POST of this client that acts carries an idempotency key, and the others do nothing twice, so that `with-key` always holds. */
+/** `with-key` always holds: every POST that acts carries a key, and the others do nothing twice. */
 function isRetryable({ code, options, status = 0 }: FlywheelError, trusted: boolean): boolean {
   if (trusted && options.foreignCode === undefined) return ERRORS[code as ErrorCode].retry !== 'never';
   return RETRYABLE_STATUSES.has(status);
@@ -104,7 +99,7 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** What one call may take: all of it together, and of that the waits between tries. */
+/** Time left for one call, and of that for the waits between its tries. */
 class CallBudget {
   readonly #clock: Clock;
   readonly #endMs: number;
@@ -116,7 +111,6 @@ class CallBudget {
     this.#waitsMs = maxWaitMs;
   }
 
-  /** At least 0. */
   get leftMs(): number {
     return Math.max(0, this.#endMs - this.#clock.nowMs());
   }
@@ -125,7 +119,7 @@ class CallBudget {
     return Math.min(this.#waitsMs, this.leftMs);
   }
 
-  /** False, and nothing is taken, for a wait that is longer than what is left. */
+  /** @returns false, and takes nothing, where less is left. */
   spend(ms: number): boolean {
     if (ms > this.waitsMs) return false;
     this.#waitsMs -= ms;
@@ -133,7 +127,7 @@ class CallBudget {
   }
 }
 
-/** A reason as a sentence; the name of a host that it begins with stays as it is. */
+/** A host at the beginning stays as it is. */
 const sentence = (reason: string, host: string): string =>
   `${reason.startsWith(host) ? reason : reason.charAt(0).toUpperCase() + reason.slice(1)}.`;
 
@@ -150,7 +144,7 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
-/** Redirects that say where to send the request instead; 303 says that it was carried out (RFC 9110, section 15.4.4). */
+/** 303 is not among them: it says that the request was carried out (RFC 9110, section 15.4.4). */
 const SENT_ELSEWHERE: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 const redirected = ({ status }: HttpAnswer): Failed => ({
@@ -166,15 +160,14 @@ const redirected = ({ status }: HttpAnswer): Failed => ({
   meaning: SENT_ELSEWHERE.has(status) ? 'open' : 'maybe-done',
 });
 
-/** An answer that no service of this contract gives is not believed; what one says of itself is. */
 function meaningOf({ options }: FlywheelError, status: number, trusted: boolean): Failed['meaning'] {
   if (!trusted) return status >= 500 ? 'maybe-done' : 'open';
-  // Only this settles an earlier try without an answer: whatever else refuses leaves the key to that one.
+  // Only this says something about earlier tries too.
   if (options.keyUnused === true) return 'refused';
   return status >= 500 || status === 409 ? 'under-way' : 'open';
 }
 
-/** A service that knows nothing of an operation says so in words of its own framework, if not in those of the contract. */
+/** The code may be one of the framework of the service. */
 function notOffered({ request: { method, url } }: PreparedCall, error: FlywheelError): FlywheelError {
   const { foreignCode, ...context } = error.options;
   const { status } = context;
@@ -202,18 +195,17 @@ function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number)
   };
 }
 
-/** A proxy may have added an id of its own. */
+/** A proxy may have added its own id. */
 const requestIds = ({ headers }: HttpAnswer): readonly string[] =>
   (headers[REQUEST_ID_HEADER] ?? '').split(',').map((id) => id.trim());
 
 const isEchoed = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
   requestIds(answer).includes(request.headers[REQUEST_ID_HEADER] ?? '');
 
-/** Does the answer name another request of this client's making? A proxy may have kept it. */
+/** A cache may answer with the result of another request of this client. */
 const isOfAnother = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
   requestIds(answer).some((id) => id.startsWith(OWN_REQUEST_ID) && id !== request.headers[REQUEST_ID_HEADER]);
 
-/** The value of a successful answer, if it can be believed. */
 function readAnswer<Value>(
   { warn }: Sender,
   call: PreparedCall,
@@ -225,7 +217,7 @@ function readAnswer<Value>(
     const finding = check(value);
     const contradiction = finding.contradiction ?? (isEchoed(call, answer) ? undefined : finding.unproven);
     if (contradiction === undefined && finding.warnings.length === 0) return { value, answer, finding };
-    // What is said about the answer quotes it, and must quote it without the key.
+    // Messages quote the answer, and must not quote the API key.
     const shown = check(maskValue(value, call.reading.mask));
     const quoted = shown.contradiction ?? shown.unproven ?? 'it contains the API key in the wrong place';
     if (contradiction !== undefined) return contradicted(call, answer, quoted);
@@ -237,7 +229,7 @@ function readAnswer<Value>(
   }
 }
 
-/** A service that answers something else than it was asked is not asked again: it might act again. */
+/** Not retryable: a service that contradicts the request might act twice. */
 const contradicted = ({ reading }: PreparedCall, answer: HttpAnswer, contradiction: string): Failed => ({
   error: new FlywheelError(
     'ERR_RESPONSE_INVALID',
@@ -247,7 +239,6 @@ const contradicted = ({ reading }: PreparedCall, answer: HttpAnswer, contradicti
   ...{ retryable: false, meaning: 'maybe-done' },
 });
 
-/** @throws `ERR_INTERRUPTED` */
 async function tryOnce<Value>(
   sender: Sender,
   call: PreparedCall,
@@ -267,13 +258,10 @@ async function tryOnce<Value>(
   return readAnswer(sender, call, outcome, expected);
 }
 
-/** What the tries so far say together. */
 interface Tried {
-  /** The service may have done it, and nothing has said otherwise since. */
   maybeDone: boolean;
-  /** An earlier try was under way at the service; what refuses a later one need not know what became of it. */
+  /** A refusal of a later try says nothing about an earlier one that was under way. */
   underWay: boolean;
-  /** No try has reached the service. */
   unsent: boolean;
 }
 
@@ -284,10 +272,9 @@ function addTo(tried: Tried, { meaning }: Failed): void {
   if (meaning !== 'unsent') tried.unsent = false;
 }
 
-/** Refused for what it is, or for who asks; that the same request is still running is no refusal. */
+/** 409 says that the same request is still running. */
 const isRefusal = ({ status = 0 }: FlywheelError): boolean => status >= 400 && status < 500 && status !== 409;
 
-/** The error of the call in the end. */
 function finalError(
   { idempotencyKey, operation, request }: PreparedCall,
   error: FlywheelError,
@@ -321,7 +308,7 @@ const gaveUp = ({ totalTimeoutMs }: Sender, { code, message, options }: Flywheel
     ...{ ...options, hint: options.hint ?? 'Allow more time with --wait.' },
   });
 
-/** Waits before the next try; false where no more waiting is allowed. @throws the error of the last one when all time is over. */
+/** @returns false where no more waiting is allowed. @throws the error of the last try when all time is over. */
 async function waitForRetry(
   sender: Sender,
   { signal }: PreparedCall,
@@ -338,21 +325,18 @@ async function waitForRetry(
   return true;
 }
 
-/** Between two looks at the batch. */
 const LOOK_MS = 2_000;
-/** From a request until it is sent once more, whatever the batch says: its work may have stopped without an end. */
+/** The request is sent again after that, whatever the batch says: the work may have stopped. */
 const MAX_BETWEEN_MS = 30_000;
 
-/** Is the service at it, as it says itself or as it may be where it has not answered in time? */
 const isUnderWay = ({ error: { code }, meaning, late }: Failed): boolean =>
   late === true ||
   (meaning === 'under-way' && (code === 'ERR_DUPLICATE_IDEMPOTENCY_KEY' || code === 'ERR_BATCH_IN_PROGRESS'));
 
 /**
- * Init and execute may take longer than a request, and may be asked for ten times a minute only: the batch is looked at until it is
- * worth asking once more.
+ * Looks at the batch until it is worth sending the request again: init and execute have a limit of ten a minute.
  * @param waitedMs - so far, for the same call.
- * @returns `null` where all the time is over; else how long was waited for the call.
+ * @returns the new sum; `null`: all time is over.
  */
 async function waitWhileUnderWay(
   sender: Sender,
@@ -403,9 +387,8 @@ async function tryUntilAnswered<Value>(
 }
 
 /**
- * Sends a call, again where that is safe and of use.
- * @throws the service's error; `ERR_UNAVAILABLE` when it was never reached; `ERR_OUTCOME_UNKNOWN` when a POST may have been
- * carried out and no answer says so. Each carries the idempotency key, and none the API key.
+ * @throws the error of the service; `ERR_UNAVAILABLE` when it was never reached; `ERR_OUTCOME_UNKNOWN` when a POST may have been
+ * executed and no answer says so. Each has the idempotency key, and none the API key.
  */
 export async function sendUntilAnswered<Value>(
   sender: Sender,

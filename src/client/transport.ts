@@ -1,4 +1,4 @@
-/** HTTP exchanges with one base address over undici, on connections of `dial`; what an answer means is decided elsewhere. */
+/** HTTP exchanges with one base address over undici, on connections of `dial`. */
 /// <reference path="./undici-client.d.ts" />
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
@@ -7,7 +7,6 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { brokenConnection } from './connection-failure.js';
 import { DialError, dial, type ProxySettings, proxyFor, type Route } from './dial.js';
 
-/** What is sent. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
@@ -28,16 +27,14 @@ export interface HttpFailure {
   readonly kind: 'failure';
   /** May the request have reached the service? */
   readonly maybeSent: boolean;
-  /** Is another try of any use? */
   readonly retryable: boolean;
   readonly reason: string;
   readonly hint?: string;
   readonly cause: unknown;
-  /** It was sent, and the time for its answer ran out. */
+  /** Sent, but not answered in time. */
   readonly late?: boolean;
 }
 
-/** What one exchange may take. */
 export interface Terms {
   /** From dialling to the last byte. */
   readonly timeoutMs: number;
@@ -49,26 +46,24 @@ export interface Terms {
 interface TransportOptions {
   readonly requestTimeoutMs: number;
   readonly proxy: ProxySettings;
-  /** Certificates in PEM that are trusted besides the built-in ones. */
+  /** Trusted PEM certificates besides the built-in ones. */
   readonly extraCa?: string;
 }
 
 export interface Transport {
-  /** @throws `ERR_INTERRUPTED` as soon as the signal is aborted, whatever is waited for. */
+  /** @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */
   exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure>;
-  /** Ends every connection, every dial and every call that has begun, at once; none begins after it. */
+  /** Ends everything at once. No call begins after it. */
   close(): Promise<void>;
 }
 
-/** Longest time for a connection to be set up, where the request itself may take longer. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Answers before the answer (1xx) that are waited for; a service has no use for more than one. */
+/** 1xx answers. A service has no use for more than one. */
 const MAX_INTERIM_ANSWERS = 8;
 
 const over = (): FlywheelError => new FlywheelError('ERR_UNAVAILABLE', 'The exchange is over.');
 const interrupted = (): FlywheelError => new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
 
-/** The headers of an answer by their names; repeated ones joined. */
 function plainHeaders(headers: Readonly<Record<string, string | string[] | undefined>>) {
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -77,13 +72,13 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
   return plain;
 }
 
-/** A body that was not asked for in this form is not unpacked: what comes out of it may be of any size. */
+/** A body that is packed without request is not unpacked: it may be of any size. */
 function foreignEncoding({ 'content-encoding': encoding }: Readonly<Record<string, string>>) {
   if (encoding === undefined || /^\s*(?:identity)?\s*$/i.test(encoding)) return undefined;
   return `a body with the encoding "${encoding}", which was not requested`;
 }
 
-/** One request on its way and what comes back, for undici to drive: it ends once, whatever the other side does. */
+/** One exchange, driven by undici. It ends once, whatever the other side does. */
 class Exchange implements Dispatcher.DispatchHandler {
   /** Settled once; rejects with `ERR_INTERRUPTED` only. */
   readonly outcome: Promise<HttpAnswer | HttpFailure>;
@@ -95,7 +90,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #sent = false;
   #ended = false;
-  /** All of the answer was read, so that the connection can carry another exchange. */
+  /** All of the answer was read: the connection can carry another exchange. */
   complete = false;
   #interimAnswers = 0;
   #sizeBytes = 0;
@@ -183,7 +178,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The built-in authorities and those of the user, read when they are first asked for. @throws `ERR_CONFIG_INVALID`, then too. */
+/** Reads the certificates at the first call. @throws `ERR_CONFIG_INVALID` */
 function trusting(extraCa: string | undefined): Route['secureContext'] {
   if (extraCa === undefined) return undefined;
   const orUnreadable = <Value>(read: () => Value): Value => {
@@ -203,7 +198,6 @@ function trusting(extraCa: string | undefined): Route['secureContext'] {
   };
 }
 
-/** What ends a call before anything is sent. */
 const CLOSED: HttpFailure = {
   kind: 'failure',
   reason: 'the client is closed',
@@ -212,10 +206,7 @@ const CLOSED: HttpFailure = {
   cause: undefined,
 };
 
-/**
- * Transport to one base address; nothing is opened before the first exchange.
- * @throws `ERR_CONFIG_INVALID` for a proxy or certificates that cannot be.
- */
+/** Opens nothing before the first exchange. @throws `ERR_CONFIG_INVALID` for an invalid proxy or certificate. */
 export function createTransport(
   base: URL,
   { requestTimeoutMs, proxy, extraCa }: TransportOptions,
@@ -225,10 +216,9 @@ export function createTransport(
   if (isTls) route.secureContext?.();
   const closing = new AbortController();
   const clients = new Set<Client>();
-  /** Of them, those that carry nothing: each carries one exchange at a time, so that one which ends early takes it along. */
+  /** Each carries one exchange at a time: one that ends early takes its connection along. */
   const idle: Client[] = [];
 
-  /** A client has one connection, dialled when it is needed and kept as long as both sides keep it. */
   const newClient = (UndiciClient: typeof Client): Client =>
     new UndiciClient(base.origin, {
       connect: (_to, callback) => {

@@ -64,7 +64,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chalk: ['cli'],
   'csv-parse': ['cli'],
   'csv-stringify': ['cli'],
-  leven: ['cli'],
   conf: ['cli'],
   '@fastify/cors': ['http', 'rpc-node'],
   fastify: ['http', 'rpc-node'],

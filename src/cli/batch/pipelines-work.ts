@@ -22,7 +22,7 @@ import {
 import { type Preparation, takenByDryRun, wasCancelled } from '../operation/begin-operation.js';
 import { noteDone, type Unanswered } from '../operation/done-there.js';
 import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
-import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
+import { beginRest } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import { type Performed, runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
@@ -219,12 +219,10 @@ export class PipelinesWork implements Preparation {
     const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
     // What a dry run has not ended is no other's.
     await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
-    const left = await stillToDo(session, entry, { all, indexes: notLanded }, this);
-    if (left.length === 0) return false;
-    const elements = left.flatMap((index) => all.slice(index, index + 1));
-    if (!entry.reopen(elements, { stages: [...batchStages(entry.notes), { indexes: left }] }, hasLanded))
-      throw restBegunElsewhere();
-    return true;
+    return beginRest(session, entry, {
+      ...{ all, indexes: notLanded, allowChanged: this.allowChanged, hasLanded },
+      notes: (left) => ({ stages: [...batchStages(entry.notes), { indexes: left }] }),
+    });
   }
 
   /** What comes to light otherwise when the batch is set up, or found to be. */

@@ -1,7 +1,4 @@
-/**
- * A burn-batch as an operation: its requests go out one after the other, the outcome of each element is stored as it is known,
- * and an element that has landed is never sent again.
- */
+/** A burn-batch as an operation: its requests go out one by one, their outcomes are stored, and what landed is never sent again. */
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
@@ -17,7 +14,7 @@ import {
   type Unanswered,
 } from '../operation/done-there.js';
 import { burnElements, warnOfEqual } from '../operation/elements.js';
-import { restBegunElsewhere, stillToDo } from '../operation/overlap.js';
+import { beginRest } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
 import {
@@ -28,37 +25,33 @@ import {
   untried,
 } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
-import type { OutputFile } from '../output/output-file.js';
+import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
 import { confirmSpending, requireNotOnChain } from './burn-work.js';
 import {
+  landedOf,
   latestOutcomes,
   nameOf,
   outcomesOf,
   type Part,
   partsOf,
   pick,
-  printOutcomes,
   stageOf,
   stagesOf,
-  storedOutcomes,
   totalsOf,
-  writeFailed,
 } from './requests.js';
 
-/** What it burns, and where to write what failed; as the journal keeps it. */
+/** As the journal keeps it. */
 export interface BurnBatchBody {
   readonly burns: readonly BurnRequest[];
   /** `null`: not asked for. */
   readonly failedOut: OutputFile | null;
 }
 
-/** In the order of the file. */
 type Outcomes = readonly ElementOutcome[];
 
-/** The work of a burn-batch. */
 export class BurnBatchWork implements Work<Outcomes> {
   readonly ask: AskDoneThere;
   readonly outputs: readonly OutputFile[];
@@ -68,11 +61,8 @@ export class BurnBatchWork implements Work<Outcomes> {
   readonly #body: BurnBatchBody;
   readonly #strict: boolean;
   readonly #elements: readonly Element[];
-  /** The latest outcome of each element that has one. */
-  readonly #latest = new Map<number, ElementOutcome['status']>();
-  /** Of the transactions that burned, in whichever request. */
+  /** Transactions of all requests. */
   readonly #signatures = new Set<string>();
-  /** What the token is called. */
   #symbol: string | null = null;
 
   /** @param how - `strict`: send nothing if any element would fail. */
@@ -92,70 +82,64 @@ export class BurnBatchWork implements Work<Outcomes> {
   }
 
   readonly unanswered = (operation: Entry): Unanswered => {
-    const parts = stagesOf(operation.notes).flatMap((stage, at) => partsOf(operation, at, stage));
-    const outcomes = parts.flatMap((part) => storedOutcomes(operation, part) ?? []);
-    const landed = outcomes.flatMap(({ index, status }) => (status === 'success' ? [index] : []));
+    const parts = partsOf(operation);
     return {
       ...{ ask: this.ask, elements: this.#elements },
-      requests: parts.filter((part) => storedOutcomes(operation, part) === undefined),
-      own: pick(this.#elements, landed).map(({ digest }) => digest),
+      requests: parts.filter(({ outcomes }) => outcomes === undefined),
+      own: landedOf(this.#elements, outcomesOf(parts)),
     };
   };
 
-  /** A request that is left with nothing goes out all the same: one that was held up on its way does nothing then. */
+  /** An empty request goes out too: under its key a delayed one then does nothing. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const stages = stagesOf(entry.notes).map((stage, at) => {
-      const parts = partsOf(entry, at, stage).map((part) =>
-        storedOutcomes(entry, part) === undefined
-          ? part.indexes.filter((index) => !indexes.has(index))
-          : part.indexes,
-      );
-      return { indexes: parts.flat(), cut: parts.map(({ length }) => length) };
+    const parts = partsOf(entry);
+    const stages = stagesOf(entry).map((_, at) => {
+      const left = parts
+        .filter(({ stage }) => stage === at)
+        .map((part) =>
+          part.outcomes === undefined ? part.indexes.filter((index) => !indexes.has(index)) : part.indexes,
+        );
+      return { indexes: left.flat(), cut: left.map(({ length }) => length) };
     });
     entry.note({ stages });
     return true;
   }
 
   async perform(entry: Entry): Promise<Performed<Outcomes> | null> {
-    this.#latest.clear();
+    const { output } = this.#session;
     this.#signatures.clear();
-    if (entry.state === 'done' && latestOutcomes(entry).some(({ status }) => status === 'error')) {
+    const parts = partsOf(entry);
+    if (entry.state === 'done' && latestOutcomes(parts).some(({ status }) => status === 'error')) {
       await this.requireKnown(entry);
-      this.#session.output.tell('What did not land by it has landed by another request.');
+      output.tell('What did not land by it has landed by another request.');
       return null;
     }
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
-    const stages = stagesOf(entry.notes);
-    const last = stages.length - 1;
-    // A rest that went out tells of itself; the file, of each element's latest outcome.
+    const last = stagesOf(entry).length - 1;
+    // `--rest` prints the rest alone; the file itself, the latest outcome of each element.
     const tellsLast = this.rest || last === 0;
-    const parts = stages.flatMap((stage, at) => partsOf(entry, at, stage).map((part) => ({ at, part })));
-    const progress = new Progress(
-      this.#session,
-      parts.map(({ part }) => part),
-    );
-    for (const { at, part } of parts) {
+    const progress = new Progress(this.#session, parts);
+    for (const part of parts) {
       const hear = (outcome: ElementOutcome): void => {
-        this.#latest.set(outcome.index, outcome.status);
         progress.count(outcome);
-        if (tellsLast && at === last) this.#print([outcome]);
+        if (tellsLast && part.stage === last) this.#print([outcome]);
       };
       await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch((error: unknown) => {
         progress.stop(error);
         throw error;
       });
     }
-    const result = tellsLast ? outcomesOf(entry, last) : latestOutcomes(entry);
+    const answered = partsOf(entry);
+    const latest = latestOutcomes(answered);
+    const result = tellsLast ? outcomesOf(answered.filter(({ stage }) => stage === last)) : latest;
     if (!tellsLast) this.#print(result);
     if (entry.state !== 'open') {
       await this.requireKnown(entry);
       return { result };
     }
-    const latest = [...this.#latest];
-    const landed = latest.flatMap(([index, status]) => (status === 'success' ? [index] : []));
-    const state = landed.length === latest.length ? 'done' : 'partial';
-    return { result, verdict: { state, landed: pick(this.#elements, landed).map(({ digest }) => digest) } };
+    const landed = landedOf(this.#elements, latest);
+    return { result, verdict: { state: landed.length === latest.length ? 'done' : 'partial', landed } };
   }
 
   async present(outcomes: Outcomes): Promise<FlywheelError | undefined> {
@@ -164,8 +148,11 @@ export class BurnBatchWork implements Work<Outcomes> {
     const failures = outcomes.filter((outcome) => outcome.status === 'error');
     const failed = failures.map(({ index }) => index);
     if (failedOut !== null) writeFailed(this.#session, failedOut, pick(burns, failed));
-    if (output.mode === 'json') printOutcomes(this.#session, outcomes);
-    else if (output.mode !== 'ndjson') {
+    if (output.mode === 'json') {
+      const of = (wanted: ElementOutcome['status']): object[] =>
+        outcomes.flatMap(({ index: _index, status, ...rest }) => (status === wanted ? [rest] : []));
+      output.result({ success: of('success'), errors: of('error') }, () => []);
+    } else if (output.mode !== 'ndjson') {
       const totals = totalsOf(outcomes, burns);
       const listed = { totals, failures: failures.slice(0, MAX_LISTED), symbol: this.#symbol };
       output.result(null, (style) => viewBurnBatch(listed, style));
@@ -175,7 +162,7 @@ export class BurnBatchWork implements Work<Outcomes> {
       failedOut === null
         ? '--rest sends the failed burns again. --failed-out FILE writes them to a file that you can correct.'
         : `Correct the failed entries in ${failedOut.path} and send that file, or send them unchanged with --rest.`;
-    const message = `${failed.length} of ${countText(outcomes.length, 'burn')} failed.`;
+    const message = `${grouped(failed.length)} of ${countText(outcomes.length, 'burn')} failed.`;
     return new FlywheelError('ERR_PARTIAL', message, { hint });
   }
 
@@ -188,27 +175,26 @@ export class BurnBatchWork implements Work<Outcomes> {
     return requireNoted(this.#session, entry, this.#elements, this.ask);
   }
 
-  /** Begins a stage with all that has failed so far; one that is under way already is carried on. */
+  /** A rest that is under way goes on; else one begins with all that failed. */
   async prepare(entry: Entry): Promise<boolean> {
     if (!this.rest || entry.state !== 'partial') return true;
-    const { burns } = this.#body;
-    const failed = latestOutcomes(entry).flatMap(({ index, status }) => (status === 'error' ? [index] : []));
     const all = this.#elements;
+    const indexes = latestOutcomes(partsOf(entry)).flatMap(({ index, status }) =>
+      status === 'error' ? index : [],
+    );
     await noteDone(this.#session, entry, { ask: this.ask, elements: all });
-    const left = await stillToDo(this.#session, entry, { all, indexes: failed }, this);
-    if (left.length === 0) return false;
-    await this.#requireAllPossible(left);
-    const stages = stagesOf(entry.notes);
-    const next = { stages: [...stages, stageOf(burns, left)], ...untried(nameOf(stages.length, 0)) };
-    if (!entry.reopen(pick(all, left), next)) throw restBegunElsewhere();
-    return true;
+    const notes = async (left: readonly number[]) => {
+      await this.#requireAllPossible(left);
+      const stages = [...stagesOf(entry), stageOf(this.#body.burns, left)];
+      return { stages, ...untried(nameOf(stages.length - 1, 0)) };
+    };
+    return beginRest(this.#session, entry, { all, indexes, allowChanged: this.allowChanged, notes });
   }
 
-  /** Points out what a person should know before anything is sent, and asks where that is due. */
   async #confirm(entry: Entry): Promise<void> {
     const { burns } = this.#body;
     warnOfEqual(this.#session, burns, 'burn', 'burned');
-    const indexes = stagesOf(entry.notes)[0]?.indexes ?? null;
+    const indexes = stagesOf(entry)[0]?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();
     const sent = pick(burns, indexes);
@@ -216,7 +202,6 @@ export class BurnBatchWork implements Work<Outcomes> {
     await confirmSpending(this.#session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
   }
 
-  /** This looks at all of them together. @param indexes - `null`: all. */
   async #requireAllPossible(indexes: readonly number[] | null): Promise<void> {
     if (!this.#strict) return;
     const { burns } = this.#body;
@@ -224,64 +209,61 @@ export class BurnBatchWork implements Work<Outcomes> {
     await requireAllPossible(this.#session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   }
 
-  /** Tells the outcomes of one request: those that are stored, else those that it is answered with. */
+  /** Sends a request, unless its outcomes are stored. */
   async #bring(
     entry: Entry,
-    part: Part,
+    { name, key, indexes, outcomes: stored }: Part,
     on: { readonly hear: (outcome: ElementOutcome) => void; readonly send: () => void },
   ): Promise<void> {
-    const stored = storedOutcomes(entry, part);
-    if (stored !== undefined) {
-      for (const outcome of stored) {
-        this.#requireNew(outcome);
-        on.hear(outcome);
-      }
-      return;
-    }
-    const { context } = this.#session;
-    if (context.signal.aborted)
+    const tell = (outcome: ElementOutcome): void => {
+      this.#requireNew(outcome);
+      on.hear(outcome);
+    };
+    if (stored !== undefined) return stored.forEach(tell);
+    const session = this.#session;
+    if (session.context.signal.aborted)
       throw new FlywheelError(
         'ERR_INTERRUPTED',
         'Interrupted between two requests. Run the same command again to resume.',
       );
-    const opened = await this.#session.service();
-    const burns = pick(this.#body.burns, part.indexes);
+    const opened = await session.service();
+    const burns = pick(this.#body.burns, indexes);
     const outcomes: ElementOutcome[] = [];
     const hear = (outcome: ElementOutcome): void => {
-      if (outcomes[outcome.index] !== undefined) return;
-      this.#requireNew(outcome);
-      const own = { ...outcome, index: part.indexes[outcome.index] ?? outcome.index };
-      outcomes[outcome.index] = own;
-      on.hear(own);
+      const { index } = outcome;
+      if (outcomes[index] !== undefined) return;
+      const own = { ...outcome, index: indexes[index] ?? index };
+      tell(own);
+      outcomes[index] = own;
     };
     on.send();
-    const reply = await trying(entry, part.name, async () => {
+    const reply = await trying(entry, name, async () => {
       try {
-        return await opened.service.burnBatch([...burns], callWith(this.#session, opened, part.key, hear));
+        return await opened.service.burnBatch([...burns], callWith(session, opened, key, hear));
       } catch (error) {
-        await requireRefused(this.#session, part.key, error);
+        await requireRefused(session, key, error);
         throw error;
       }
     });
     const isNamed = reply.meta.requestId !== undefined;
-    for (const { txHash } of reply.value.success.slice(0, 1))
-      await requireAnswersBurn(this.#session, { idempotencyKey: part.key, txHash }, isNamed);
-    noteReply(this.#session, reply);
-    if (entry.isNew && reply.meta.replayed) this.#session.output.tell(REPLAYED);
-    const heard = (): number => outcomes.filter((outcome) => outcome !== undefined).length;
-    if (heard() < burns.length) attributeOutcomes(burns, reply.value).outcomes.forEach(hear);
-    if (heard() < burns.length) {
+    const [first] = reply.value.success;
+    if (first !== undefined)
+      await requireAnswersBurn(session, { idempotencyKey: key, txHash: first.txHash }, isNamed);
+    noteReply(session, reply);
+    if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
+    const isWhole = (): boolean => outcomes.filter(Boolean).length === burns.length;
+    if (!isWhole()) attributeOutcomes(burns, reply.value).outcomes.forEach(hear);
+    if (!isWhole())
       throw new FlywheelError(
         'ERR_RESPONSE_INVALID',
         'The answer of the service lacks burns of the request.',
       );
-    }
     const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
     await requireNotOnChain(opened, entry, failed);
-    entry.keep(part.name, outcomes);
+    entry.keep(name, outcomes);
   }
 
-  /** One transaction burns one element. @throws `ERR_OUTCOME_UNKNOWN` for an answer that was given before. */
+  /** One transaction burns one element. */
   #requireNew(outcome: ElementOutcome): void {
     if (outcome.status === 'error') return;
     if (this.#signatures.has(outcome.txHash))
@@ -297,10 +279,20 @@ export class BurnBatchWork implements Work<Outcomes> {
   }
 }
 
-/** How far it is, on standard error. */
+/** A JSON array or NDJSON, by the name of the file; no file where nothing failed. */
+function writeFailed(session: Session, file: OutputFile, burns: readonly BurnRequest[]): void {
+  if (burns.length === 0) {
+    noteEarlier(session, file);
+    return;
+  }
+  const lines = burns.map((burn) => JSON.stringify(burn));
+  const isLines = /\.(ndjson|jsonl)$/i.test(file.path);
+  writeOutput(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`);
+}
+
 class Progress {
   readonly #session: Session;
-  /** Of each element, by its number, what is known of its latest request. */
+  /** By the number of the element. */
   readonly #states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
 
   constructor(session: Session, parts: readonly Part[]) {
@@ -308,18 +300,16 @@ class Progress {
     for (const index of parts.flatMap(({ indexes }) => indexes)) this.#states.set(index, 'left');
   }
 
-  /** A request goes out. */
   send({ indexes }: Part): void {
     for (const index of indexes) this.#states.set(index, 'sent');
     this.#session.output.progress.measure(this.#look);
   }
 
-  /** One element has its outcome. */
   count({ index, status }: ElementOutcome): void {
     this.#states.set(index, status);
   }
 
-  /** Says how far it came when it cannot go on. @param reason - of that; some say that the request did nothing. */
+  /** Says how far it came. @param reason - some say that the request did nothing. */
   stop(reason: unknown): void {
     const { done, failed, total } = this.#look();
     if (done === 0 || done === total) return;
@@ -346,14 +336,12 @@ class Progress {
   };
 }
 
-/** Sends a request, and notes a refusal that says that it was never carried out: asked again, that is still known. */
+/** Notes a refusal that says that the request was never carried out, so that the next run knows. */
 async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
   const isNoted = isUntried(entry, request);
   const isFirst = entry.isNew || entry.hasActed || isNoted;
   if (isNoted) entry.note(untried(null));
-  try {
-    return await send();
-  } catch (thrown) {
+  return send().catch((thrown: unknown) => {
     // An entry of which nothing was done at all is given up.
     const isKept = !entry.isNew || entry.hasActed;
     if (isKept && isFlywheelError(thrown)) {
@@ -361,5 +349,5 @@ async function trying<Value>(entry: Entry, request: string, send: () => Promise<
       if (isRefused || saysNothingWasEverDone(thrown)) entry.note(untried(request));
     }
     throw thrown;
-  }
+  });
 }

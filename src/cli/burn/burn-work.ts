@@ -20,17 +20,15 @@ import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
 
-/** What carrying on needs. */
 export interface BurnBody {
   readonly request: BurnRequest;
-  /** The same burn is to be done once, whenever it is asked for. */
+  /** `--once` */
   readonly once: boolean;
 }
 
 const ANSWER = 'burn';
 const MS_PER_DAY = 86_400_000;
 
-/** The work of a burn. */
 export function burnWork(session: Session, { request, once }: BurnBody): Work<BurnResult> {
   const elements = burnElements([request]);
   const ask = burnsDoneThere(session, [request]);
@@ -69,11 +67,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   };
 }
 
-/** After so long the service may not know the key any more, and would burn again. */
+/** The service may have dropped the key by then, and would burn again. */
 const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
   !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
 
-/** What the burn left, where no network has to be asked for it; that it cannot be read says nothing of the burn. */
+/** Balances after the burn, where no network has to be asked. A failure says nothing about the burn. */
 async function leftNow(session: Session): Promise<BurnsForesight | null> {
   const { foresight, credential, isOnThisMachine } = await session.service();
   if (foresight === null || !isOnThisMachine) return null;
@@ -101,10 +99,7 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
 /** How far the clocks of this machine and of the chain may be apart. */
 const CLOCK_SKEW_MS = 30_000;
 
-/**
- * Looks for the proofs of burns that are said to have failed. Only a proof that was to be recorded on chain can be found there.
- * @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction that carries one.
- */
+/** Looks for recorded proofs of burns that are said to have failed. @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction with one. */
 export async function requireNotOnChain(
   { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
   entry: Pick<Entry, 'dateBegun'>,
@@ -131,11 +126,7 @@ function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelErr
 
 type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
 
-/**
- * Asks. Where nobody can be asked, a script has decided for a service elsewhere, and needs `--yes` on a cluster.
- * @param deed - such as `Burn 12.5 tokens`.
- * @throws `ERR_DECLINED`, `ERR_USAGE`
- */
+/** Asks. A script decides by itself for a remote service, and needs `--yes` on a cluster. @param deed - such as `Burn 12.5 tokens`. */
 export async function confirmSpending(
   session: Session,
   { kind, pins, isOnThisMachine, explorer }: Place,

@@ -12,21 +12,16 @@ import { viewBurnBatchPlan, viewBurnPlan } from '../views/burn.js';
 import { countText } from '../views/unit.js';
 import { cutBurns } from './requests.js';
 
-/** The plan of `burn --dry-run`. */
 export interface BurnPlan {
   readonly dryRun: true;
   readonly type: string;
-  /** SHA-256 of the proof. */
   readonly hash: string;
   readonly amount: number;
   /** `null`: nobody here can say. */
   readonly foreseen: Omit<BurnsForesight, 'failures'> | null;
 }
 
-/**
- * Prints what the burn would come to. @param isDone - nothing would be sent for it
- * @throws what the burn would be refused with.
- */
+/** @param isDone - nothing would be sent for it. @throws what the burn would be refused with. */
 export async function showBurnPlan(
   session: Session,
   request: BurnRequest,
@@ -53,7 +48,6 @@ export async function showBurnPlan(
   session.output.result(plan, (style) => viewBurnPlan(plan, outlook, style));
 }
 
-/** The plan of `burn-batch --dry-run`. */
 export interface BurnBatchPlan {
   readonly dryRun: true;
   readonly elements: number;
@@ -65,7 +59,7 @@ export interface BurnBatchPlan {
   readonly foreseen: BurnsForesight | null;
 }
 
-/** Prints the plan of checked burns. @throws `ERR_PARTIAL` when some would fail. */
+/** @throws `ERR_PARTIAL` when some would fail. */
 export async function showBurnBatchPlan(session: Session, burns: readonly BurnRequest[]): Promise<undefined> {
   const outlook = await outlookOf(session);
   const foreseen =
@@ -99,11 +93,7 @@ function sumByType(burns: readonly BurnRequest[]): BurnBatchPlan['types'] {
   );
 }
 
-/**
- * Makes sure, as far as it can be known here, that none of these will fail.
- * @param indexes - of the burns in their file.
- * @throws `ERR_INPUT_INVALID` with every one that would.
- */
+/** @param indexes - of the burns in their file. @throws `ERR_INPUT_INVALID` with every one that would fail, as far as can be known here. */
 export async function requireAllPossible(
   session: Session,
   burns: readonly BurnRequest[],

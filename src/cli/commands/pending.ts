@@ -22,47 +22,37 @@ import { type OutputFile, outputFile } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, type Layout } from '../output/table.js';
 import { callWith, isUnoffered, soon } from '../send.js';
-import { shellLine, shownWords } from '../shell-line.js';
+import { shellLine } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
 import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
-/** What was typed; an older journal may have kept it with a key in it. */
-const typed = (words: readonly string[]): string => shellLine(['flywheel', ...shownWords(words)]);
-
 /** What the list says of an operation; its key is what a support request would need. */
 const operationRow = (session: Session, operation: OperationSummary) => {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
+  // Without a terminal the approval of a batch needs the consent that was not given with its command.
+  const isAsked = kind === 'batch' && !canAsk(session) && !session.settings.yes && !command.includes('--yes');
   return {
     ...{ id, operation: kind, outcome: state === 'open' ? 'unknown' : 'not printed yet', running: busy },
-    ...{ command: typed(command), idempotencyKey: key, dateBegun, dateChanged },
-    resume: resumeLine(session, operation) + scriptFlags(session, operation),
+    ...{ command: shellLine(['flywheel', ...command]), idempotencyKey: key, dateBegun, dateChanged },
+    resume: `${resumeLine(session, operation)}${isAsked ? ' --yes' : ''}`,
   };
 };
-
-/** Without a terminal the approval of a batch needs the consent that was not given with its command. */
-const scriptFlags = (session: Session, { kind, command }: OperationSummary): string =>
-  kind !== 'batch' || canAsk(session) || session.settings.yes || command.includes('--yes') ? '' : ' --yes';
 
 /** What the service of a data directory has left, and no operation of the journal stands for. */
 async function leftByService(session: Session, journal: Journal) {
   const { recovery } = await session.service();
   const keys = new Set(journal.pending().map(({ key }) => key));
-  const left = (await recovery?.unfinished()) ?? [];
   const resume = agreedLine(session.settings, 'pending', 'resume');
-  return left
+  return ((await recovery?.unfinished()) ?? [])
     .filter(({ idempotencyKey }) => idempotencyKey === null || !keys.has(idempotencyKey))
     .map(({ operation, ...work }) => ({
-      ...work,
-      ...{ operation: `service ${operation}`, outcome: 'unknown', resume },
+      ...{ ...work, operation: `service ${operation}`, outcome: 'unknown', resume },
     }));
 }
 
-/**
- * Batches that are set up and not executed, but for those that somebody has begun to execute, with what approves and executes each;
- * or why the service does not say.
- */
-async function waitingBatches(session: Session, journal: Journal, begun: ReadonlySet<string>) {
+/** Batches that wait, but for those that are named, each with what approves and executes it; or why the service does not say. */
+async function waitingBatches(session: Session, journal: Journal, named: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
   const asked = opened.service.listBatches(query, callWith(session, opened)).then(
@@ -83,14 +73,13 @@ async function waitingBatches(session: Session, journal: Journal, begun: Readonl
       ? `${commandLine(session.settings, 'batch', 'execute', id)} --keypair FILE${isScript ? ' --expect FILE --yes' : ''}`
       : `${commandLine(session.settings, 'pending', 'resume', id)} --keypair FILE${isScript ? ' --yes' : ''}`;
   return items
-    .filter(({ id }) => !begun.has(id))
+    .filter(({ id }) => !named.has(id))
     .map(({ id, totals, dateCreated: dateBegun }) => ({
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
       ...{ dateBegun, resume: resume(id) },
     }));
 }
 
-/** One line of the list. */
 type Row =
   | ReturnType<typeof operationRow>
   | Awaited<ReturnType<typeof leftByService>>[number]
@@ -99,7 +88,6 @@ type Row =
 /** The command is what one looks for: it is not pale. */
 const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
 
-/** What else a row says. */
 function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
   if ('totals' in row) return totalFields(row.totals, symbol);
   if ('command' in row) return [['last change', row.dateChanged]];
@@ -152,7 +140,6 @@ async function list(session: Session, journal: Journal): Promise<void> {
   if ('code' in waiting) throw waiting;
 }
 
-/** Pause between two looks at what another process is at. */
 const POLL_MS = 500;
 
 /** The same, when nobody is at any of it; what was left by a process that died is free when its lease has run out. */
@@ -171,7 +158,6 @@ async function freeOfService(session: Session, journal: Journal): ReturnType<typ
   }
 }
 
-/** Brings to its end what the service has left. @returns how much there was */
 async function finishForService(session: Session, journal: Journal): Promise<number> {
   const { recovery } = await session.service();
   const before = await freeOfService(session, journal);
@@ -315,10 +301,9 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
 async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
   if (found === undefined) throw notThere(session, id);
-  const line = typed(found.command);
   await requireConsent(
     session,
-    `Forget \`${line}\`, started ${found.dateBegun}? If its requests were sent, the same command sends them a second time.`,
+    `Forget \`${shellLine(['flywheel', ...found.command])}\`, started ${found.dateBegun}? If its requests were sent, the same command sends them a second time.`,
     { declined: 'Declined. Nothing was forgotten.' },
   );
   const entry = await takeOperation(session, journal, id);

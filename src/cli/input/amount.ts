@@ -1,4 +1,4 @@
-/** Amounts that people and files write → the JSON number that the API takes, if that number is the same decimal and the mint has its decimals; and sums of them. */
+/** Amounts as people write them → JSON numbers of the same decimal value, and sums of them. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { formatTokenAmount, sameDecimal, tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
@@ -6,7 +6,6 @@ import type { Session } from '../command.js';
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
 const MAX_SHOWN = 60;
 
-/** The number, or what is wrong with the text. */
 type ReadAmount = { readonly value: number } | { readonly problem: string };
 
 /** So much of a text as a problem quotes. */
@@ -36,14 +35,14 @@ export function readAmountText(text: string): ReadAmount {
   return { value };
 }
 
-/** A number as digits × 10^exponent, from its shortest decimal text. */
+/** digits × 10^exponent, from the shortest decimal text. */
 function scientific(amount: number): { digits: bigint; exponent: number } {
   const [mantissa = '0', power = '0'] = String(amount).split('e');
   const [whole = '0', fraction = ''] = mantissa.split('.');
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
-/** The sum of positive JSON amounts as decimal text; nothing is rounded. */
+/** Exact, as decimal text. */
 export function sumAmounts(amounts: readonly number[]): string {
   const parts = amounts.map(scientific);
   const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);
@@ -58,10 +57,7 @@ export function sumAmounts(amounts: readonly number[]): string {
 export const checkDecimals = (amount: number, decimals: number): string | undefined =>
   reasonOf(() => void tokenAmountFromNumber(amount, decimals));
 
-/**
- * Decimals of the mint that the service burns, as they were pinned: a mint never changes them. `null` where nobody says. A dry run
- * needs no service, so one that cannot be opened is no error then.
- */
+/** From the pins: a mint never changes its decimals. `null`: not known. A dry run needs no service that can be opened. */
 export async function knownDecimals(session: Session, dryRun: boolean): Promise<number | null> {
   try {
     const decimals = (await session.service()).pins?.facts?.['mint.decimals'];

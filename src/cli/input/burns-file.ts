@@ -1,7 +1,4 @@
-/**
- * A file of burns → checked requests: a JSON array, NDJSON with one object a line, or CSV with one row each. Every problem of
- * the whole file is reported at once, and nothing is sent before the file is known to be good.
- */
+/** A file of burns → checked requests: a JSON array, NDJSON or CSV. Every problem of the file is reported at once. */
 import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn.js';
 import { checkInput, pathText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
@@ -13,7 +10,6 @@ import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } fro
 import { type Element, elementsOfList, Problems, withNumberAmount } from './problems.js';
 import { type Input, inInput, inputError, proofProblem, requireKind } from './read-input.js';
 
-/** Burns of one file; more than take a service minutes belong into several. */
 const MAX_BURNS = 100_000;
 
 const AMOUNT = 'burnAmount';
@@ -26,12 +22,7 @@ const TABLE: TableKind = {
   text: [],
 };
 
-/**
- * Reads and checks a whole file.
- *
- * @param decimals - of the mint, where known; `null` leaves that check to the service.
- * @throws `ERR_INPUT_INVALID` with every problem and its place.
- */
+/** @param decimals - of the mint; `null` leaves that check to the service. @throws `ERR_INPUT_INVALID` with every problem and its place. */
 export function readBurnsFile(input: Input, decimals: number | null): readonly BurnRequest[] {
   const problems = new Problems(input.name);
   const elements = elementsOf(input, problems);
@@ -58,7 +49,7 @@ function elementsOf(input: Input, problems: Problems): readonly Element[] {
   return elementsOfList(value, problems);
 }
 
-/** NDJSON begins as a file of another kind does, which is one object. */
+/** A file of another kind is one object, and looks like NDJSON. */
 function wholeObject(text: string): JsonValue | undefined {
   try {
     return parseStrictJson(text).value;
@@ -89,7 +80,7 @@ function elementsOfLines(input: Input, problems: Problems): readonly Element[] {
     });
 }
 
-/** A row as a burn; without its column, `persistOnchain` is false, as that of `burn` is. */
+/** Without its column, `persistOnchain` is false. */
 function burnOf({ line, fields, unreadable, label }: TableRow, all: Problems): Element {
   const problems = all.next(([field = '', key = '']) => {
     const name = field === AMOUNT ? 'amount' : String(field);
@@ -112,7 +103,6 @@ function burnOf({ line, fields, unreadable, label }: TableRow, all: Problems): E
   return { value, problems };
 }
 
-/** The checked burn, or `undefined` after its problems were noted. */
 function readBurn({ value, problems }: Element, decimals: number | null): BurnRequest | undefined {
   const prepared = isJsonObject(value) ? withNumberAmount(value, [AMOUNT], problems) : value;
   const burn = problems.checked(checkInput(writtenBurnSchema, prepared));

@@ -1,40 +1,34 @@
 /** A CSV file (RFC 4180) → rows by field, each with its line; amounts stay text. */
 import { type CsvError, type Info, parse } from 'csv-parse/sync';
-import leven from 'leven';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
+import { namedText } from '../operation/elements.js';
 import { grouped } from '../views/unit.js';
 import { reasonOf, shortened } from './amount.js';
 import type { Problems } from './problems.js';
 import { type Input, inputError } from './read-input.js';
 
-/** What a table of some kind may hold. */
 export interface TableKind {
-  /** Fields by which columns go, without the one below. */
   readonly fields: readonly string[];
-  /** Field that is a JSON object: a column of JSON text, or one column `field.key` for each of its keys. */
+  /** Field that is a JSON object: a column of JSON text, or one column `field.key` for each key. */
   readonly object: string;
-  /** Other names of fields. */
   readonly aliases: Readonly<Record<string, string>>;
   readonly required: readonly string[];
-  /** Fields whose cells are text as it stands; others have no blanks around them. */
+  /** Fields whose cells may have spaces around them. */
   readonly text: readonly string[];
 }
 
-/** A row by its fields. */
 export interface TableRow {
-  /** Line on which it begins. */
   readonly line: number;
-  /** What is empty is absent. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Fields, or '' for the row, and why they cannot be read. */
+  /** `''` stands for the row. */
   readonly unreadable: readonly (readonly [field: string, reason: string])[];
-  /** What a problem calls the column of the first of these fields that has one, or that has a column for a key. */
+  /** How problems call the column of the first of these fields that has one. */
   label(...fields: readonly string[]): string;
 }
 
-/** One column of a file: as the header calls it, and without aliases; `proof.orderId` for a key of the object. */
+/** `field` is without aliases, and `proof.orderId` for a key of the object. */
 interface Column {
   readonly name: string;
   readonly field: string;
@@ -43,15 +37,13 @@ interface Column {
 const MAX_ROW_BYTES = 16 * 1_024 * 1_024;
 /** As many as an object may have keys. */
 const MAX_COLUMNS = 10_000;
-/** Names that differ in no more of their letters may be meant. */
-const MAX_DISTANCE = 3;
 const DELIMITERS = [',', ';', '\t'] as const;
-/** What Excel writes above a table, so that it reads it the same everywhere. */
+/** Excel writes it above a table. */
 const SEPARATOR_LINE = /^sep=(.)\r?$/;
 const LINE_END = /\r\n|\n|\r/g;
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?$/;
 
-/** Every row of a file below its header. @throws `ERR_INPUT_INVALID` when the header is not understood. */
+/** @throws `ERR_INPUT_INVALID` when the header is not understood. */
 export function tableRows(input: Input, kind: TableKind, problems: Problems): readonly TableRow[] {
   const [header, ...rows] = csvRows(input);
   if (header === undefined) throw inputError(input.name, 'expected a header and rows below it');
@@ -71,7 +63,6 @@ export function tableRows(input: Input, kind: TableKind, problems: Problems): re
   return rows.map(({ cells, line }) => ({ line, label, ...readRow(cells, columns, kind) }));
 }
 
-/** How the fields of a table are apart: as its first line says or shows. */
 function delimiterOf(firstLine: string): { readonly delimiter: string; readonly isStated: boolean } {
   const stated = SEPARATOR_LINE.exec(firstLine)?.[1];
   if (stated !== undefined) return { delimiter: stated, isStated: true };
@@ -81,10 +72,7 @@ function delimiterOf(firstLine: string): { readonly delimiter: string; readonly 
   return { delimiter: most, isStated: false };
 }
 
-/**
- * All rows, the header as the first of them; rows without any content are left out.
- * @throws `ERR_INPUT_INVALID` where quotes are such that it cannot be told where a cell ends.
- */
+/** All rows, the header first, without empty ones. @throws `ERR_INPUT_INVALID` where quotes do not say where a cell ends. */
 function csvRows({ name, text }: Input) {
   const { delimiter, isStated } = delimiterOf(text.trimStart().split(/[\r\n]/, 1)[0] ?? '');
   try {
@@ -120,7 +108,6 @@ const REASONS = [
   ['MAX_RECORD_SIZE', `a row has more than ${grouped(MAX_ROW_BYTES)} bytes`],
 ] as const;
 
-/** What the library complains of, with the line on which it noticed. */
 function unreadableTable(name: string, error: unknown): FlywheelError {
   const { code = '', lines: line } = error as CsvError & { readonly lines?: number };
   const message = REASONS.find(([part]) => code.includes(part))?.[1];
@@ -133,21 +120,7 @@ function unreadableTable(name: string, error: unknown): FlywheelError {
   });
 }
 
-/** `; did you mean "amount"?`, or nothing. */
-function suggestion(name: string, names: readonly string[]): string {
-  const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/g, '');
-  const ranked = names
-    .map((other) => ({
-      other,
-      distance: leven(plain(name), plain(other), { maxDistance: MAX_DISTANCE + 1 }),
-    }))
-    .sort((left, right) => left.distance - right.distance);
-  const [best] = ranked;
-  const isNear = best !== undefined && best.distance <= Math.min(MAX_DISTANCE, name.length / 2);
-  return isNear ? `; did you mean ${JSON.stringify(best.other)}?` : '';
-}
-
-/** The columns of a table, in their order. @param mapped - names of columns by their fields */
+/** @param mapped - names of columns by their fields. */
 function readHeader(
   kind: TableKind,
   mapped: Input['columns'],
@@ -163,25 +136,23 @@ function readHeader(
     Object.hasOwn(aliases, field) ? (aliases[field] ?? field) : field;
   const isField = (field: string): boolean =>
     fields.includes(field) || field === object || field.startsWith(`${object}.`);
+  const known = [...fields, object, `${object}.KEY`].map((one) => JSON.stringify(one)).join(', ');
   const own = new Map([...mapped].map(([field, name]) => [plain(field), name]));
   const byName = new Map([...own].map(([field, name]) => [name, field]));
   for (const [field, name] of own) {
     const option = `--column ${field}=${name}`;
-    const known = [...fields, object, `${object}.KEY`];
-    if (!isField(field))
-      complain(`${option}: unknown field ${JSON.stringify(field)}${suggestion(field, known)}`);
+    if (!isField(field)) complain(`${option}: unknown field ${JSON.stringify(field)}; known: ${known}`);
     else if (!names.includes(name))
-      complain(`${option}: no column ${JSON.stringify(name)}${suggestion(name, names)}`);
+      complain(
+        `${option}: no column ${JSON.stringify(name)}; the file has ${namedText(names.map((one) => JSON.stringify(one)))}`,
+      );
   }
   const problemOf = (name: string, at: number): string | undefined => {
     if (name.trim() === '') return `column ${at + 1} has no name`;
     if (names.indexOf(name) < at) return `column ${JSON.stringify(name)} occurs twice`;
     if (byName.has(name)) return undefined;
     const field = plain(name);
-    if (!isField(field)) {
-      const unused = [...fields, object].filter((one) => !names.includes(one));
-      return `unknown column ${JSON.stringify(name)}${suggestion(name, unused)}`;
-    }
+    if (!isField(field)) return `unknown column ${JSON.stringify(name)}; known: ${known}`;
     if (own.has(field)) return `the file has a column ${field}, but --column names another column for it`;
     return field === `${object}.` || field.slice(object.length + 1).includes('.')
       ? `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`
@@ -232,7 +203,6 @@ function readRow(
   return { fields, unreadable };
 }
 
-/** What is wrong with the text of an amount; `undefined` when nothing is. */
 export function amountProblem(text: string): string | undefined {
   if (DECIMAL.test(text)) return undefined;
   const shown = JSON.stringify(shortened(text));
@@ -249,10 +219,7 @@ function oddity(text: string): string {
   return 'this is not a decimal number';
 }
 
-/**
- * The object of a row, from a column of JSON text, or from one column a key, whose values are text; or what is wrong with it.
- * @returns `undefined` when all of it is empty.
- */
+/** The object of a row. Values of columns for single keys are text. @returns `undefined` when all of it is empty. */
 export function objectOf(
   fields: ReadonlyMap<string, string>,
   object: string,

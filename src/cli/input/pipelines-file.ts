@@ -1,7 +1,4 @@
-/**
- * A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row, rows
- * of the same pipeline one below the other. Every problem is reported at once.
- */
+/** A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row. */
 import { isSourceAction } from '../../actions/registry.js';
 import { MAX_PIPELINES } from '../../contract/limits.js';
 import {
@@ -38,12 +35,7 @@ const TABLE: TableKind = {
   text: ['message'],
 };
 
-/**
- * Reads and checks a whole file of pipelines.
- *
- * @param decimals - of the mint, where known; `null` leaves that check to the service.
- * @throws `ERR_INPUT_INVALID` with every problem and the place of it.
- */
+/** @param decimals - of the mint; `null` leaves that check to the service. @throws `ERR_INPUT_INVALID` with every problem and its place. */
 export function readPipelinesFile(input: Input, decimals: number | null): InitBatchRequest {
   const problems = new Problems(input.name);
   const { elements, ...place } =
@@ -74,7 +66,7 @@ function elementsOf(
   return { elements: elementsOfList(value['pipelines'], problems, ['pipelines']), path: 'pipelines' };
 }
 
-/** The rows of a table by pipeline; without a column that groups them each row is one. */
+/** Without a column that groups the rows, each is a pipeline. */
 function elementsOfTable(input: Input, problems: Problems): readonly Element[] {
   const groups: TableRow[][] = [];
   const seen = new Set<string>();
@@ -97,7 +89,7 @@ function elementsOfTable(input: Input, problems: Problems): readonly Element[] {
   return groups.map((rows) => pipelineOf(rows, problems));
 }
 
-/** `actions[2].amount` is a cell of the third row; what is of no action stands in the first, and may be repeated below. */
+/** `actions[2].amount` is a cell of the third row. What belongs to no action is in the first row, and may be repeated below. */
 function pipelineOf(rows: readonly TableRow[], all: Problems): Element {
   const problems = all.next(([part = '', step, field = '']) => {
     const isInRow = (part === 'actions' || part === 'rows') && typeof step === 'number';
@@ -124,7 +116,7 @@ function pipelineOf(rows: readonly TableRow[], all: Problems): Element {
   };
 }
 
-/** What the first row of a pipeline says; the others may repeat it or leave it out. */
+/** The other rows may repeat the first one, or leave it out. */
 function sameIn(
   field: string,
   [first, ...more]: readonly (string | undefined)[],
@@ -156,7 +148,6 @@ function actionOf({ fields, unreadable }: TableRow, at: number, problems: Elemen
   return action;
 }
 
-/** The checked pipeline, or `undefined` after its problems were noted. */
 function readPipeline({ value, problems }: Element, decimals: number | null): Pipeline | undefined {
   const prepared = isJsonObject(value) ? prepare(value, problems) : value;
   const pipeline = problems.checked(checkInput(pipelineSchema, prepared));
@@ -172,7 +163,6 @@ function readPipeline({ value, problems }: Element, decimals: number | null): Pi
   return problems.isEmpty ? pipeline : undefined;
 }
 
-/** A payload given as an object becomes its canonical text; amounts given as text become numbers. */
 function prepare(item: JsonObject, problems: ElementProblems): JsonValue {
   const { payload, actions } = item;
   const list = Array.isArray(actions)

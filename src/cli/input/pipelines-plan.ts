@@ -9,7 +9,7 @@ import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { sumAmounts } from './amount.js';
 
-/** What init would be asked for; amounts are whole tokens as decimal text. */
+/** Amounts are whole tokens as decimal text. */
 export interface PipelinesPlan {
   readonly dryRun: true;
   readonly pipelines: number;
@@ -21,13 +21,10 @@ export interface PipelinesPlan {
   readonly digest: string;
 }
 
-/** By the list itself: a command asks for the same one at each of its steps. */
+/** A command needs the same list at each of its steps. */
 const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
 
-/**
- * Checked pipelines with their payloads hashed; the same list for the same list.
- * @throws `ERR_ACTION_NOT_SUPPORTED` for an action that is known and not available.
- */
+/** @throws `ERR_ACTION_NOT_SUPPORTED` for an action that is known and not available. */
 export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
   const known = sourcesOf.get(pipelines);
   if (known !== undefined) return known;
@@ -52,7 +49,6 @@ function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] 
   });
 }
 
-/** Adds up checked pipelines. */
 export function planPipelines(pipelines: readonly Pipeline[]): PipelinesPlan {
   const sources = toSourcePipelines(pipelines);
   const actions = sources.flatMap((source) => source.actions);

@@ -1,25 +1,24 @@
-/** One element of a file and what is wrong with it, each thing with its place, to report all of it at once. */
+/** Collects the problems of a file, each with its place, to report all of them at once. */
 import { pathText, type ShapeIssue } from '../../contract/validate.js';
 import { FlywheelError, type PlacedProblem } from '../../errors/flywheel-error.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { readAmountText, shortened } from './amount.js';
 
-/** Problems that are kept word for word; of more only the number is given. */
+/** Of more than these only the number is reported. */
 const MAX_KEPT = 1_000;
 
 type Path = readonly PropertyKey[];
 
-/** Where a part of an element stands, and how a message calls it; `path` is empty for the whole. */
+/** `path` is empty for the whole element. */
 type Place = Required<Pick<PlacedProblem, 'path'>> & Pick<PlacedProblem, 'line'>;
 
-/** An element before its shape is checked, and what is known to be wrong with it. */
+/** An element before its shape is checked. */
 export interface Element {
   readonly value: JsonValue;
   readonly problems: ElementProblems;
 }
 
-/** Problems of one input. */
 export class Problems {
   readonly #file: string;
   readonly #kept: PlacedProblem[] = [];
@@ -34,20 +33,19 @@ export class Problems {
     return this.#count;
   }
 
-  /** Notes a problem; the reason has no full stop. */
+  /** @param message - without a full stop. */
   add(message: string, { path = '', ...place }: Omit<PlacedProblem, 'message'> = {}): void {
     this.#count += 1;
     if (this.#kept.length < MAX_KEPT) this.#kept.push({ ...place, ...(path && { path }), message });
   }
 
-  /** The problems of the next element. @param placeOf - where a part of it stands */
+  /** For the next element. @param placeOf - where a part of it stands. */
   next(placeOf: (path: Path) => Place): ElementProblems {
     const index = this.#elements;
     this.#elements += 1;
     return new ElementProblems((path, reason) => this.add(reason, { index, ...placeOf(path) }));
   }
 
-  /** @throws `ERR_INPUT_INVALID` when there is any. */
   throwIfAny(): void {
     if (this.#count === 0) return;
     const more = this.#count - this.#kept.length;
@@ -65,7 +63,6 @@ export class Problems {
   }
 }
 
-/** Problems of one element, and of which parts of it there are some. */
 export class ElementProblems {
   readonly #note: (path: Path, reason: string) => void;
   readonly #paths = new Set<string>();
@@ -78,19 +75,18 @@ export class ElementProblems {
     return this.#paths.size === 0;
   }
 
-  /** Notes a problem of a part; the reason has no full stop, and `undefined` is none. */
+  /** @param reason - without a full stop; `undefined`: no problem. */
   add(path: Path, reason: string | undefined): void {
     if (reason === undefined) return;
     this.#paths.add(pathText(path));
     this.#note(path, reason);
   }
 
-  /** Is there one of exactly this part? */
   has(path: Path): boolean {
     return this.#paths.has(pathText(path));
   }
 
-  /** The checked value, or `undefined` after all of its problems were noted; what has one already is not complained of twice. */
+  /** `undefined` after its problems were added. A part that has one gets no second one. */
   checked<Checked>(
     checked: { readonly value: Checked } | { readonly issues: readonly ShapeIssue[] },
   ): Checked | undefined {
@@ -100,7 +96,7 @@ export class ElementProblems {
   }
 }
 
-/** Elements of a JSON text. @param steps - that lead to the list */
+/** @param steps - that lead to the list. */
 export const elementsOfList = (
   list: readonly JsonValue[],
   problems: Problems,
@@ -111,10 +107,7 @@ export const elementsOfList = (
     problems: problems.next((path) => ({ path: pathText([...steps, index, ...path]) })),
   }));
 
-/**
- * The object with a decimal string in an amount position turned into the number that is the same decimal. A number that is
- * not the one written is a problem.
- */
+/** Turns a decimal string into the number of the same value. A number that JSON would round is a problem. */
 export function withNumberAmount(
   object: Readonly<Record<string, JsonValue>>,
   path: Path,

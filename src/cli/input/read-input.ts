@@ -1,4 +1,4 @@
-/** Bytes that the user names: a file, or `-` for standard input; a proof or a list of elements in them; with sentences for everything that can be wrong. */
+/** Reads what the user names: a file, or `-` for standard input. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -11,12 +11,12 @@ import type { CliContext } from '../context.js';
 import type { Columns, InputFormat } from '../options.js';
 import { grouped } from '../views/unit.js';
 
-/** Largest input file in bytes; V8 holds no longer text. */
+/** V8 holds no longer text. */
 const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
 
 const PIECE_BYTES = 256 * 1_024;
 
-/** Text that was read, and how messages call where it came from. */
+/** `name` is how messages call the source. */
 export interface NamedText {
   readonly name: string;
   readonly text: string;
@@ -24,14 +24,10 @@ export interface NamedText {
 
 type ReadContext = Pick<CliContext, 'io' | 'cwd' | 'signal'>;
 
-/** An input that cannot be used; nothing was sent. */
 export const inputError = (name: string, reason: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, cause === undefined ? {} : { cause });
 
-/**
- * The bytes of a file, or of standard input for `-`, which may never end; an interrupt ends the reading.
- * @throws `ERR_INPUT_INVALID` naming the file and the reason.
- */
+/** Standard input may never end; an interrupt ends the reading. @throws `ERR_INPUT_INVALID` naming the file and the reason. */
 export async function readInputBytes({ io, cwd, signal }: ReadContext, file: string): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -41,7 +37,7 @@ export async function readInputBytes({ io, cwd, signal }: ReadContext, file: str
       length += piece.length;
       if (length > MAX_INPUT_BYTES)
         throw inputError(inputName(file), `the file is larger than ${grouped(MAX_INPUT_BYTES)} bytes`);
-      // Reading a file waits for nothing, and without a turn no signal is heard.
+      // Without a turn of the event loop no signal is noticed.
       await setImmediate();
       if (signal.aborted) break;
     }
@@ -68,13 +64,9 @@ function* piecesOfFile(path: string): Generator<Uint8Array> {
   }
 }
 
-/** How messages call an input. */
 export const inputName = (file: string): string => (file === '-' ? 'standard input' : file);
 
-/**
- * The text of an input: UTF-8, without a byte order mark, not empty.
- * @throws `ERR_INPUT_INVALID`
- */
+/** UTF-8 without a byte order mark. @throws `ERR_INPUT_INVALID`, also when it is empty. */
 export async function readInputText(context: ReadContext, file: string): Promise<NamedText> {
   const bytes = await readInputBytes(context, file);
   const name = inputName(file);
@@ -86,7 +78,7 @@ function requireText(text: string): string {
   return text;
 }
 
-/** Runs a parser and puts the name of the input before what it complains of; of a file of elements that is its one problem. */
+/** Puts the name of the input before what the parser complains of. @param isList - a file of elements: it is its one problem. */
 export function inInput<Value>(name: string, parse: () => Value, isList = false): Value {
   try {
     return parse();
@@ -100,10 +92,7 @@ export function inInput<Value>(name: string, parse: () => Value, isList = false)
   }
 }
 
-/**
- * The text of an option that takes a value, `@file` or `-`.
- * @throws `ERR_INPUT_INVALID`
- */
+/** The text of an option that takes a value, `@file` or `-`. */
 export async function readOptionText(
   context: ReadContext,
   option: string,
@@ -114,13 +103,11 @@ export async function readOptionText(
   return { name: option, text: value };
 }
 
-/** How an input is said to be written. */
 interface InputTerms {
   readonly format?: InputFormat;
   readonly column?: Columns;
 }
 
-/** The text of an input, not empty. */
 export interface Input extends NamedText {
   readonly format: InputFormat;
   readonly columns: Columns;
@@ -128,10 +115,7 @@ export interface Input extends NamedText {
 
 const TABLES: ReadonlySet<string> = new Set(['.csv', '.tsv']);
 
-/**
- * Reads an input of elements.
- * @throws `ERR_INPUT_INVALID` naming the file and the reason, also for one that is empty.
- */
+/** Reads an input of elements. @throws `ERR_INPUT_INVALID`, also when it is empty. */
 export async function openInput(context: ReadContext, file: string, terms: InputTerms = {}): Promise<Input> {
   const name = inputName(file);
   const bytes = await readInputBytes(context, file);
@@ -155,7 +139,6 @@ export async function openInput(context: ReadContext, file: string, terms: Input
 const formatOf = (file: string, firstCharacter: string): InputFormat =>
   TABLES.has(extname(file).toLowerCase()) ? 'csv' : firstCharacter === '[' ? 'json' : 'ndjson';
 
-/** Text that was read already. */
 export const textInput = ({ name, text }: NamedText): Input => ({
   ...{ name, text, columns: new Map<string, string>() },
   format: formatOf(name, text.trimStart().charAt(0)),
@@ -164,7 +147,7 @@ export const textInput = ({ name, text }: NamedText): Input => ({
 const isObject = (value: unknown, ...keys: readonly string[]): boolean =>
   isJsonObject(value as JsonValue) && keys.every((key) => Object.hasOwn(value as object, key));
 
-/** Each kind of file: how to tell one, and what to do with one that was given in another's place. */
+/** What to do with a file of one kind that was given in place of another. */
 const KINDS = {
   'a keypair file': {
     is: (value) => Array.isArray(value) && value.length === 64 && value.every(Number.isInteger),
@@ -188,14 +171,13 @@ const KINDS = {
   },
 } satisfies Readonly<Record<string, { is(value: JsonValue): boolean; readonly hint: string }>>;
 
-/** @throws `ERR_INPUT_INVALID` for a file of another kind, saying which one and what to do with it. */
 export function requireKind(name: string, value: JsonValue, wanted: keyof typeof KINDS): void {
   for (const [kind, { is, hint }] of Object.entries(KINDS))
     if (kind !== wanted && is(value))
       throw inputError(name, `expected ${wanted}, but this is ${kind}`).with({ hint });
 }
 
-/** What is wrong with a proof, without a full stop; `undefined` when nothing is. */
+/** Without a full stop; `undefined`: nothing is wrong. */
 export function proofProblem(proof: JsonValue | undefined): string | undefined {
   if (!isJsonObject(proof)) return 'expected a JSON object';
   const size = Buffer.byteLength(canonicalJson(proof));
@@ -204,10 +186,7 @@ export function proofProblem(proof: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/**
- * A proof from text.
- * @throws `ERR_INPUT_INVALID` naming where the text came from.
- */
+/** @throws `ERR_INPUT_INVALID` naming the source. */
 export function readProof({ name, text }: NamedText): JsonObject {
   return inInput(name, () => {
     const { value } = parseStrictJson(text);

@@ -1,11 +1,10 @@
-/** What the journal file says to whoever only reads it: names that people may want to type, and how much is pending at an address. */
+/** Reads the journal file only: names that people may want to type, and how much is pending at an address. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqlValue } from '../../files/sqlite-file.js';
 import { isEmptyJournal } from './schema.js';
 
-/** Something that has a name, and since when. */
 interface Named {
   readonly id: string;
   readonly state: string;
@@ -36,7 +35,7 @@ async function rows(
   }
 }
 
-/** The newest first, with what their operation has come to. @throws `ERR_STORE_UNAVAILABLE` */
+/** Newest first. @throws `ERR_STORE_UNAVAILABLE` */
 export async function recentBatches(directory: string): Promise<readonly Named[]> {
   const sql = `SELECT notes, state, date_begun FROM operations WHERE kind = 'batch' ${NEWEST}`;
   const found = (await rows(directory, sql)).flatMap(([notes = '', state = '', date = '']) =>
@@ -45,13 +44,13 @@ export async function recentBatches(directory: string): Promise<readonly Named[]
   return [...new Map(found.map((batch) => [batch.id, batch])).values()];
 }
 
-/** What `pending` lists, with what each does in place of its state. @throws `ERR_STORE_UNAVAILABLE` */
+/** What `pending` lists, with the kind in place of the state. @throws `ERR_STORE_UNAVAILABLE` */
 export async function pendingOperations(directory: string): Promise<readonly Named[]> {
   const sql = `SELECT id, kind, date_begun FROM operations WHERE (state = 'open' OR told = 0) ${NEWEST}`;
   return (await rows(directory, sql)).map(([id = '', state = '', date = '']) => ({ id, state, date }));
 }
 
-/** Operations at an address whose outcome is not known or not printed, or whose batch waits. @throws `ERR_STORE_UNAVAILABLE` */
+/** With an unknown or unprinted outcome, or a batch that waits. @throws `ERR_STORE_UNAVAILABLE` */
 export async function countPending(directory: string, address: string): Promise<number> {
   const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
     WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;

@@ -13,7 +13,6 @@ import { warningLines } from '../output/output.js';
 import { countText } from '../views/unit.js';
 import type { Journal } from './journal.js';
 
-/** Opens a service with its journal, which is opened at the first call. */
 export async function openWithJournal(
   { io, clock, processes }: Pick<CliContext, 'io' | 'clock' | 'processes'>,
   settings: Settings,

@@ -1,4 +1,4 @@
-/** One operation in the journal's file, held by this process until it is released or has its verdict. Everything is on disk when a call returns. */
+/** One operation in the journal, held by this process until it is released or has its verdict. Every call is durable when it returns. */
 import type { Sha256 } from '../../values/digest.js';
 import {
   type Element,
@@ -18,9 +18,7 @@ export class SqliteEntry implements OperationSummary {
   readonly key: string;
   readonly command: readonly string[];
   readonly dateBegun: string;
-  /** Begun by this very call. */
   readonly isNew: boolean;
-  /** Only another process can make it so. */
   readonly busy = false;
   readonly #table: Tables;
   readonly #serial: number;
@@ -55,12 +53,11 @@ export class SqliteEntry implements OperationSummary {
     return this.#row.notes;
   }
 
-  /** An answer was stored since it was taken. */
+  /** An answer was stored by this process. */
   get hasActed(): boolean {
     return this.#hasActed;
   }
 
-  /** Answers of it are stored, from whenever. */
   get hasAnswers(): boolean {
     return this.#table.hasAnswers(this.#serial);
   }
@@ -69,26 +66,24 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.hasLanded(this.#serial);
   }
 
-  /** What it was begun with; `undefined` once it is over. */
+  /** `undefined` once it is over. */
   body(): string | undefined {
     return this.#table.body(this.#serial);
   }
 
   note(notes: Notes): void {
     this.#row = this.#table.file.write(() => {
-      // What ended before is held by nobody: another process may have noted something since.
+      // Nobody holds an operation that is over: another process may have noted something since.
       const now = this.#table.row('serial = ?', [this.#serial]) ?? this.#row;
       return this.#table.change(this.#serial, { notes: JSON.stringify({ ...now.notes, ...notes }) });
     });
   }
 
-  /** Does another operation name this batch? */
   hasBatchOfAnother(batchId: string): boolean {
     const names = `kind = 'batch' AND serial <> ? AND instr(notes, ?) > 0`;
     return this.#table.row(names, [this.#serial, batchId]) !== undefined;
   }
 
-  /** Stores an answer of the service under a name. */
   keep(name: string, answer: unknown): void {
     this.#table.file.write(() => this.#table.keep(this.#serial, name, answer));
     this.#hasActed = true;
@@ -98,42 +93,38 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.answer(this.#serial, name);
   }
 
-  /** Which of these have not landed, by it or by any other operation (of what is done once more: since), as numbers from 0. */
+  /** Numbers of those that no operation has landed (with `again`: none since). */
   lacking(elements: readonly Element[]): readonly number[] {
     return this.#table.lacking(elements, this.since);
   }
 
-  /** Which of these have landed by other operations (of what is done once more: since), or may land yet. */
+  /** Those that other operations landed (with `again`: since), or may still land. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
     return this.#table.overlaps(elements, this.#serial, this.since);
   }
 
-  /** Can what its service has done since it was begun be told from what had landed before? */
+  /** With `again`: does it know what the service had landed before? */
   get isToldApart(): boolean {
     return this.#row.notes['again'] !== true;
   }
 
-  /** How often its service had landed each element of the file before; empty of what is done the first time. */
+  /** With `again`: how often the service had landed each element before. */
   get before(): readonly number[] {
     const counts = this.#row.notes['again'];
     return Array.isArray(counts) ? counts : [];
   }
 
-  /** The first operation whose landings count for it; 0 unless it does something once more. */
+  /** The first operation whose landings count for it; 0 without `again`. */
   get since(): number {
     return this.#row.notes['again'] === undefined ? 0 : this.#serial;
   }
 
-  /**
-   * Takes up an operation that is not open, for a next step of it with these elements, and notes that.
-   * @param landed - what of it has landed so far. @default what is noted
-   * @returns false when another process was faster, with this operation or with one of the elements.
-   */
+  /** Opens it again for a next stage with these elements. @returns false when another process was faster with it, or with one of them. */
   reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
     return this.#table.file.write(() => {
       const row = this.#table.row('serial = ?', [this.#serial]);
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
-      // Another process may have brought a next step of it to its end meanwhile.
+      // Another process may have finished the next stage meanwhile.
       if (JSON.stringify(row.notes) !== JSON.stringify(this.#row.notes)) return false;
       const digests = elements.map(({ digest }) => digest);
       if (this.#table.overlaps(digests, row.serial, this.since).length > 0) return false;
@@ -155,10 +146,10 @@ export class SqliteEntry implements OperationSummary {
     });
   }
 
-  /** Its outcome has left this process: what was asked for is needed only for what is left of it. */
+  /** Its outcome has left this process. The body is kept only for a rest. */
   markPrinted(): void {
     const { file } = this.#table;
-    // Losing this to a power cut only tells an outcome twice.
+    // Losing this in a power cut prints an outcome twice, and no more.
     file.exec('PRAGMA synchronous = NORMAL');
     try {
       file.write(() => {
@@ -172,12 +163,11 @@ export class SqliteEntry implements OperationSummary {
     }
   }
 
-  /** Lets go of it as it stands. */
   release(): void {
     this.#row = this.#table.file.write(() => this.#table.change(this.#serial, { holder: null }));
   }
 
-  /** Forgets it: nothing was done, or nobody wants to know. What has landed cannot be forgotten. */
+  /** What has landed stays noted. */
   remove(): void {
     this.#table.file.write(() => this.#table.remove(this.#serial));
   }

@@ -1,4 +1,4 @@
-/** The journal in an SQLite file: every step of an operation is one write transaction, durable before the next begins. */
+/** The journal in an SQLite file. Every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
@@ -36,7 +36,7 @@ interface JournalOptions {
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
-/** Opens the journal of a target. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
+/** @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
 export async function openSqliteJournal(options: JournalOptions): Promise<SqliteJournal> {
   makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const file = await openSqliteFile({
@@ -64,7 +64,7 @@ export class SqliteJournal {
     this.#table = new Tables(file, options);
   }
 
-  /** Begins an operation, or takes up the one that this is. @throws `ERR_STORE_UNAVAILABLE`; nothing was begun then. */
+  /** Begins an operation, or takes the one that the request is. */
   begin(request: OperationRequest): Begun {
     return this.#file.write(() => {
       const known = this.#find(request);
@@ -77,22 +77,19 @@ export class SqliteJournal {
     });
   }
 
-  /** Takes up an operation by its id, also to tell its outcome; `undefined` when there is none. */
+  /** Takes an operation by its id, also only to print its outcome; `undefined`: there is none. */
   take(id: string): Begun | undefined {
     return this.#file.write(() => {
       const row = this.#table.row('id = ?', [id]);
       if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
-      // Its outcome is told by one process: what was asked for goes with that.
+      // One process prints the outcome: the body goes with that.
       if (row.busy) return busy(row);
       this.#table.change(row.serial, { holder: this.#table.self });
       return { status: 'taken', entry: this.#entry(row) };
     });
   }
 
-  /**
-   * Takes up the operation that names this batch, if it waits or was done in part; `undefined` when there is none, or another
-   * process has it.
-   */
+  /** Takes the operation of a batch, if it waits or landed in part and no other process has it. */
   takeBatch(batchId: string): Entry | undefined {
     return this.#file.write(() => {
       const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
@@ -102,7 +99,7 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation that names this batch, to look at; it is not taken. */
+  /** The operation of a batch, only to look at. */
   ofBatch(batchId: string): Entry | undefined {
     return this.#file.read(() => {
       const row = this.#table.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
@@ -110,7 +107,7 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation that a content is, if it has been begun here, to look at; it is not taken. @param origin - of the content unless given. */
+  /** The operation of a content, only to look at. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
     return this.#file.read(() => {
       const row =
@@ -119,7 +116,7 @@ export class SqliteJournal {
     });
   }
 
-  /** When the batch of this content was cancelled, where nothing was begun of it since, under whichever key; `undefined`: it was not. */
+  /** When the batch of this content was cancelled, if nothing was begun of it since under any key. */
   dateCancelled(kind: OperationKind, content: Sha256): string | undefined {
     return this.#file.read(() => {
       const of = [kind, digestBytes(content)];
@@ -128,23 +125,22 @@ export class SqliteJournal {
     });
   }
 
-  /** The key under which a request goes out the first time. */
   keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  /** By content, how many that say the same as these have landed, by whichever operations from this one on. */
+  /** By content, how many equal ones landed. @param since - the first operation that counts. */
   countLanded(elements: readonly Element[], since = 0): ReadonlyMap<Sha256, number> {
     return this.#file.read(() => this.#table.countLanded(elements, since));
   }
 
-  /** Which of these have landed, by whichever operation from this one on. */
+  /** Which of these landed. @param since - the first operation that counts. */
   landed(elements: readonly Element[], since = 0): readonly Sha256[] {
     const lacking = new Set(this.#file.read(() => this.#table.lacking(elements, since)));
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
-  /** Is it part of an operation, other than the one with this id, that may yet land it? */
+  /** May an operation still land it? @param except - the id of another one. */
   isOpen(digest: Sha256, except?: string): boolean {
     return this.#file.read(() => {
       const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
@@ -152,7 +148,7 @@ export class SqliteJournal {
     });
   }
 
-  /** Notes elements that have landed by hands of which this journal knew nothing. */
+  /** Notes elements that landed by requests which the journal does not have. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
     const key = this.#options.ids.uuid();
     this.#file.write(() => {
@@ -166,17 +162,15 @@ export class SqliteJournal {
     });
   }
 
-  /** Which of these others have landed instead of. @param taken - numbers of those that are looked at. */
   changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
     return this.#file.read(() => this.#table.changes(elements, taken));
   }
 
-  /** Copies all that is noted into a new file. */
   copyTo(path: string): void {
     this.#file.prepare('VACUUM INTO ?').run([path]);
   }
 
-  /** All whose outcome is not known, or has not been printed; oldest first. */
+  /** With an unknown or unprinted outcome; oldest first. */
   pending(): readonly OperationSummary[] {
     return this.#table.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
   }
@@ -185,14 +179,12 @@ export class SqliteJournal {
     this.#file.close();
   }
 
-  /** The operation that a request is, if there is one. */
   #find({ kind, content, origin }: OperationRequest): Row | undefined {
     if (origin.from === 'chance') return this.#unprinted(kind, content);
     if (origin.from === 'user') return this.#ofKey(kind, origin.key, content);
     return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content), content);
   }
 
-  /** @throws `ERR_IDEMPOTENCY_KEY_REUSED` */
   #ofKey(kind: OperationKind, key: string, content: Sha256): Row | undefined {
     const row = this.#table.row('kind = ? AND key = ?', [kind, key]);
     if (row === undefined || row.content === content) return row;
@@ -207,10 +199,7 @@ export class SqliteJournal {
     return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY run DESC`, of);
   }
 
-  /**
-   * One that was left in the middle, or whose outcome nobody has seen.
-   * @throws `ERR_INPUT_INVALID` while somebody else goes on with such a one: who types it again may mean that or one more.
-   */
+  /** @throws `ERR_INPUT_INVALID` while another process resumes such a one: typing it again may mean that, or one more. */
   #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
     const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
     const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);
@@ -220,7 +209,7 @@ export class SqliteJournal {
     return free;
   }
 
-  /** For a burn: an operation with the same burn whose outcome is not known or not printed, under whichever key. */
+  /** For a burn: another operation with the same burn, of unknown or unprinted outcome, under any key. */
   #sameBurn({ kind, origin, elements, again }: OperationRequest): Row | undefined {
     const [element] = elements;
     if (kind !== 'burn' || element === undefined) return undefined;
@@ -243,7 +232,7 @@ export class SqliteJournal {
     return this.#table.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
-  /** The same whichever part of it is sent: who has sent another part of it before, from wherever, has used the key. */
+  /** The same for every part of the file, so that two machines do not send two parts under two keys. */
   #derivedKey(kind: OperationKind, content: Sha256): string {
     const { address, flywheel } = this.#options.target;
     return derivedUuid('operation', kind, content, flywheel ?? address);
@@ -287,7 +276,7 @@ export class SqliteJournal {
     return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
   }
 
-  /** Holds an operation, unless another process does; what has its verdict needs no holding. */
+  /** What has its verdict needs no holder. */
   #take(row: Row): Begun {
     if (isOver(row.state)) return { status: 'taken', entry: this.#entry(row) };
     if (row.busy) return busy(row);
@@ -295,13 +284,12 @@ export class SqliteJournal {
     return { status: 'taken', entry: this.#entry(held) };
   }
 
-  /** One that was there before. */
   #entry(row: Row): SqliteEntry {
     return new SqliteEntry(this.#table, row, false);
   }
 }
 
-/** A burn without --once is a new one, whatever has landed. */
+/** A burn without `--once`. */
 const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
   kind === 'burn' && origin.from !== 'content';
 

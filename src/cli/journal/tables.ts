@@ -22,34 +22,29 @@ export interface Row extends OperationSummary {
   readonly origin: KeyOrigin['from'];
   readonly content: Sha256;
   readonly holder: string | null;
-  /** Somebody has gone on with what another process left. */
+  /** A process has resumed what another one left. */
   readonly resumed: boolean;
 }
 
-/** Columns that change. */
 export type Changes = Readonly<
   Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
 >;
 
-/** What an operation begins with. */
 type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'run' | 'state' | 'holder' | 'command' | 'notes'> & {
   readonly origin: Row['origin'] | 'elsewhere';
   readonly body: string | null;
   readonly date: string;
 };
 
-/** In the order in which {@link Tables} reads a row. */
 const COLUMNS =
   'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
-/** Of what people call an operation; two of one target never have the same. */
 const ID_LENGTH = 8;
 
 const pack = (text: string): Buffer => gzipSync(text, { level: 1 });
 const unpack = (bytes: SqlValue | undefined): string =>
   gunzipSync(readBuffer(bytes as ReadonlyBytes)).toString('utf8');
 
-/** A digest as it is stored. */
 export const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
 const digestOf = (value: SqlValue | undefined): Sha256 =>
   readBuffer(value as ReadonlyBytes).toString('hex') as Sha256;
@@ -59,7 +54,7 @@ export class Tables {
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
-  /** All targets that are the same place, as an SQL list. */
+  /** Targets that are the same place, as an SQL list. */
   readonly #place: string;
 
   constructor(
@@ -84,7 +79,6 @@ export class Tables {
       .join(', ')})`;
   }
 
-  /** The name of this process. */
   get self(): string {
     return this.#processes.self();
   }
@@ -93,7 +87,6 @@ export class Tables {
     return isoTime(this.#clock.nowMs());
   }
 
-  /** The first operation of the place that matches, in the order that the condition ends with. */
   row(where: string, parameters: readonly SqlValue[]): Row | undefined {
     return this.rows(`${where} LIMIT 1`, parameters)[0];
   }
@@ -134,7 +127,6 @@ export class Tables {
     return row;
   }
 
-  /** Forgets an operation of which nothing has landed; what has landed stays noted. */
   remove(serial: number): void {
     this.#run('DELETE FROM elements WHERE operation = ? AND landed <= 0', [serial]);
     this.#run('DELETE FROM answers WHERE operation = ?', [serial]);
@@ -162,7 +154,6 @@ export class Tables {
     return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1', [serial]) !== undefined;
   }
 
-  /** Notes what an operation is made of. */
   claim(serial: number, elements: readonly Element[]): void {
     for (const { digest, content, subject } of elements)
       this.#run(
@@ -173,7 +164,6 @@ export class Tables {
       );
   }
 
-  /** Notes what of an operation has landed. */
   land(serial: number, digests: readonly Sha256[]): void {
     for (const digest of digests)
       this.#run(
@@ -186,15 +176,11 @@ export class Tables {
     return this.#hasElement('operation = ? AND landed = 1', [serial]);
   }
 
-  /** Lets go of what of an operation has not landed. */
   unclaim(serial: number): void {
     this.#run('UPDATE elements SET landed = -1 WHERE operation = ? AND landed = 0', [serial]);
   }
 
-  /**
-   * Which of these are in operations other than this one, landed or not; one line a digest.
-   * @param from - of those that have landed, the first operation that counts.
-   */
+  /** At most one for each digest. @param serial - of the operation itself. @param from - the first whose landings count. */
   overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
     if (this.#isEmpty) return [];
     const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
@@ -210,9 +196,8 @@ export class Tables {
   }
 
   /**
-   * Elements about something of which another one has landed that is not among them: equal but for its amounts and recipients.
-   * What stood beside the other one in its own file, and did not land there, is no change of it.
-   * @param taken - numbers of those that are looked at; `null`: all.
+   * Elements of which another one, with the same subject, has landed that is not among them. What stood beside it in its own file
+   * is no change of it.
    */
   changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
     if (this.#isEmpty) return [];
@@ -229,7 +214,6 @@ export class Tables {
     });
   }
 
-  /** By content, how many that say the same as these have landed from an operation on, whichever of several equal ones they were. */
   countLanded(elements: readonly Element[], from: number): Map<Sha256, number> {
     const sql = `SELECT count(DISTINCT digest) FROM elements
        WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`;
@@ -241,7 +225,6 @@ export class Tables {
     );
   }
 
-  /** Which of these no operation from this one on has landed, as numbers from 0. */
   lacking(elements: readonly Element[], from = 0): readonly number[] {
     const where = `target IN ${this.#place} AND digest = ? AND landed = 1 AND operation >= ?`;
     return elements.flatMap(({ digest }, at) =>

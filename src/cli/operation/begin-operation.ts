@@ -1,4 +1,4 @@
-/** What comes before the first request of an operation: it is looked up or begun by what the journal and the service know of it, and what is left of it is found out. A dry run ends there. */
+/** Everything before the first request of an operation: take it from the journal or begin it, and find out what is left to send. A dry run ends there. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
@@ -21,48 +21,34 @@ import { commandLine, resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
 import { notSent } from './verdicts.js';
 
-/** The work of an operation before its first request. */
 export interface Preparation {
-  /** What the service has done of its elements; `undefined`: each call is a new one. */
+  /** Looks up what the service has of its elements; `undefined`: every call is new. */
   readonly ask: AskDoneThere | undefined;
-  /** `--rest`: it does what has not landed. */
   readonly rest?: boolean;
-  /** Also what has landed with another amount or recipient. */
+  /** Also sends what landed with another amount or recipient. */
   readonly allowChanged?: boolean;
-  /** Files that it may write; a file that is there is in the way of what sends. */
+  /** Files that it may write. A command that sends refuses to replace one. */
   readonly outputs?: readonly OutputFile[];
-  /** Does it send nothing for an operation in this state? Unless said, where that is over. */
+  /** Does it send nothing for an operation in this state? @default for one that is over */
   isRepeat?(state: OperationState): boolean;
-  /** What of the operation has no answer yet; `undefined`: nothing that others could have done. */
+  /** `undefined`: nothing that another request could have done. */
   unanswered(operation: Entry): Unanswered | undefined;
-  /** Leaves these out of the requests that have no answer yet. @returns whether anything is left to send. */
+  /** Removes these from the requests without an answer. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
-  /**
-   * Begins the rest, where that is asked for, and looks whether what is left can be done; nothing of it is sent.
-   * @returns false where others have landed all that was left.
-   */
+  /** Begins the rest for `--rest`, and checks it; sends nothing. @returns false where other requests landed all of it. */
   prepare(entry: Entry): Promise<boolean>;
-  /**
-   * Before what an operation that is over has come to is told again.
-   * @throws `ERR_OUTCOME_UNKNOWN` where the service does not know of it.
-   */
+  /** Before a stored result is printed. @throws `ERR_OUTCOME_UNKNOWN` where the service does not know of it. */
   requireKnown(entry: Entry): Promise<void>;
 }
 
-/** An operation that was taken, and what its service was asked before. */
 export interface Taken {
   readonly entry: Entry;
-  /** Its service knows its key, and this machine did not. */
+  /** The service knows its key, but the journal did not. */
   readonly isKnownThere?: boolean;
-  /** Just now. */
   readonly isLookedUp?: boolean;
 }
 
-/**
- * Takes up the operation that a request is, or begins it, by what this machine and its service know.
- * @returns `null`: a rest has left nothing to do.
- * @throws `ERR_INPUT_INVALID`; nothing was begun then.
- */
+/** Takes the operation of a request, or begins it. @returns `null`: `--rest` left nothing to do. */
 export const beginOperation = (
   session: Session,
   request: OperationRequest,
@@ -81,7 +67,7 @@ async function lookUpAndBegin(
 ): Promise<Taken | null> {
   const { kind, content, origin } = request;
   const opened = await session.service();
-  // What was begun at this address is gone on with, and told, whether the service says which it is or not.
+  // An operation that was begun at this address is resumed even if the service does not say which project it is.
   if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
@@ -92,7 +78,6 @@ async function lookUpAndBegin(
   return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
 }
 
-/** @returns `null`: a rest has left nothing to do. @throws `ERR_INPUT_INVALID`; nothing was begun then. */
 async function begin(
   session: Session,
   journal: Journal,
@@ -101,7 +86,7 @@ async function begin(
 ): Promise<Entry | null> {
   const { rest: isRest = false } = work;
   const { kind, content, origin, again, isKnown = false } = request;
-  // Another key makes it no other file.
+  // With another key it is still the same file.
   if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
     const date = journal.dateCancelled(kind, content);
     if (date !== undefined) throw wasCancelled(date, { isKeyed: origin.from === 'user' });
@@ -123,7 +108,6 @@ async function begin(
   return null;
 }
 
-/** @throws `ERR_INPUT_INVALID` for what was cancelled, and for a rest of what nobody knows. */
 function requireToDo(
   begun: Entry,
   { elements, origin, taken, isKnown }: OperationRequest,
@@ -140,14 +124,13 @@ function requireToDo(
   throw noRest();
 }
 
-/** On a machine without a journal a file that was sent before looks new: it is not sent in full by a word that means a part. */
+/** Without a journal, a file that was sent before looks new. `--rest` must not send it in full. */
 const noRest = (): FlywheelError =>
   notSent(
     'The journal of this machine does not have this file, so --rest cannot tell what already landed.',
     'Without --rest the whole file is sent.',
   );
 
-/** Its owner has cancelled its batch; nobody starts that again by bringing the same file. */
 export const wasCancelled = (
   date: string,
   { isPart = false, isKeyed = false }: { readonly isPart?: boolean; readonly isKeyed?: boolean } = {},
@@ -159,7 +142,7 @@ export const wasCancelled = (
       : `--again${isKeyed ? ', in place of --idempotency-key,' : ''} runs the file anyway.`,
   );
 
-/** Does it print no more than what an earlier run has come to? Its files may be there from that run. */
+/** Does it only print a stored result? Then its files may be there from the earlier run. */
 function prints(
   journal: Journal,
   { kind, content, origin, again }: OperationRequest,
@@ -171,7 +154,7 @@ function prints(
   return work.isRepeat?.(state) ?? isOver(state);
 }
 
-/** Takes up an operation by its id, when no other process is at it any more. @returns `undefined` where there is none. */
+/** Takes an operation by its id, as soon as no other process works on it. @returns `undefined` where there is none. */
 export async function takeOperation(
   session: Session,
   journal: Journal,
@@ -182,12 +165,11 @@ export async function takeOperation(
   return begun;
 }
 
-/** Pause between two looks at an operation that another process is at. */
 const POLL_MS = 100;
 
 type InTheWay = Extract<Begun, { readonly status: 'overlap' | 'changed' }>;
 
-/** @param unfinished - what to do where `again` was asked for, and the last one is not over. */
+/** @param unfinished - for `--again` of an operation that is not over. */
 async function take<Asked extends Begun | undefined>(
   session: Session,
   begin: () => Asked,
@@ -217,10 +199,7 @@ async function take<Asked extends Begun | undefined>(
   }
 }
 
-/**
- * What its service no longer knows is over, though nobody can bring it to its end: then it may be done anew.
- * @throws `ERR_INPUT_INVALID` for any other operation that is not over.
- */
+/** Ends an operation that its service no longer knows, so that `--again` can start over. @throws for any other that is not over. */
 async function requireLost(
   session: Session,
   journal: Journal,
@@ -248,7 +227,7 @@ async function isLost(
   const { since = 0, before = [] } = journal.known(kind, content, origin) ?? {};
   const landed = new Set(journal.landed(elements, since));
   const noted = elements.filter(({ digest }) => landed.has(digest));
-  // Where some of it is still there, it is not done in full.
+  // If the service still has some of it, it must not be sent in full.
   if (noted.length > 0)
     return ask !== undefined && (await lostThere(ask, elements, noted, before))?.length === noted.length;
   if (batchId === undefined) return false;
@@ -275,16 +254,12 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
   );
 }
 
-/** What is going to be sent: numbers of elements, where its service has just been asked what it has done of them. */
+/** Numbers of the elements that will be sent, where the service was asked just now. */
 interface Ready {
   readonly left?: readonly number[];
 }
 
-/**
- * All that comes before the first request.
- * @returns `null`: nothing is left to send.
- * @throws as {@link foreseeUnchanged} and `prepare`
- */
+/** Everything before the first request. @returns `null`: nothing is left to send. */
 export async function makeReady(
   session: Session,
   { entry, isLookedUp = false }: Taken,
@@ -294,9 +269,9 @@ export async function makeReady(
   return ready && (await work.prepare(entry)) ? ready : null;
 }
 
-/** Before the first request goes out that has no answer yet: others may have done it meanwhile. */
+/** Another request may have done meanwhile what has no answer yet. */
 async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
-  // Somebody has just said that all of it is done once more.
+  // `--again` sends all of it, whatever landed before.
   if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return {};
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return {};
@@ -321,11 +296,7 @@ const WOULD: Readonly<Record<OperationState, string>> = {
   cancelled: 'its batch was cancelled',
 };
 
-/**
- * The numbers of the elements that the command would send; `null`: all of them.
- * @param workOf - the work of the command.
- * @throws what the command would be refused with.
- */
+/** @returns numbers of the elements that the command would send; `null`: all. @throws what the command would be refused with. */
 export async function takenByDryRun(
   session: Session,
   request: OperationRequest,

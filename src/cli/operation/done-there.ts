@@ -1,6 +1,6 @@
 /**
- * What others have done of an operation. The journal of a machine may be lost, or older than the service: what a file asks for is
- * looked up where the journal does not know it, and where it was begun before.
+ * What other requests have done of an operation. The journal may be lost, or older than the service. So the service is asked
+ * before a new file is sent, and before an unfinished one is resumed.
  */
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -17,7 +17,6 @@ import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere, Found } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
 
-/** An operation, or what is only asked for. */
 type Asked = Pick<Entry, 'kind'> & Partial<Pick<Entry, 'id' | 'state' | 'since' | 'before'>>;
 
 const elementsOf = (found: readonly Found[]): readonly Element[] => found.map(({ element }) => element);
@@ -25,14 +24,12 @@ const landedThere = ({ found }: DoneThere): readonly Element[] =>
   elementsOf(found.filter(({ state }) => state === 'landed'));
 const openThere = ({ found }: DoneThere): readonly Found[] => found.filter(({ state }) => state === 'open');
 
-/** By content. */
 function countBy(elements: readonly Element[]): Map<Sha256, number> {
   const counts = new Map<Sha256, number>();
   for (const { content } of elements) counts.set(content, (counts.get(content) ?? 0) + 1);
   return counts;
 }
 
-/** The first ones, as many as there are of each content. */
 function firstOf(elements: readonly Element[], counts: ReadonlyMap<Sha256, number>): readonly Element[] {
   const left = new Map(counts);
   return elements.filter(({ content }) => {
@@ -42,7 +39,6 @@ function firstOf(elements: readonly Element[], counts: ReadonlyMap<Sha256, numbe
   });
 }
 
-/** What landed there since an operation was begun. @param before - see {@link Entry.before} */
 function landedSince(
   elements: readonly Element[],
   before: readonly number[],
@@ -56,20 +52,20 @@ function landedSince(
   return own.filter((element) => !earlier.has(element));
 }
 
-/** Those that are noted as landed, and of which the service has fewer. */
+/** Landed by the journal, but not at the service. */
 function lostOf(noted: readonly Element[], there: readonly Element[]): readonly Element[] {
   const known = new Set(firstOf(noted, countBy(there)));
   return noted.filter((one) => !known.has(one));
 }
 
-/** Tells the command that an operation goes on with everything it could say. */
+/** The error already says how to go on: no other hint replaces its own. */
 const SAYS_ALL = { keyUnused: false } as const;
 
 /**
- * Compares the journal of this machine with what a service says, and notes what has landed by requests that the journal does not know.
- * @throws `ERR_INPUT_INVALID` for what may land by other requests; `ERR_OUTCOME_UNKNOWN` for what has landed by the journal only.
- * @param elements - all that there are of the file.
- * @param own - those that have landed by the operation itself and are not noted as landed yet.
+ * Compares the journal with the service, and notes what landed by requests that the journal does not know.
+ * @param elements - all of the file.
+ * @param own - landed by the operation itself, and not noted yet.
+ * @throws `ERR_INPUT_INVALID` for what may still land by another request; `ERR_OUTCOME_UNKNOWN` for what landed by the journal only.
  */
 async function compare(
   session: Session,
@@ -87,7 +83,7 @@ async function compare(
   const lost = lostOf(elements.filter(isNoted), [...landed, ...elementsOf(open)]);
   if (lost.length > 0)
     throw notThere(session, elements, { lost, noted: noted.size, open: state === 'open' ? id : undefined });
-  // Of several equal elements another one may have landed than the one that is noted. So news is told by how many landed.
+  // Equal elements are interchangeable: the journal may have noted another one. So only the counts matter.
   const more = countBy(landed);
   const unnoted = countBy(elements.filter((one) => isNoted(one) && !inJournal.has(one.digest)));
   for (const [content, count] of journal.countLanded(landed, since))
@@ -121,7 +117,6 @@ async function compare(
   );
 }
 
-/** What brings the requests of others to their end. @param ids - of their batches */
 function finishHint(
   { settings }: Session,
   kind: OperationKind,
@@ -137,9 +132,9 @@ function finishHint(
 }
 
 /**
- * Before a file is begun of which the journal knows nothing, or only that its batch was cancelled.
- * @returns `known`: the service knows its first request; of what is done once more how often each element has landed; else whether
- * all of it was looked up.
+ * For a file that the journal does not know, or only as cancelled.
+ * @returns `known`: the service knows its first request; for `--again` how often each element has landed; else whether all of it
+ * was looked up.
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -166,10 +161,7 @@ export async function askWhatIsDone(
   return true;
 }
 
-/**
- * A journal that was lost or restored does not have all runs, so that "once more" may be once too often.
- * @throws `ERR_DECLINED`
- */
+/** A journal that was lost or restored does not have all runs, so that "again" may be once too often. @throws `ERR_DECLINED` */
 async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThere): Promise<void> {
   const landed = landedThere(answer);
   const noted = journal.countLanded(landed);
@@ -187,33 +179,31 @@ async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThe
   else session.output.warn(`${text} --again sends everything again.`);
 }
 
-/** What of an operation has no answer yet. */
 export interface Unanswered {
   readonly ask: AskDoneThere;
-  /** All that there are of the file. */
+  /** All of the file. */
   readonly elements: readonly Element[];
-  /** Each with the numbers of what it sends. */
+  /** With numbers of elements. */
   readonly requests: readonly { readonly key: string; readonly indexes: readonly number[] }[];
-  /** What has landed by the requests that are answered. */
+  /** Landed by the requests that have an answer. */
   readonly own?: readonly Sha256[];
 }
 
-/** Numbers of elements. */
 interface Foreseen {
   readonly left: readonly number[];
-  /** What others have landed and a rest leaves out. */
+  /** Landed by other requests. */
   readonly leftOut: readonly number[];
-  /** The batch of the requests is cancelled, and a rest begins after it. */
+  /** The batch of the requests is cancelled; a rest begins after it. */
   readonly isCancelled?: boolean;
-  /** Its service has begun it, and others have landed all that is left. */
+  /** The service has begun it, and other requests landed all that was left. */
   readonly isOver?: boolean;
 }
 
 /**
- * What an operation would still send: others may have done some of it since it was begun. What its service has never seen may be
- * held up on its way, so that whatever is sent in its place goes out under the same key.
- * @returns `null`: nobody can be asked.
- * @throws as {@link compare}; `ERR_INPUT_INVALID` where others have landed what this would send
+ * What an operation would still send. A request that the service has never seen may be delayed, so whatever replaces it goes out
+ * under the same key.
+ * @returns `null`: the service cannot be asked.
+ * @throws as {@link compare}; `ERR_INPUT_INVALID` where another request landed what this would send
  */
 async function foresee(
   session: Session,
@@ -242,19 +232,18 @@ async function foresee(
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
   await compare(session, operation, { elements, own: [...own, ...landedByIt] }, answer);
-  // A burn of its own requests has its outcome, or is just being done; a pipeline that has not landed is done by going on.
+  // A burn of its own requests is done or in progress. A pipeline that has not landed needs the operation to go on.
   const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled, since));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
-  // What a request is to do that its service has begun is done by going on with it, and by nothing else.
+  // Once the service has begun a request, only that request can do what is left of it.
   const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
   const isBegun = numbersOf(done).some((index) => begun.includes(index));
-  // Of a file that was sent in part by others nothing is asked for once more where the other part has landed too.
   const isEnded = kind === 'batch' ? batch?.status === 'EXECUTED' : !ownFound.some(isOpenThere);
   const isOver = isEnded && isBegun && done.length === unsettled.length;
-  // Of a batch that has failed nothing more would be sent.
+  // Nothing more of a failed batch would be sent.
   if (batch?.status === 'FAILED') return { left: [], leftOut: [] };
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw notSent(
@@ -268,10 +257,7 @@ async function foresee(
 
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
-/**
- * The same, and nothing of it has landed with another amount or recipient.
- * @throws as {@link foresee} and {@link requireUnchanged}
- */
+/** The same; refuses what landed with another amount or recipient. @throws as {@link foresee} and {@link requireUnchanged} */
 export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
@@ -284,7 +270,6 @@ export async function foreseeUnchanged(
   return found;
 }
 
-/** How to come to an end of it. @param isBegun - by its service. @param batchId - of the batch that is set up for it. */
 function wayOut(
   { settings }: Session,
   { kind, id, isNew, hasAnswers }: Entry,
@@ -302,10 +287,7 @@ function wayOut(
   return `See what landed: \`${list}\`${isNew ? '' : `, then ${forget}`}, then send the others in a new file.`;
 }
 
-/**
- * Before a rest is put together: what others have done of the file since.
- * @throws as {@link compare}
- */
+/** Notes what other requests have done since, before a rest is put together. @throws as {@link compare} */
 export async function noteDone(
   session: Session,
   entry: Entry,
@@ -318,7 +300,6 @@ export async function noteDone(
 
 const told = new WeakSet<Session['output']>();
 
-/** Once a run. */
 export function tellByNotes({ output }: Session): void {
   if (!told.has(output))
     output.tell(
@@ -328,11 +309,9 @@ export function tellByNotes({ output }: Session): void {
 }
 
 /**
- * Before something is told as done that was not asked for just now: does the service know of it? Where it does not say so soon, the
- * journal alone is told, and that is said.
- * @param elements - all that there are of the file.
- * @param landed - those that are to be told as done.
- * @param find - those of them that the service does not know; `null`: it cannot be asked.
+ * Before a stored result is printed: does the service still know it? Without an answer within seconds, a notice says that only the
+ * journal was checked.
+ * @param find - those of `landed` that the service does not know; `null`: it cannot be asked.
  * @throws `ERR_OUTCOME_UNKNOWN`
  */
 export async function requireThere(
@@ -350,7 +329,7 @@ export async function requireThere(
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
-/** The same of all of a file that has landed by the journal, by whichever operation. */
+/** The same for all of a file that landed by the journal. */
 export async function requireNoted(
   session: Session,
   { since, before }: Pick<Entry, 'since' | 'before'>,
@@ -363,7 +342,7 @@ export async function requireNoted(
   await requireThere(session, elements, landed, () => lostThere(ask, elements, landed, before));
 }
 
-/** Has all of a file landed there since it was begun, by whichever requests? Where the service does not say so soon: no. */
+/** False also without an answer within seconds. */
 export async function hasAllLanded(
   ask: AskDoneThere,
   elements: readonly Element[],
@@ -373,7 +352,7 @@ export async function hasAllLanded(
   return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
-/** Those of what has landed here that are not among what a service has done since, or may do yet; `null`: it cannot be asked. */
+/** Those of `landed` that the service neither has nor may still land; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
   elements: readonly Element[],
@@ -386,10 +365,10 @@ export async function lostThere(
 }
 
 /**
- * An answer may be one to an earlier request, which something before the service has kept.
+ * A cache in front of the service may answer with the result of another request.
  * @param ask - what the service has done under the key, of what the answer names.
- * @param answer - `isNamed`: it names the request that it is for: then it is believed where the service cannot be asked.
- * @throws `ERR_OUTCOME_UNKNOWN` where it has done nothing like that
+ * @param answer - `isNamed`: it has the id of the request, and is believed where the service cannot be asked.
+ * @throws `ERR_OUTCOME_UNKNOWN`
  */
 export async function requireAnswersKey(
   session: Session,
@@ -419,21 +398,18 @@ export const requireAnswersBurn = (
     { names: `transaction ${asked.txHash}`, isNamed },
   );
 
-/**
- * A refusal may come from whatever stands before a service. @throws `ERR_OUTCOME_UNKNOWN` where the service has burned, or may yet
- * burn, for the request that was refused.
- */
+/** A proxy may refuse what the service has accepted. @throws `ERR_OUTCOME_UNKNOWN` where the service burned, or may still burn, under the key. */
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;
-  // Whatever the service has done under the key is then of the other request.
+  // Then the service has done the other request under this key.
   if (refusal.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return;
   const { status = 0, options } = refusal;
   if (status < 400 || status >= 500 || options.unsent === true || !saysNothingWasDone(refusal)) return;
   const asked = { idempotencyKey: key, limit: MAX_PAGE_ITEMS };
   const items = await opened.service.listBurns(asked, callWith(session, opened)).then(
     ({ value }) => value.items,
-    // Whoever has answered the refusal answers this as well, and nobody in its place.
+    // Only the service itself can say that it has no such list.
     (error: unknown) => (isNotOffered(error) && !(error as FlywheelError).options.doubtful ? [] : null),
   );
   if (items?.every(({ status }) => status === 'FAILED') === true) return;
@@ -444,7 +420,7 @@ export async function requireRefused(session: Session, key: string, refusal: unk
   throw outcomeUnknown(`The service refused ${what}: ${refusal.message}`, undefined, { cause: refusal });
 }
 
-/** @param open - the operation that is to be given up first. */
+/** @param open - id of the operation to drop first. */
 function notThere(
   { settings }: Session,
   elements: readonly Element[],

@@ -7,10 +7,8 @@ import type { Session } from '../command.js';
 import type { Element, OperationKind } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
 
-/** What people call the elements of an operation. */
 export const nounOf = (kind: OperationKind): string => (kind === 'batch' ? 'pipeline' : 'burn');
 
-/** @param texts - all that an element says, and what it is about. */
 function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {
   const counts = new Map<string, number>();
   return texts.map(([text, subject]) => {
@@ -41,22 +39,19 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
     }),
   );
 
-/** The kinds of its actions, in whatever order they stand; a memo makes nothing another thing. */
+/** The kinds of its actions in one order, without memos. */
 export const kindsOf = ({ actions }: Pick<Pipeline, 'actions'>): readonly string[] =>
   [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
 
-/** Tells one file from another, by all that its elements say. */
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
   sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
 
-/** Things that one message names. */
 const MAX_NAMED = 20;
 
-/** The first of several, for a message; more are counted. */
 export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>
   `${all.slice(0, most).join(separator)}${all.length > most ? ` and ${all.length - most} more` : ''}`;
 
-/** Points out elements that are equal to one before them. @param done - what happens to all of them. */
+/** @param done - what happens to all of them, such as `burned`. */
 export function warnOfEqual(
   { output }: Session,
   elements: readonly (BurnRequest | Pipeline)[],

@@ -1,5 +1,6 @@
-/** What to do when elements of a new operation are in others already: nothing, unless somebody who knows says what. */
+/** Elements of a new operation that other operations have already: refused, unless an option says what to do with them. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
@@ -8,6 +9,7 @@ import {
   type Entry,
   type InTheWay,
   isOver,
+  type Notes,
   type OperationKind,
   type OperationRequest,
   type Overlap,
@@ -17,11 +19,7 @@ import { namedText, nounOf } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
 
-/**
- * The request without elements that other operations have landed, or may land yet; `null` when nothing is left of it.
- * @param isRest - whether `--rest` was given.
- * @throws `ERR_INPUT_INVALID`; nothing was sent.
- */
+/** The request without what other operations landed, for `--rest`; `null` when nothing is left. @throws `ERR_INPUT_INVALID` for all else. */
 export function withoutOverlap(
   session: Session,
   request: OperationRequest,
@@ -53,8 +51,7 @@ export function withoutOverlap(
 }
 
 /**
- * What was begun and has not been sent yet, or not been executed, is not sent in full where others about the same have landed
- * since, unless that was said when it was begun, or is said now.
+ * An unfinished operation is not sent where something with another amount or recipient has landed since, unless that was allowed.
  * @param indexes - of what would be sent or executed.
  */
 export async function requireUnchanged(
@@ -80,7 +77,6 @@ export async function requireUnchanged(
   });
 }
 
-/** What is in this file has landed with another amount or recipient: sending it in full would do both. */
 export function changedElements(changes: readonly ChangedElement[], kind: OperationKind): FlywheelError {
   const noun = nounOf(kind);
   const [first] = changes;
@@ -97,14 +93,37 @@ export function changedElements(changes: readonly ChangedElement[], kind: Operat
 }
 
 /**
- * Numbers of a rest without what other operations have landed meanwhile, or may land yet.
- * @throws `ERR_INPUT_INVALID` when what came of one of them is not known, or with {@link requireUnchanged}; nothing was sent.
+ * Begins the rest of an operation with those of `indexes` that no other operation landed meanwhile.
+ * @returns false where nothing is left.
+ * @throws `ERR_INPUT_INVALID` when another operation may still land one of them, or as {@link requireUnchanged}
  */
-export async function stillToDo(
+export async function beginRest(
   session: Session,
   entry: Entry,
-  { all, indexes }: { readonly all: readonly Element[]; readonly indexes: readonly number[] },
-  work: { readonly allowChanged?: boolean },
+  rest: {
+    readonly all: readonly Element[];
+    readonly indexes: readonly number[];
+    readonly allowChanged: boolean;
+    readonly hasLanded?: readonly Sha256[];
+    notes(left: readonly number[]): Notes | Promise<Notes>;
+  },
+): Promise<boolean> {
+  const { all, hasLanded } = rest;
+  const left = await stillToDo(session, entry, rest);
+  if (left.length === 0) return false;
+  const elements = left.flatMap((index) => all.slice(index, index + 1));
+  if (entry.reopen(elements, await rest.notes(left), hasLanded)) return true;
+  throw new FlywheelError(
+    'ERR_TIMEOUT',
+    'Another process has just started to send the rest. This command sent nothing.',
+    { hint: 'Run the command again.' },
+  );
+}
+
+async function stillToDo(
+  session: Session,
+  entry: Entry,
+  { all, indexes, ...work }: Omit<Parameters<typeof beginRest>[2], 'notes'>,
 ): Promise<readonly number[]> {
   const digestOf = (index: number): string => all[index]?.digest ?? '';
   const overlaps = entry.elsewhere(indexes.flatMap((index) => all[index]?.digest ?? []));
@@ -120,22 +139,12 @@ export async function stillToDo(
   return left;
 }
 
-export const restBegunElsewhere = (): FlywheelError =>
-  new FlywheelError(
-    'ERR_TIMEOUT',
-    'Another process has just started to send the rest. This command sent nothing.',
-    {
-      hint: 'Run the command again.',
-    },
-  );
-
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
   notSent(
     `The outcome of an earlier operation with the same burn is unknown (last change ${date}).`,
     `Resume it: ${resumeLine(session, operation)}`,
   );
 
-/** How to come to know whether an element lands by another operation. */
 function wayOut(session: Session, { operation }: Overlap): string {
   if (operation.state === 'open' || operation.kind === 'burn')
     return `Resume the other operation: ${resumeLine(session, operation)}`;

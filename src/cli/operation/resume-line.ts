@@ -6,7 +6,7 @@ import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
 import { breaksOff, outcomeUnknown } from './verdicts.js';
 
-/** Goes on with an operation from what the journal holds: neither its files nor its options are needed again. */
+/** Resumes an operation from the journal; its files and options are not needed again. */
 export function resumeLine(
   { settings }: Pick<Session, 'settings'>,
   { id, command }: Pick<OperationSummary, 'id' | 'command'>,
@@ -16,15 +16,14 @@ export function resumeLine(
   return agreedLine({ ...settings, yes }, 'pending', 'resume', id);
 }
 
-/** A command that leads to the same service. */
 export const commandLine = (settings: Settings, ...words: readonly string[]): string =>
   shellLine(['flywheel', ...words, ...placeFlags(settings), ...chainFlags(settings, words)]);
 
-/** The same with the consent that was given, for what the command of this run began. */
+/** The same with `--yes`, if this run had it. */
 export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
-/** The flags that lead to the same service, whatever the environment says then. */
+/** Flags that lead to the same service in any environment. */
 export function placeFlags(settings: Settings): readonly string[] {
   const { apiUrl, apiKeyHeader, dataDir, database, project, profile } = settings;
   if (apiUrl.value === null) {
@@ -44,11 +43,10 @@ export function placeFlags(settings: Settings): readonly string[] {
   ];
 }
 
-/** Commands that take the nodes of the chain, and those among them that take pins. */
 const ASKS_NODES = /^(?:batch|burn|burn-batch|doctor|history|pending|vault)\b/;
 const TAKES_PINS = /^(?:batch (?:approve|cancel|execute|run)|doctor|pending)\b/;
 
-/** The nodes and pins that this run was given, for a command that takes them; what may be a key in an address is `***`. */
+/** Nodes and pins of this run, for a command that takes them. What may be a key in an address is `***`. */
 export function chainFlags(
   { rpcUrl, rpcQuorum, pinsFile }: Settings,
   words: readonly string[],
@@ -63,7 +61,7 @@ export function chainFlags(
   ];
 }
 
-/** @throws `ERR_OUTCOME_UNKNOWN` with the command as the hint, where it stopped in the middle. */
+/** An interrupted run ends with `ERR_OUTCOME_UNKNOWN`, and its hint is the command itself. */
 export async function repeatable<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
   const hint = `Run the same command again; nothing happens twice: ${shellLine(['flywheel', ...session.commandLine])}`;
   try {

@@ -1,7 +1,6 @@
 /**
- * The life of one operation: looked up or begun in the journal, carried out from where it stands, its verdict stored, its
- * outcome printed, and only then given up. Whatever breaks on the way leaves the entry for the same command, or for
- * `flywheel pending resume`, to go on from.
+ * The life of one operation: take it from the journal or begin it, carry it out, store its verdict, print its outcome, and only then
+ * close it. After a crash the same command, or `flywheel pending resume`, goes on from there.
  */
 import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
@@ -19,35 +18,25 @@ import {
   saysNothingWasEverDone,
 } from './verdicts.js';
 
-/** What came of an operation so far. */
 export interface Performed<Result> {
   readonly result: Result;
-  /** Where it has come to one now. */
+  /** `undefined` while it is open. */
   readonly verdict?: Verdict;
 }
 
-/** What a command does within its operation. */
 export interface Work<Result> extends Preparation {
-  /**
-   * Does what is left to do; answers that are stored are not asked for again.
-   * @returns `null` where others have landed all that was left.
-   */
+  /** Does what is left; stored answers are used. @returns `null` where other requests landed all that was left. */
   perform(entry: Entry): Promise<Performed<Result> | null>;
-  /** Prints the result and writes its files. @returns the error that it amounts to, if it does. */
+  /** Prints the result and writes its files. @returns the error that the result stands for. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
-  /** The result in a sentence, for when it cannot be printed. */
+  /** The result in a sentence, for the error when it cannot be printed. */
   summary(result: Result): string;
 }
 
-/** Said where this machine knows nothing of an earlier request, and the service does. */
 export const REPLAYED =
   'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
 
-/**
- * Runs an operation to its end.
- * @returns false when `--rest` left nothing to do.
- * @throws the error that its result amounts to, or that left it in the middle.
- */
+/** @returns false when `--rest` left nothing to do. @throws the error that the result stands for, or that interrupted it. */
 export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
@@ -60,13 +49,12 @@ export async function runOperation<Result>(
   });
 }
 
-/** Says that all of a file has landed before, by other requests. @param result - what is printed beside the count. */
 export function tellAllSkipped({ output }: Session, skipped: number, result: object = {}): void {
   output.warn('Everything in this file already landed. Nothing was sent.');
   output.result({ ...result, skipped }, () => []);
 }
 
-/** The key of a file is used by the first that is sent of it, from wherever: what is sent of it after that, with other parts, is refused. */
+/** The derived key belongs to the first request of a file, from any machine. Another part of the file under it is refused. */
 function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
   if (error.options.hint !== undefined) return error;
@@ -75,7 +63,7 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   });
 }
 
-/** Carries out an operation that was taken. @returns false when nothing is left of it: others have landed all. */
+/** @returns false when other requests landed all of it. */
 export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<boolean> {
   const { entry } = taken;
   session.output.detail(`idempotency key: ${entry.key}`);
@@ -99,7 +87,6 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   return true;
 }
 
-/** Others have landed all that was left of it. What was answered before is kept. */
 function endLanded(entry: Entry): void {
   if (!entry.hasAnswers) {
     entry.remove();
@@ -112,7 +99,6 @@ function endLanded(entry: Entry): void {
   entry.markPrinted();
 }
 
-/** What a step throws, if it does. */
 function attempt(step: () => unknown): unknown {
   try {
     step();
@@ -122,7 +108,6 @@ function attempt(step: () => unknown): unknown {
   }
 }
 
-/** The outcome is out, and that could not be written down: nothing is lost, and the same command would tell it again. */
 function notKept(entry: Entry, cause: unknown): FlywheelError {
   const reason = isFlywheelError(cause) ? cause.message : 'internal error.';
   return new FlywheelError(
@@ -146,7 +131,7 @@ function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
   else output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
 }
 
-/** What was thrown, with what it means for the operation; gives up the entry of one that certainly did nothing. */
+/** The error with what it means for the operation. Removes an operation that certainly did nothing. */
 async function left(session: Session, entry: Entry, thrown: unknown): Promise<FlywheelError> {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
   if (entry.state !== 'open') return notOpen(session, entry, error);
@@ -155,18 +140,16 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
     saysNothingWasEverDone(error) ||
     (entry.isNew && saysNothingWasDone(error)) ||
     (kind === 'embedded' && hasFailed(entry.kind, error));
-  // With its answers it would be forgotten what has landed; a rest has something before it.
+  // Removing answers would forget what landed; a rest has a stage before it.
   const isFirst = !entry.hasAnswers && batchStages(entry.notes).length < 2;
   if (isUnbegun && isFirst) {
     entry.remove();
     return error;
   }
-  // The holder's name does no harm: this process is about to end.
   attempt(() => entry.release());
   return unsettled(session, entry, error, isUnbegun);
 }
 
-/** Of an operation that is over, or whose batch waits. */
 function notOpen(session: Session, entry: Entry, error: FlywheelError): FlywheelError {
   const { code, options, message } = error;
   if (isOver(entry.state))
@@ -179,7 +162,6 @@ function notOpen(session: Session, entry: Entry, error: FlywheelError): Flywheel
   return code === 'ERR_OUTCOME_UNKNOWN' && options.hint === undefined ? error.with({ hint }) : error;
 }
 
-/** What stays open in the journal. */
 function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbegun: boolean): FlywheelError {
   // It says what has become of it, and what to do.
   if (error.options.keyUnused === false) return error;
@@ -189,8 +171,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   const isTold = isKnown ? isBehind || !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
-  // Some of it may have been done, now or before, and all that is known is that this try did not help: with which code and exit
-  // number it failed is said of the try only.
+  // An earlier try may have done it. The code and exit number of this one say nothing about that.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
   const forget = hasFailed(entry.kind, error)
     ? ` Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
@@ -202,23 +183,20 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   );
 }
 
-/** What stays true of an error when the outcome is said to be unknown. */
 function contextOf(cause: FlywheelError): FlywheelErrorOptions {
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = cause.options;
   return { ...context, cause };
 }
 
-/** What was sent under its key was something else, or came from elsewhere: nobody can bring this to its end. */
+/** The key belongs to another request, so that this operation can never finish. */
 const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
   `The idempotency key was used for another request, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what landed.`;
 
-/** Before that is accepted nothing is written, and going on is refused as well. */
 const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
   settings.apiUrl.value === null
     ? `Review the missing transactions: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
     : hint;
 
-/** Codes that say of themselves that the outcome is open. */
 const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_INTERRUPTED',

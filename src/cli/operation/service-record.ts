@@ -1,4 +1,4 @@
-/** What a service says of the elements of a file: what has landed, or may land yet, is found by the hash of its proof. */
+/** Looks up elements of a file at the service, by the hashes of their proofs: what landed, and what may still land. */
 
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
@@ -15,10 +15,10 @@ import { callWith, canBeDoneWithout } from '../send.js';
 import { tellByNotes } from './done-there.js';
 import { burnElements, pipelineElements } from './elements.js';
 
-/** An element about the same as one of the file, as the service has it. */
+/** At the service, with the type and proof of an element of the file. */
 export interface Found {
   readonly element: Element;
-  /** `open`: it may land yet. */
+  /** `open`: it may still land. */
   readonly state: 'landed' | 'open' | 'failed';
   /** By a request with one of the keys that were asked for. */
   readonly isOwn: boolean;
@@ -28,15 +28,14 @@ export interface Found {
 }
 
 export interface DoneThere {
-  /** Those keys by which the service knows a request. It carries on with that, or repeats its answer. */
+  /** Keys under which the service has a request. */
   readonly known: ReadonlySet<string>;
-  /** The batch of that request. */
   readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'> | undefined;
-  /** What landed comes first, so that it has the lower numbers of equal elements. */
+  /** Landed first: of equal elements they have the lower numbers. */
   readonly found: readonly Found[];
 }
 
-/** Asks a service; `null`: it cannot be asked. @param keys - of the operation's own requests. */
+/** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
 export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
 
 interface Page<Item> {
@@ -79,7 +78,6 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     return { known, found: numbered(found, burnElements) };
   });
 
-/** Pipelines of a file, in whichever batches. */
 export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
@@ -92,7 +90,7 @@ export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipelin
     const found = states.flatMap(({ batch, pipeline: { type, proofHash: hash, actions, ...pipeline } }) => {
       const asked = named.get(type, hash);
       const hasLanded = pipeline.state === 'EXECUTED';
-      // What is left of a batch that failed can be executed by its members until it is cancelled.
+      // Members can execute the rest of a failed batch until it is cancelled.
       if (asked === undefined || (!hasLanded && isEnded(batch))) return [];
       return {
         ...{ item: { ...asked, actions }, state: hasLanded ? ('landed' as const) : ('open' as const) },
@@ -113,7 +111,6 @@ function numbered<Item>(
   return ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
 }
 
-/** Every pipeline with one of these proofs, in whichever batch. @param hashes - of the proofs. */
 export async function pipelinesWith(session: Session, hashes: readonly string[]) {
   const { service, call } = await calling(session);
   return eachOf(pieces(hashes), async (proofHash) => {
@@ -133,7 +130,7 @@ export async function pipelinesWith(session: Session, hashes: readonly string[])
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
 
-/** Nothing more of it can be executed; of what only failed, a member can still execute the rest. */
+/** Nothing more of it can be executed. After a mere failure a member can still execute the rest. */
 export const isEnded = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
 
@@ -142,14 +139,13 @@ export async function getBatch(session: Session, batchId: string): Promise<Batch
   return (await service.getBatch({ batchId }, call())).value;
 }
 
-/** The same; `null`: the service does not know it. */
 export const findBatch = (session: Session, batchId: string): Promise<Batch | null> =>
   getBatch(session, batchId).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
     throw error;
   });
 
-/** Asked for after the others, so that it has what another process does by the same key meanwhile. */
+/** Asked last, to include what another process does under the same key meanwhile. */
 async function byKey<Own>(keys: readonly string[], find: (key: string) => Promise<readonly Own[]>) {
   const known = new Set<string>();
   const own = await eachOf(keys, async (key) => {
@@ -160,7 +156,6 @@ async function byKey<Own>(keys: readonly string[], find: (key: string) => Promis
   return { known, own };
 }
 
-/** What is found for each, one after the other. */
 async function eachOf<One, Item>(
   all: readonly One[],
   find: (one: One) => Promise<readonly Item[]>,
@@ -193,7 +188,6 @@ function byName<Item extends { readonly type: string }>(
   };
 }
 
-/** Hashes as one question takes them. */
 const pieces = (hashes: readonly string[]): readonly string[] =>
   Array.from({ length: Math.ceil(hashes.length / MAX_HASHES_ASKED) }, (_, at) =>
     hashes.slice(at * MAX_HASHES_ASKED, (at + 1) * MAX_HASHES_ASKED).join(','),
@@ -207,10 +201,7 @@ const orNull =
       return null;
     });
 
-/**
- * Asks the service which project it is of, where no pins say it; one that has no such question is told by its address.
- * @throws where it does not answer, and nothing was sent then.
- */
+/** Asks the service for its project, where no pins name it. Without an answer to that, its address stands for it. */
 export async function locate(session: Session): Promise<void> {
   const opened = await session.service();
   const { locate: tell } = opened;
@@ -226,7 +217,7 @@ export async function locate(session: Session): Promise<void> {
   }
 }
 
-/** It answers, and does not say it; whatever that means, what is sent next will come to know. */
+/** Any answer will do: what it means shows with the next request. */
 const isAnswer = (error: unknown): boolean =>
   isFlywheelError(error) &&
   (error.code === 'ERR_RESPONSE_INVALID' || ((error.status ?? 500) < 500 && error.status !== 429));

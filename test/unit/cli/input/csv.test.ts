@@ -100,7 +100,11 @@ describe('burns in CSV', () => {
     ['too many cells', 'type,amount,proof.id\nT,1,1,1\n', /^2 .*4 cells.* 3/],
     ['a quote that is not closed', 'type,amount,proof.id\nT,1,"1\n', /^2 .*quoted cell/],
     ['an unknown column', 'type,Amount,proof.id\nT,1,1\n', /^1 .*"Amount".*"amount"/],
-    ['an unknown column like no other', 'type,amount,Remarks,proof.id\nT,1,x,1\n', /^1 .*"Remarks"$/],
+    [
+      'an unknown column like no other',
+      'type,amount,Remarks,proof.id\nT,1,x,1\n',
+      /^1 .*"Remarks"; known: "type", "amount"/,
+    ],
     ['two columns of a name', 'type,amount,amount,proof.id\nT,1,1,1\n', /^1 .*column "amount" occurs twice/],
     ['two columns of a field', 'type,amount,burnAmount,proof.id\nT,1,1,1\n', /^1 .*two columns.* amount/],
     ['a column without a name', 'type,amount,,proof.id\nT,1,,1\n', /^1 .*column 3/],
