@@ -111,7 +111,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     const parts = partsOf(entry);
     if (entry.state === 'done' && latestOutcomes(parts).some(({ status }) => status === 'error')) {
       await this.requireKnown(entry);
-      output.tell('What did not land by it has landed by another request.');
+      output.tell('Another request landed what this operation did not.');
       return null;
     }
     this.#symbol = (await this.#session.service()).symbol;

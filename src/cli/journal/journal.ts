@@ -108,7 +108,7 @@ export type Begun =
   | InTheWay;
 
 export type InTheWay =
-  | { readonly status: 'busy'; readonly process: string; readonly since: string }
+  | { readonly status: 'busy'; readonly process: string }
   /** Other operations have some of its elements. `changes` is about those that they do not have. */
   | {
       readonly status: 'overlap';

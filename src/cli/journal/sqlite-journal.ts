@@ -293,10 +293,9 @@ export class SqliteJournal {
 const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
   kind === 'burn' && origin.from !== 'content';
 
-const busy = ({ holder, dateChanged }: Row): InTheWay => ({
+const busy = ({ holder }: Row): InTheWay => ({
   status: 'busy',
   process: holder ?? '',
-  since: dateChanged,
 });
 
 const overlapsWith = (operation: Row, elements: readonly Element[]): readonly Overlap[] =>
