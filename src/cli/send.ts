@@ -55,7 +55,7 @@ function waitingText(waiting: Waiting): string {
 
 function costSentence(cost: BatchCost): string {
   const { operatorLamports, vaultLamports } = cost;
-  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}).`;
+  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}). Rent in it comes back when the batch is closed.`;
 }
 
 export function noteReply(

@@ -2,6 +2,7 @@
  * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
  * question, for all processes at once, and let go of when nothing comes of it.
  */
+import type { PipelineContent } from '../../actions/pipelines.js';
 import {
   type Asked,
   type KnownAddress,
@@ -13,36 +14,95 @@ import {
   requireWithinLimits,
   totalOutflow,
 } from '../../approval/limits.js';
-import type { Pins } from '../../approval/pins.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import type { LimitSetting, Settings } from '../../compose/settings.js';
-import { invariant } from '../../errors/flywheel-error.js';
+import type { Batch } from '../../contract/schemas/batch.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
+import { utcDay } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
+import type { Entry } from '../journal/journal.js';
 import { namedText } from '../operation/elements.js';
+import { shellLine } from '../shell-line.js';
+import { twiceText } from '../views/approval.js';
 import {
   type ApprovalRecord,
-  type EarlierApproval,
+  type AskedBatch,
+  hasApprovalRecord,
   type Known,
   openApprovalRecord,
+  type PaidProof,
 } from './approval-record.js';
+import { batchStages } from './batch-stages.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
-/** A batch that is within all limits, counted for today. */
-export interface HeldApproval {
-  /** Sentences about recipients that look like known addresses, and about a batch that was approved under another number. */
+/** What earlier approvals on this machine say of a batch. */
+export interface Earlier {
+  /** Sentences about proofs that were paid before, and recipients that look like known addresses. */
   readonly alarms: readonly string[];
   /** Sentences about what has not been seen before. */
   readonly news: readonly string[];
-  /** Recipients that no batch has had that was approved here; `null` where none was. */
+  /** Recipients that no executed batch has had; `null` where nothing else was approved here. */
   readonly strangers: ReadonlySet<Address> | null;
+  /** Proofs that other batches have paid, or may pay yet. */
+  readonly paid: readonly PaidProof[];
+}
+
+/** A batch that is within all limits, counted for today. */
+export interface HeldApproval extends Earlier {
   /** The first characters of its digest, where they are what has to be typed; else `null`. */
   readonly typed: string | null;
   /** It is written down as approved; to be called before the signature is handed out. */
   signed(): void;
   /** Lets go of what was not signed. */
   close(): void;
+}
+
+/** What was agreed to of proofs that were paid before. */
+export interface Repeat {
+  readonly again: boolean;
+  /** Those that were paid with another amount or recipient. */
+  readonly allowChanged: boolean;
+  /** Batches of the same operation. */
+  readonly own: readonly string[];
+  /** What to do where it was not agreed to. */
+  readonly hint: string;
+}
+
+/** The same, with what the operation that the batch belongs to was begun with. */
+export const repeatOf = (
+  entry: Entry | undefined,
+  { again = false, allowChanged = false, hint }: Partial<Repeat> & Pick<Repeat, 'hint'>,
+): Repeat => ({
+  again: again || entry?.isAgain === true,
+  allowChanged: allowChanged || entry?.notes['allowChanged'] === true,
+  own: entry === undefined ? [] : batchStages(entry.notes).flatMap(({ batchId }) => batchId ?? []),
+  hint,
+});
+
+/** The command of this run, with the word that pays again. */
+export function againHint({ commandLine }: Pick<Session, 'commandLine'>): string {
+  const words = commandLine.filter(
+    (word, at) =>
+      !/^--(?:rest|again|idempotency-key(?:=.*)?)$/s.test(word) &&
+      commandLine[at - 1] !== '--idempotency-key',
+  );
+  return `Look the batch up first. To pay again: ${shellLine(['flywheel', ...words, '--again'])}`;
+}
+
+/** Consent that was given beforehand is none to a second payment. @throws `ERR_INPUT_INVALID` */
+export function requireUnpaid(
+  { settings }: Session,
+  { paid }: Pick<Earlier, 'paid'>,
+  pipelines: readonly PipelineContent[],
+  { again, allowChanged, hint }: Repeat,
+  nothing: string,
+): void {
+  const twice = paid.filter(({ isSame }) => isSame || !allowChanged);
+  if (!settings.yes || again || twice.length === 0) return;
+  throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, { hint });
 }
 
 /** Characters of the digest that stand for a y. */
@@ -54,54 +114,130 @@ export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGE
 const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
   source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
 
+const directoryOf = ({ apiUrl, dataDir, configDir }: Settings): string =>
+  apiUrl.value === null ? dataDir.value : configDir.value;
+
 /** The record of approvals through the directory that these settings name. */
-export const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
+const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
   openApprovalRecord({
-    directory: settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value,
+    directory: directoryOf(settings),
     processes: context.processes,
     clock: context.clock,
   });
 
-/**
- * Looks whether what is going to be set up could be approved as things stand; nothing is counted.
- * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used.
- */
-export async function requirePlanWithinLimits(session: Session, pins: Pins, asked: Asked): Promise<void> {
-  const { settings } = session;
-  if (settings.limits.length === 0) return;
+/** Runs `use` on the record, if there is one. */
+async function withRecord<Result>(
+  session: Session,
+  use: (record: ApprovalRecord) => Result,
+): Promise<Result | undefined> {
+  if (!hasApprovalRecord(directoryOf(session.settings))) return undefined;
   const record = await openRecord(session);
   try {
-    const used = record.usedToday(pins);
-    for (const limits of settings.limits) {
-      requireWithinLimits(limits.value, asked, whose(limits, settings));
-      requireWithinDay(limits.value, asked, used, whose(limits, settings));
-    }
+    return use(record);
   } finally {
     record.close();
   }
 }
 
+/** What earlier approvals say of a batch, or of a file that is to become one; nothing is counted. */
+export async function earlierOf(
+  session: Session,
+  flywheel: Flywheel,
+  asked: Omit<AskedBatch, 'multisig' | 'mint'>,
+): Promise<Earlier> {
+  const { multisig, mint } = flywheel;
+  const known = await withRecord(session, (record) => record.known({ multisig, mint, ...asked }));
+  return comparedWith(known ?? NOTHING, asked.pipelines, flywheel);
+}
+
+/** The same of a file. @param setUp - id of the batch that it is already, as its service says; asked for only where it matters */
+export async function earlierOfFile(
+  session: Session,
+  flywheel: Flywheel,
+  pipelines: readonly PipelineContent[],
+  { own }: Pick<Repeat, 'own'>,
+  setUp: () => Promise<string | undefined>,
+): Promise<Earlier> {
+  const asked = { batchIndex: null, digest: null, pipelines, own };
+  const earlier = await earlierOf(session, flywheel, asked);
+  const id = earlier.paid.length === 0 ? undefined : await setUp();
+  return id === undefined ? earlier : earlierOf(session, flywheel, { ...asked, own: [...own, id] });
+}
+
+/** So much of a batch was executed. Only warnings hang on it: where it cannot be written, the outcome is the same. */
+export async function noteExecuted(
+  session: Session,
+  { batchIndex, executeResult, status, dateCancelled }: Batch,
+): Promise<void> {
+  const { pins } = await session.service();
+  if (pins === null) return;
+  const isOver = status === 'EXECUTED' || dateCancelled !== undefined;
+  const count = executeResult?.totalSuccessful ?? 0;
+  try {
+    await withRecord(session, (record) => record.executed(pins, BigInt(batchIndex), count, isOver));
+  } catch (error) {
+    if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
+    session.output.warn(error.message);
+  }
+}
+
 /**
- * Holds a batch against every limit and counts it for today.
- * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_STORE_UNAVAILABLE`.
+ * Looks whether what is going to be set up could be approved as things stand; nothing is counted.
+ * @param repeat - `null`: a person is going to decide.
+ * @param setUp - as {@link earlierOfFile}
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_INPUT_INVALID` for what was paid before.
+ */
+export async function requirePlanApprovable(
+  session: Session,
+  flywheel: Flywheel,
+  pipelines: readonly PipelineContent[],
+  repeat: Repeat | null,
+  setUp: () => Promise<string | undefined>,
+): Promise<void> {
+  const { settings } = session;
+  const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
+  const used = await withRecord(session, (record) => record.usedToday(flywheel));
+  for (const limits of settings.limits) {
+    requireWithinLimits(limits.value, asked, whose(limits, settings));
+    const none = { day: utcDay(session.context.clock.nowMs()), used: 0n };
+    requireWithinDay(limits.value, asked, used ?? none, whose(limits, settings));
+  }
+  if (repeat === null) return;
+  const earlier = await earlierOfFile(session, flywheel, pipelines, repeat, setUp);
+  requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
+}
+
+/**
+ * Holds a batch against every limit and what was paid before, and counts it for today.
+ * @param isAsked - a person is going to decide, whatever `--yes` says.
+ * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_INPUT_INVALID`, `ERR_STORE_UNAVAILABLE`.
  */
 export async function holdApproval(
   session: Session,
   batchId: string,
   { description, token }: Review,
-  pins: Pins,
+  repeat: Repeat,
+  isAsked = false,
 ): Promise<HeldApproval> {
   const { settings } = session;
   const { pipelines, digest, batchIndex } = description;
   invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
-  const outflow = outflowOf(pipelines);
-  const asked: Asked = { outflow, decimals: token.flywheel.decimals };
+  const { flywheel } = token;
+  const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
   for (const limits of settings.limits) requireWithinLimits(limits.value, asked, whose(limits, settings));
   const record = await openRecord(session);
+  let release = (): void => undefined;
+  const close = (): void => {
+    try {
+      release();
+    } finally {
+      record.close();
+    }
+  };
   try {
-    const { multisig, mint } = pins;
+    const { multisig, mint } = flywheel;
     const profile = settings.profile.value ?? '';
-    const batch = { multisig, mint, batchIndex, digest, batchId, profile, outflow };
+    const batch = { multisig, mint, batchIndex, digest, batchId, profile, pipelines, own: repeat.own };
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(
@@ -111,23 +247,19 @@ export async function holdApproval(
       for (const limits of settings.limits)
         requireWithinDay(limits.value, asked, used, whose(limits, settings));
     });
+    release = reservation.release;
+    const earlier = comparedWith(reservation.known, pipelines, flywheel);
+    if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
     return {
-      strangers: reservation.known.count === 0 ? null : new Set(reservation.known.unseen),
-      ...remarksOn(reservation.known, asked, pins, token.flywheel),
+      ...earlier,
       typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
         ? digest.slice(0, TYPED_DIGEST_LENGTH)
         : null,
       signed: reservation.signed,
-      close: () => {
-        try {
-          reservation.release();
-        } finally {
-          record.close();
-        }
-      },
+      close,
     };
   } catch (error) {
-    record.close();
+    close();
     throw error;
   }
 }
@@ -135,37 +267,42 @@ export async function holdApproval(
 const lookAlikeText = ({ recipient, like }: LookAlike): string =>
   `LOOK-ALIKE: the recipient ${recipient} resembles ${like.address} (${like.as}) but is a different address.`;
 
-const twinText = ({ batchId, batchIndex, date }: EarlierApproval): string =>
-  `TWICE: an identical batch was approved on ${date}: batch ${batchId} (number ${batchIndex}). Approving this one pays twice.`;
+/** Where nothing was approved. */
+const NOTHING: Known = { paid: [], count: 0, largest: null, unseen: [], alike: [] };
 
-function remarksOn(
-  { twin, count, largest, unseen, alike }: Known,
-  { outflow, decimals }: Asked,
-  pins: Pins,
-  { vault, vaultTokenAccount }: Review['token']['flywheel'],
-): Pick<HeldApproval, 'alarms' | 'news'> {
+function comparedWith(
+  { paid, count, largest, unseen, alike }: Known,
+  pipelines: readonly PipelineContent[],
+  { multisig, owner, operator, mint, vault, vaultTokenAccount, decimals }: Flywheel,
+): Earlier {
+  const outflow = outflowOf(pipelines);
   const recipients = [...outflow.recipients.keys()];
   const as = (text: string, addresses: Iterable<KnownAddress['address']>): readonly KnownAddress[] =>
     [...addresses].map((address) => ({ address, as: text }));
-  const { multisig, owner, operator, mint } = pins;
   const known = [
     ...as('an address of the project', [multisig, owner, operator, mint, vault, vaultTokenAccount]),
     ...as('a recipient of earlier batches', alike),
     ...as('another recipient of this batch', recipients),
   ];
   const total = totalOutflow(outflow);
+  const isLargest = largest !== null && total > largest;
   return {
-    alarms: [...(twin === null ? [] : [twinText(twin)]), ...lookAlikes(recipients, known).map(lookAlikeText)],
+    paid,
+    strangers: count === 0 ? null : new Set(unseen),
+    alarms: [
+      ...(paid.length === 0 ? [] : [twiceText(paid, pipelines.length)]),
+      ...lookAlikes(recipients, known).map(lookAlikeText),
+    ],
     news:
       count === 0
         ? ['First approval of this project on this machine: all recipients are new.']
         : [
             ...(unseen.length === 0 ? [] : [`New recipients: ${namedText(unseen)}.`]),
-            ...(largest === null || total <= largest
-              ? []
-              : [
+            ...(isLargest
+              ? [
                   `This is the largest batch so far: ${formatTokenAmount(total, decimals)} tokens. The largest before had ${formatTokenAmount(largest, decimals)}.`,
-                ]),
+                ]
+              : []),
           ],
   };
 }

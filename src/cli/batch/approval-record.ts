@@ -1,29 +1,42 @@
 /**
- * What has been approved through a configuration or data directory: which batch, what it took, to whom, when. The limit of a day
- * is counted from it, by all processes together, and what an approval holds that has not been seen before is told by it.
+ * What has been approved through a configuration or data directory: which batch, what it took, for which proofs, to whom, when, and
+ * how much of it was executed. The limit of a day is counted from it, by all processes together, and what an approval holds that
+ * was paid before, or that has not been seen before, is told by it.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { endsOf, type Outflow, totalOutflow } from '../../approval/limits.js';
+import { contentDigest, type PipelineContent } from '../../actions/pipelines.js';
+import { actionRecipients } from '../../actions/registry.js';
+import { endsOf, outflowOf, totalOutflow } from '../../approval/limits.js';
 import { APPROVALS_FILE } from '../../files/directories.js';
 import { type FileFormat, openSqliteFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Address } from '../../values/address.js';
-import type { Sha256 } from '../../values/digest.js';
+import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Processes } from '../journal/journal.js';
+import { kindsOf } from '../operation/elements.js';
 
 // Amounts are base units as text: their sums go beyond 64 bits. `ends` are those of the address, by which look-alikes are found.
+// The first `executed` pipelines of an approval are paid; the others can be as long as it has not ended. `place` is a pipeline's, or
+// that of the first which names a recipient. A `subject` is a proof with what is done for it, a `content` that with its amounts.
 // A reservation is an approval that somebody is being asked for; it counts for the day as long as its process lives.
 const TABLES = `
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
   batch_id TEXT NOT NULL, profile TEXT NOT NULL, total TEXT NOT NULL, day TEXT NOT NULL, date TEXT NOT NULL,
-  cancelled INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest)
+  executed INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest)
 ) STRICT;
 CREATE TABLE recipients (
-  approval INTEGER NOT NULL REFERENCES approvals (id), address TEXT NOT NULL, ends TEXT NOT NULL, PRIMARY KEY (approval, address)
+  approval INTEGER NOT NULL REFERENCES approvals (id), address TEXT NOT NULL, ends TEXT NOT NULL, place INTEGER NOT NULL,
+  PRIMARY KEY (approval, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recipients_by_ends ON recipients (ends);
+CREATE TABLE proofs (
+  approval INTEGER NOT NULL REFERENCES approvals (id), place INTEGER NOT NULL, subject TEXT NOT NULL, content TEXT NOT NULL,
+  PRIMARY KEY (approval, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX proofs_by_subject ON proofs (subject);
 CREATE TABLE reservations (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
   total TEXT NOT NULL, day TEXT NOT NULL, holder TEXT NOT NULL
@@ -55,14 +68,23 @@ interface RecordedFlywheel {
   readonly mint: Address;
 }
 
+/** A batch, or a file that is to become one. */
+export interface AskedBatch extends RecordedFlywheel {
+  /** `null`: it is not set up yet. */
+  readonly batchIndex: bigint | null;
+  readonly digest: Sha256 | null;
+  readonly pipelines: readonly PipelineContent[];
+  /** Earlier batches of the same operation: what they have paid is none of its pipelines. */
+  readonly own: readonly string[];
+}
+
 /** A batch that is to be approved. */
-export interface RecordedBatch extends RecordedFlywheel {
+export interface RecordedBatch extends AskedBatch {
   readonly batchIndex: bigint;
   readonly digest: Sha256;
   readonly batchId: string;
   /** Name of the profile; empty without one. */
   readonly profile: string;
-  readonly outflow: Outflow;
 }
 
 /** What other batches have used of a day. */
@@ -79,19 +101,37 @@ export interface EarlierApproval {
   readonly date: string;
 }
 
-/** What earlier approvals say of a batch. */
+/** A proof that another batch has paid, or may pay yet. */
+export interface PaidProof extends EarlierApproval {
+  /** Place of the pipeline, from 0. */
+  readonly at: number;
+  /** Its pipeline was executed; else it was approved, and is not known to have ended. */
+  readonly isExecuted: boolean;
+  /** With the same amounts and recipients. */
+  readonly isSame: boolean;
+}
+
+/** What earlier approvals of other batches say of a batch. */
 export interface Known {
-  /** The latest of the same content under another number. */
-  readonly twin: EarlierApproval | null;
+  /** In the order of the pipelines; of a pipeline that several batches have, the executed or else the latest one. */
+  readonly paid: readonly PaidProof[];
   /** Approvals so far. */
   readonly count: number;
   /** Base units of the largest; `null` when there is none. */
   readonly largest: bigint | null;
-  /** Recipients of the batch that no approval has had. */
+  /** Recipients of the batch that no executed pipeline has had. */
   readonly unseen: readonly Address[];
   /** Recipients of earlier approvals with the ends of one of the batch, the same ones among them. */
   readonly alike: readonly Address[];
 }
+
+/** What a proof is about, whatever the amounts and recipients. */
+export const subjectOf = ({
+  type,
+  proofHash,
+  actions,
+}: { readonly type: string; readonly proofHash: string } & Parameters<typeof kindsOf>[0]): string =>
+  [type, proofHash, ...kindsOf({ actions })].join(' ');
 
 /** A batch counts from when it is reserved until it is released, or for good once it is signed. */
 interface Reservation {
@@ -102,6 +142,9 @@ interface Reservation {
   /** Nothing was signed; without effect once it was. */
   release(): void;
 }
+
+/** Is there a record? One that only looks makes none. */
+export const hasApprovalRecord = (directory: string): boolean => existsSync(join(directory, APPROVALS_FILE));
 
 /** Opens the record of a directory. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
 export async function openApprovalRecord(options: ApprovalRecordOptions): Promise<ApprovalRecord> {
@@ -145,7 +188,8 @@ export class ApprovalRecord {
     batch: RecordedBatch,
     check: (used: UsedOfDay, renamed: EarlierApproval | null) => void,
   ): Reservation {
-    const { multisig, mint, digest, batchId, outflow } = batch;
+    const { multisig, mint, digest, batchId } = batch;
+    const total = totalOutflow(outflowOf(batch.pipelines));
     const batchIndex = String(batch.batchIndex);
     const { id, day, known } = this.#file.write(() => {
       const used = this.#used(batch, [batchIndex, digest]);
@@ -153,10 +197,7 @@ export class ApprovalRecord {
       check(used, this.#earlier(batch, renamed, [batchId.toLowerCase(), batchIndex]));
       const [[reserved] = []] = this.#all(
         `INSERT INTO reservations (multisig, mint, batch_index, digest, total, day, holder) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-        [
-          ...[multisig, mint, batchIndex, digest, String(totalOutflow(outflow)), used.day],
-          this.#options.processes.self(),
-        ],
+        [...[multisig, mint, batchIndex, digest, String(total), used.day], this.#options.processes.self()],
       );
       return { id: Number(reserved), day: used.day, known: this.#known(batch) };
     });
@@ -178,12 +219,19 @@ export class ApprovalRecord {
     };
   }
 
-  /** A batch was cancelled before anything of it landed: the same pipelines may well be approved again. */
-  cancelled({ multisig, mint }: RecordedFlywheel, batchIndex: bigint): void {
+  /** What earlier approvals say of a batch, without reserving anything. */
+  known(batch: AskedBatch): Known {
+    return this.#file.read(() => this.#known(batch));
+  }
+
+  /** So many transactions of a batch were executed. @param isOver - and no more can be */
+  executed({ multisig, mint }: RecordedFlywheel, batchIndex: bigint, count: number, isOver: boolean): void {
     this.#file.write(() =>
-      this.#run('UPDATE approvals SET cancelled = 1 WHERE multisig = ? AND mint = ? AND batch_index = ?', [
-        ...[multisig, mint, String(batchIndex)],
-      ]),
+      this.#run(
+        `UPDATE approvals SET executed = max(executed, ?), ended = max(ended, ?)
+         WHERE multisig = ? AND mint = ? AND batch_index = ?`,
+        [count, Number(isOver), multisig, mint, String(batchIndex)],
+      ),
     );
   }
 
@@ -197,29 +245,57 @@ export class ApprovalRecord {
     return { batchId, batchIndex, date };
   }
 
-  #known(batch: RecordedBatch): Known {
-    const { multisig, mint, outflow, digest, batchIndex } = batch;
-    const totals = this.#all('SELECT total FROM approvals WHERE multisig = ? AND mint = ?', [multisig, mint])
+  #known({ multisig, mint, pipelines, batchIndex, digest, own }: AskedBatch): Known {
+    const index = String(batchIndex ?? '');
+    const others = [multisig, mint, index, digest ?? ''];
+    const totals = this.#all(
+      'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND NOT (batch_index = ? AND digest = ?)',
+      others,
+    )
       .flat()
       .map((total) => BigInt(String(total)));
     const byEnds = this.#file.prepare(
-      `SELECT DISTINCT r.address FROM recipients r JOIN approvals a ON a.id = r.approval
-       WHERE r.ends = ? AND a.multisig = ? AND a.mint = ?`,
+      `SELECT r.address, max(r.place < a.executed) FROM recipients r JOIN approvals a ON a.id = r.approval
+       WHERE r.ends = ? AND a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?) GROUP BY r.address`,
     );
-    const recipients = [...outflow.recipients.keys()];
-    const found = new Set(
+    const recipients = [...outflowOf(pipelines).recipients.keys()];
+    const found = new Map(
       recipients.flatMap((one) =>
-        byEnds.all([endsOf(one), multisig, mint]).map(([other]) => other as Address),
+        byEnds
+          .all([endsOf(one), ...others])
+          .map(([other, isPaid]) => [other as Address, isPaid === 1] as const),
       ),
     );
-    const twin = 'digest = ? AND batch_index <> ? AND cancelled = 0';
     return {
-      twin: this.#earlier(batch, twin, [digest, String(batchIndex)]),
+      paid: this.#paid(pipelines, [multisig, mint, index, JSON.stringify(own)]),
       count: totals.length,
       largest: totals.reduce<bigint | null>((most, one) => (most === null || one > most ? one : most), null),
-      unseen: recipients.filter((one) => !found.has(one)),
-      alike: [...found],
+      unseen: recipients.filter((one) => found.get(one) !== true),
+      alike: [...found.keys()],
     };
+  }
+
+  /** @param others - which batches are no others: multisig, mint, index, ids as JSON */
+  #paid(pipelines: readonly PipelineContent[], others: Values): readonly PaidProof[] {
+    const bySubject = this.#file.prepare(
+      `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
+       FROM proofs p JOIN approvals a ON a.id = p.approval
+       WHERE p.subject = ? AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
+         AND a.batch_id NOT IN (SELECT value FROM json_each(?))
+       ORDER BY p.content = ? DESC, paid DESC, a.id DESC LIMIT 1`,
+    );
+    return pipelines.flatMap((pipeline, at) => {
+      const content = contentDigest([pipeline], 0);
+      const row = bySubject.get([sha256(subjectOf(pipeline)), ...others, content]);
+      if (row === undefined) return [];
+      const [batchId, batchIndex, date, isPaid, same] = row;
+      return [
+        {
+          ...{ at, batchId: String(batchId), batchIndex: String(batchIndex), date: String(date) },
+          ...{ isExecuted: isPaid === 1, isSame: same === content },
+        },
+      ];
+    });
   }
 
   /** What all batches but one have used today. Reservations of processes that are gone are let go of first. */
@@ -238,7 +314,10 @@ export class ApprovalRecord {
     return { day, used: amounts.reduce<bigint>((sum, one) => sum + BigInt(String(one)), 0n) };
   }
 
-  #insert({ multisig, mint, digest, batchId, profile, outflow, ...batch }: RecordedBatch, day: UtcDay): void {
+  #insert(
+    { multisig, mint, digest, batchId, profile, pipelines, ...batch }: RecordedBatch,
+    day: UtcDay,
+  ): void {
     const date = isoTime(this.#options.clock.nowMs());
     // The same batch signed once more, for another blockhash, is still one batch.
     const [[approval] = []] = this.#all(
@@ -247,14 +326,21 @@ export class ApprovalRecord {
        ON CONFLICT (multisig, mint, batch_index, digest) DO UPDATE SET day = excluded.day, date = excluded.date RETURNING id`,
       [
         ...[multisig, mint, String(batch.batchIndex), digest, batchId, profile],
-        ...[String(totalOutflow(outflow)), day, date],
+        ...[String(totalOutflow(outflowOf(pipelines))), day, date],
       ],
     );
-    const insert = this.#file.prepare(
-      'INSERT INTO recipients (approval, address, ends) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    const id = Number(approval);
+    const recipient = this.#file.prepare(
+      'INSERT INTO recipients (approval, address, ends, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     );
-    for (const recipient of outflow.recipients.keys())
-      insert.run([Number(approval), recipient, endsOf(recipient)]);
+    const proof = this.#file.prepare(
+      'INSERT INTO proofs (approval, place, subject, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    );
+    pipelines.forEach((pipeline, place) => {
+      proof.run([id, place, sha256(subjectOf(pipeline)), contentDigest([pipeline], 0)]);
+      for (const address of pipeline.actions.flatMap(actionRecipients))
+        recipient.run([id, address, endsOf(address), place]);
+    });
   }
 
   #run(sql: string, values: Values): void {

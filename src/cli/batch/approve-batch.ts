@@ -1,36 +1,134 @@
 /**
- * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, `execute
- * --approval` and `run` share it. Nothing is signed that has not been decoded and understood, and the key is not even read
- * before that.
+ * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, with a keypair or a
+ * wallet, `execute --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
  */
 
-import type { CheckedVote } from '../../approval/check-vote.js';
-import { addSignature, buildApproval } from '../../approval/check-vote.js';
+import { readPastContent } from '../../approval/batch-content.js';
+import { addSignature, buildApproval, type CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
+import { pastStateOf } from '../../approval/verify-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
-import type { KeypairSigner } from '../../chain/transaction/sign.js';
+import type { BatchRef } from '../../chain/squads/builders.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
+import type { OpenedService } from '../context.js';
 import { fieldLines, sentenceLines } from '../output/table.js';
-import { viewQuestion, viewRows, viewSummary } from '../views/approval.js';
+import { type Summed, summedUp, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
 import { viewLook } from '../views/batch-content.js';
 import type { Unit } from '../views/unit.js';
-import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
-import type { IssuedApproval } from './approval-source.js';
+import type { OwnerKeypair } from '../wallet/load-keypair.js';
+import { type HeldApproval, holdApproval, type Repeat, TYPE_DIGEST } from './approval-limits.js';
+import type { BatchName, IssuedApproval } from './approval-source.js';
 import { awaitSetUp } from './chain-agrees.js';
 import { pinsForApproval, requireChain, requireOwner } from './pins.js';
-import { checkApproval, type Expectation, type Review, reviewBatch, unitOf } from './review.js';
+import {
+  checkApproval,
+  type Expectation,
+  type Review,
+  requireOwnMultisig,
+  reviewBatch,
+  unitOf,
+} from './review.js';
 
-interface ApproveInput {
-  readonly approval: IssuedApproval;
-  /** Asked for only when it comes to signing. */
-  readonly signer: () => Promise<KeypairSigner>;
+/** What is to be approved, and what the user has said of it. */
+export interface ToApprove {
+  readonly batch: BatchName;
+  /** As it was issued; `null`: the wallet signs one of its own. */
+  readonly wire: Uint8Array | null;
   readonly expectation: Expectation | null;
-  /** Sign also what has been approved before and waits for its execution. */
-  readonly mayBeApproved: boolean;
+  readonly repeat: Repeat;
+}
+
+/** A batch that may be approved, or has been by this owner. */
+export interface Judgement {
+  readonly opened: OpenedService;
+  readonly chain: ChainReader;
+  readonly pins: Pins;
+  readonly checked: CheckedVote | null;
+  readonly review: Review;
+  readonly unit: Unit;
+}
+
+/**
+ * Reads, tries out and judges a batch.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` where the batch is over.
+ */
+export async function judge(
+  session: Session,
+  { batch, wire, expectation }: ToApprove,
+  keypair: OwnerKeypair | null,
+): Promise<Judgement> {
+  const opened = await session.service();
+  const chain = requireChain(opened);
+  const approval: IssuedApproval = { batch, wire: wire ?? new Uint8Array() };
+  const pins = await pinsForApproval(session, opened, approval);
+  if (wire === null) requireOwnMultisig(pins, batch);
+  const checked = wire && checkApproval(approval, pins);
+  const signer = await keypair?.address();
+  if (signer != null) requireOwner(pins, signer);
+  const { batchIndex } = batch;
+  const ref = { multisig: pins.multisig, batchIndex };
+  await awaitSetUp(session, opened, ref);
+  await requireNotClosed(chain, ref, batch);
+  const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
+  const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
+  return { opened, chain, pins, checked, review, unit };
+}
+
+/** @throws `ERR_INVALID_REQUEST` for a batch whose accounts are closed. */
+async function requireNotClosed(chain: ChainReader, ref: BatchRef, { id }: BatchName): Promise<void> {
+  const { multisig, batch, proposal } = await readBatchAccounts(chain, ref, 0);
+  const isThere = batch.value !== null || proposal.value !== null;
+  if (isThere || (multisig.value?.transactionIndex ?? 0n) < ref.batchIndex) return;
+  const past = await readPastContent(chain, ref);
+  const state = past === null ? 'executed or cancelled' : pastStateOf(past);
+  throw new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `Batch ${id} is over on chain (${state}), so there is nothing to approve. Nothing was signed.`,
+    { hint: `Show what the batch did: \`flywheel batch inspect ${id}\`` },
+  );
+}
+
+/** What a person decides by. */
+export const summedFor = ({ review, pins, unit }: Judgement, held: HeldApproval): Summed =>
+  summedUp(review, pins.owner, held, unit);
+
+/** Shows what a batch does, what is unusual about it, and what it comes to. */
+export function showJudgement(
+  session: Session,
+  judgement: Judgement,
+  held: HeldApproval,
+  expectation: Expectation | null,
+): void {
+  const { output, settings, context } = session;
+  const { checked, review, unit } = judgement;
+  const style = output.noticeStyle;
+  // The person who is asked sees what the question is about, in every mode; to a script with --yes it is a notice like others.
+  const isShown = !settings.yes || context.io.stderr.isTTY || !(settings.quiet || output.messages === 'json');
+  const fee = checked && [
+    ['fee payer', checked.feePayer] as const,
+    ['priority fee', `at most ${checked.priorityFeeLamports} lamports`] as const,
+  ];
+  const look = settings.verbose
+    ? [...viewLook(review, unit, style, []), ...fieldLines(fee ?? [], style)]
+    : [];
+  if (isShown) {
+    output.show([...look, ...viewRows(review, held.strangers, unit, style)].join('\n'));
+    output.show(
+      expectation === null
+        ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
+        : 'The on-chain batch is the expected one.',
+    );
+  }
+  // A script is told what is alarming, people also what is merely new.
+  if (!settings.yes)
+    for (const line of held.news.flatMap((text) => sentenceLines(text, context.io.stderr))) output.show(line);
+  for (const text of held.alarms) output.warn(text);
+  if (isShown) output.show(viewSummary(summedFor(judgement, held), unit, style).join('\n'));
 }
 
 /** The body of execute, and what it is for. */
@@ -45,42 +143,37 @@ type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: t
 
 /**
  * Checks, shows, asks, signs.
- * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`.
+ * @param mayBeApproved - sign also what has been approved before and waits for its execution.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`, `ERR_INPUT_INVALID` for what was paid before.
  */
-export async function approveBatch(session: Session, input: ApproveInput): Promise<Approved> {
-  const opened = await session.service();
-  const chain = requireChain(opened);
-  const { approval } = input;
-  const { id: batchId } = approval.batch;
-  requireExpectation(session, input.expectation);
-  const pins = await pinsForApproval(session, opened, approval);
-  const checked = checkApproval(approval, pins);
-  await awaitSetUp(session, opened, { multisig: pins.multisig, batchIndex: approval.batch.batchIndex });
-  const { batchIndex } = approval.batch;
-  const { expectation } = input;
-  const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
-  if (review.isApproved && !input.mayBeApproved) return { batchId, alreadyApproved: true };
-  const held = await holdApproval(session, batchId, review, pins);
+export async function approveBatch(
+  session: Session,
+  asked: ToApprove & { readonly wire: Uint8Array },
+  keypair: OwnerKeypair,
+  mayBeApproved = true,
+): Promise<Approved> {
+  const { batch, wire, expectation, repeat } = asked;
+  const { id: batchId, batchIndex } = batch;
+  requireExpectation(session, expectation);
+  const judgement = await judge(session, asked, keypair);
+  const { chain, pins, review, unit, checked } = judgement;
+  if (review.isApproved && !mayBeApproved) return { batchId, alreadyApproved: true };
+  const held = await holdApproval(session, batchId, review, repeat);
   try {
-    const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
-    if (isShown(session)) {
-      showRows(session, input, checked, review, unit, held);
-      remark(session, held);
-      const { output } = session;
-      const known = { owner: pins.owner, strangers: held.strangers };
-      output.show(viewSummary(review, known, unit, output.noticeStyle).join('\n'));
-    } else remark(session, held);
+    showJudgement(session, judgement, held, expectation);
     const { typed } = held;
-    const question = viewQuestion(review, unit);
+    const question = viewQuestion(review, held, unit);
     const declined = `Declined. Nothing was signed, and batch ${batchId} is unchanged.`;
     // With `--yes` the digest was named by --expect.
     await (typed === null
       ? requireConsent(session, question, { declined })
       : requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed }));
-    const wire = await currentWire(chain, input, checked, pins);
-    const signer = await input.signer();
+    invariant(checked !== null, 'What was issued has been checked.');
+    const isValid = await chain.isBlockhashValid(checked.blockhash);
+    const current = isValid ? wire : await freshWire(chain, pins, batchIndex);
+    const signer = await keypair.signer();
     requireOwner(pins, signer.address);
-    const signedTx = Buffer.from(addSignature(wire, signer)).toString('base64');
+    const signedTx = Buffer.from(addSignature(current, signer)).toString('base64');
     held.signed();
     return { batchId, batchIndex, signedTx, description: review.description };
   } finally {
@@ -88,11 +181,13 @@ export async function approveBatch(session: Session, input: ApproveInput): Promi
   }
 }
 
-/** What is not as before: a script is told what is alarming, people also of what is merely new. */
-function remark({ output, settings, context }: Session, { news, alarms }: HeldApproval): void {
-  if (!settings.yes)
-    for (const line of news.flatMap((text) => sentenceLines(text, context.io.stderr))) output.show(line);
-  for (const text of alarms) output.warn(text);
+async function freshWire(
+  chain: ChainReader,
+  { owner, multisig }: Pins,
+  batchIndex: bigint,
+): Promise<Uint8Array> {
+  const { blockhash } = await chain.latestBlockhash();
+  return buildApproval({ owner, multisig, batchIndex, blockhash });
 }
 
 /** The signature of one who signs also what has been approved before. */
@@ -114,48 +209,4 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
       : `Without a terminal an approval needs ${missing}. Nothing was signed.`,
     expectation === null ? { hint: 'Add --yes --expect pipelines.json' } : {},
   );
-}
-
-/** The person who is asked must see what the question is about, in every mode; to a script with --yes it is a notice like others. */
-const isShown = ({ output, settings, context }: Session): boolean =>
-  !settings.yes || context.io.stderr.isTTY || !(settings.quiet || output.messages === 'json');
-
-/** What has been checked against the pins is shown with `--verbose` only. */
-function showRows(
-  { output, settings }: Session,
-  { expectation }: ApproveInput,
-  checked: CheckedVote,
-  review: Review,
-  unit: Unit,
-  held: HeldApproval,
-): void {
-  const style = output.noticeStyle;
-  const fee = [
-    ['fee payer', checked.feePayer],
-    ['priority fee', `at most ${checked.priorityFeeLamports} lamports`],
-  ] as const;
-  output.show(
-    [
-      ...(settings.verbose ? [...viewLook(review, unit, style, []), ...fieldLines(fee, style)] : []),
-      ...viewRows(review, held.strangers ?? new Set(), unit, style),
-    ].join('\n'),
-  );
-  output.show(
-    expectation === null
-      ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
-      : 'The on-chain batch is the expected one.',
-  );
-}
-
-/** The approval as issued, or a fresh one when its blockhash has expired. */
-async function currentWire(
-  chain: ChainReader,
-  { approval }: ApproveInput,
-  checked: CheckedVote,
-  { owner, multisig }: Pins,
-): Promise<Uint8Array> {
-  if (await chain.isBlockhashValid(checked.blockhash)) return approval.wire;
-  const { blockhash } = await chain.latestBlockhash();
-  const { batchIndex } = approval.batch;
-  return buildApproval({ owner, multisig, batchIndex, blockhash });
 }

@@ -5,13 +5,15 @@ import type { Session } from '../command.js';
 import { openInput } from '../input/read-input.js';
 import { type Entry, isOver } from '../journal/journal.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
-import { kindsOf, pipelineElements } from '../operation/elements.js';
+import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { getBatch, isEnded, isFinal, locate, pipelinesWith } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
 import type { OutputFile } from '../output/output-file.js';
 import { isNotOffered } from '../send.js';
 import { countText } from '../views/unit.js';
+import { againHint, noteExecuted, type Repeat, repeatOf } from './approval-limits.js';
+import { subjectOf } from './approval-record.js';
 import { CurrentStage } from './batch-stages.js';
 import { landedInFile, listedPipelines } from './chain-agrees.js';
 import { checkedPipelines, PipelinesWork, verdictOf } from './pipelines-work.js';
@@ -23,6 +25,7 @@ const requestOf = (entry: Entry | undefined): InitBatchRequest | undefined => {
 
 /** Tells the operation that its batch has come to an end by another command: where nothing landed, the file is not begun again but with `--again`. */
 export async function settleBatch(session: Session, batch: Batch): Promise<void> {
+  await noteExecuted(session, batch);
   const journal = await (await session.service()).journal();
   const entry = journal.takeBatch(batch.id);
   const request = requestOf(entry);
@@ -41,6 +44,16 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   const isCancelled = batch.dateCancelled !== undefined && found.landed.size === 0 && isUnbegun;
   entry.settle(isCancelled ? { ...verdict, state: 'cancelled' } : verdict);
   entry.markPrinted();
+}
+
+/** What was agreed to of proofs that were paid before, by a command that names a batch by its id. */
+export async function repeatBy(
+  session: Session,
+  batchId: string,
+  { again = false }: { readonly again?: boolean },
+): Promise<Repeat> {
+  const journal = await (await session.service()).journal();
+  return repeatOf(journal.ofBatch(batchId), { again, hint: againHint(session) });
 }
 
 /** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
@@ -127,7 +140,3 @@ const mayHaveLanded = (
   batch: Pick<Batch, 'status' | 'dateCancelled'>,
   { state }: Pick<PipelineState, 'state'>,
 ): boolean => state === 'EXECUTED' || !isEnded(batch);
-
-/** What it is about, whatever the amounts and recipients. */
-const subjectOf = (pipeline: PipelineState): string =>
-  [pipeline.type, pipeline.proofHash, ...kindsOf(pipeline)].join(' ');

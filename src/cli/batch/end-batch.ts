@@ -11,6 +11,7 @@ import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -19,7 +20,7 @@ import { getBatch, isEnded } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
-import { openRecord } from './approval-limits.js';
+import { noteExecuted } from './approval-limits.js';
 import { decodeBase64 } from './approval-source.js';
 import { settleBatch } from './batch-entry.js';
 import { isSetUp, requireChainAgrees } from './chain-agrees.js';
@@ -29,12 +30,15 @@ import { unitOf } from './review.js';
 /** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
 const MAX_VOTES = 3;
 
-/** `batch cancel`: ends the batch, and prints it. @param signer - asked for only when the owner's vote is needed. */
+/** `batch cancel`: ends the batch, and prints it. @param signer - asked for only when the owner's vote is needed. @param owner - of the keypair that was typed */
 export async function cancelBatch(
   session: Session,
   batchId: string,
   signer: () => Promise<KeypairSigner>,
+  owner: Address | null,
 ): Promise<void> {
+  const { pins } = await session.service();
+  if (pins !== null && owner !== null) requireOwner(pins, owner);
   const ended = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
     const ended = await endBatch(session, before, signer);
@@ -77,7 +81,7 @@ export async function endBatch(
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
     if (!ownerVoteNeeded && ended !== undefined && isEnded(ended)) {
-      await noteCancelled(session, opened.pins, ended);
+      await noteExecuted(session, ended);
       return ended;
     }
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
@@ -87,23 +91,6 @@ export async function endBatch(
     'ERR_RESPONSE_INVALID',
     `The service asked for more than ${MAX_VOTES} owner votes on batch ${batchId}.`,
   );
-}
-
-/** Only a warning hangs on it: where it cannot be written, the batch is cancelled all the same. */
-async function noteCancelled(
-  session: Session,
-  pins: Pins | null,
-  { batchIndex, executeResult }: Batch,
-): Promise<void> {
-  if (pins === null || (executeResult?.totalSuccessful ?? 0) > 0) return;
-  try {
-    const record = await openRecord(session);
-    record.cancelled(pins, BigInt(batchIndex));
-    record.close();
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
-    session.output.warn(error.message);
-  }
 }
 
 function notOffered(error: unknown): never {

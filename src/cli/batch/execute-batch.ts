@@ -136,12 +136,13 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
       `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
     );
   const failure = batchFailure(session, batch, result);
-  output.result({ batchId, result }, (style) => [
-    failure === undefined
+  output.result({ batchId, result }, (style) => {
+    const isDone = failure === undefined;
+    const head = isDone
       ? style.good(`Batch ${batch.id} is executed.`)
-      : style.bad(`Batch ${batch.id} failed.`),
-    ...viewExecuteResult(result, style),
-  ]);
+      : style.bad(`Batch ${batch.id} failed.`);
+    return viewExecuteResult(result, head, style);
+  });
   if (failure !== undefined) throw failure;
 }
 

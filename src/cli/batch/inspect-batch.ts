@@ -19,16 +19,19 @@ import type { BatchRef } from '../../chain/squads/builders.js';
 import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
-import type { OpenedService } from '../context.js';
+import type { Session } from '../command.js';
 import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { contentTotals, viewLook, viewPastBatch } from '../views/batch-content.js';
+import { summedUp, viewRows, viewSummary } from '../views/approval.js';
+import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
 import { countedFromOne, type Unit } from '../views/unit.js';
+import { earlierOf } from './approval-limits.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
 import {
   checkApproval,
+  checkExpectation,
   type Expectation,
   expectedDigest,
   type Look,
@@ -45,21 +48,20 @@ interface Inspection<Value = unknown> {
   readonly view: (style: Style) => readonly string[];
 }
 
-/** What is inspected: a batch, with its approval where there is a file of it. */
+/** What is inspected: a batch, with its approval where there is a file of it, and what it should be. */
 interface Inspected {
   readonly batch: BatchName;
   readonly approval: IssuedApproval | null;
+  readonly expectation: Expectation | null;
 }
-
-type Opened = Pick<OpenedService, 'pins' | 'trusted' | 'symbol' | 'simulator'>;
 
 /**
  * @throws `ERR_APPROVAL_REFUSED` where the accounts are none of a batch, `ERR_BATCH_NOT_FOUND` where they are closed and the
  * node has forgotten their past.
  */
 export async function inspectBatch(
+  session: Session,
   chain: ChainReader,
-  opened: Opened,
   inspected: Inspected,
 ): Promise<Inspection> {
   const { multisig, batchIndex } = inspected.batch;
@@ -67,16 +69,18 @@ export async function inspectBatch(
   const [account] = await chain.getAccounts([transactionAddress(ref.multisig, batchIndex).address]);
   // Anybody may send SOL to the address of one that is closed.
   const isClosed = (account?.owner ?? SYSTEM_PROGRAM) === SYSTEM_PROGRAM;
-  return (isClosed ? inspectPast : inspectOpen)(chain, opened, inspected, ref);
+  return (isClosed ? inspectPast : inspectOpen)(session, chain, inspected, ref);
 }
 
 async function inspectOpen(
+  session: Session,
   chain: ChainReader,
-  opened: Opened,
-  { batch, approval }: Inspected,
+  { batch, approval, expectation }: Inspected,
   ref: BatchRef,
 ): Promise<Inspection> {
-  const { pins } = opened;
+  const opened = await session.service();
+  const { pins, symbol } = opened;
+  const trusted = await opened.trusted();
   const refusal = await refusalOf(() => {
     if (pins === null) throw unpinned(pins);
     if (approval === null) requireOwnMultisig(pins, batch);
@@ -84,34 +88,47 @@ async function inspectOpen(
   });
   const look: Look =
     pins !== null && pins.multisig === ref.multisig
-      ? await lookAtBatch(chain, opened, pins, { batchIndex: ref.batchIndex, expectation: null })
+      ? await lookAtBatch(chain, opened, pins, { batchIndex: ref.batchIndex, expectation })
       : {
           ...{ description: await readBatch(chain, ref), token: null, changes: null },
           ...{ isApproved: false, refusal },
         };
   const problem = (refusal ?? look.refusal)?.message ?? null;
-  const unit = unitOf({ symbol: opened.symbol, trusted: await opened.trusted() }, look);
+  const unit = unitOf({ symbol, trusted }, look);
+  const { pipelines } = look.description;
+  const flywheel = look.token?.flywheel ?? trusted;
+  const earlier =
+    pipelines === null || flywheel === null
+      ? null
+      : await earlierOf(session, flywheel, { ...look.description, pipelines, own: [] });
+  const passed = `The checks passed; ${expectation === null ? 'no file was compared (--expect FILE)' : 'the batch is the expected one'}.`;
   return {
-    value: openJson(batch, look, unit, problem),
-    view: (style) => [
-      ...viewLook(look, unit, style),
-      problem === null
-        ? style.good(
-            look.isApproved
-              ? 'The owner has approved this batch.'
-              : 'The checks passed; no file was compared (approve --expect).',
-          )
-        : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`),
-    ],
+    value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),
+    view: (style) => {
+      const rows = viewRows(look, earlier?.strangers ?? null, unit, style);
+      const verdict =
+        problem === null
+          ? style.good(look.isApproved ? 'The owner has approved this batch.' : passed)
+          : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`);
+      const summary =
+        earlier === null ? [] : viewSummary(summedUp(look, pins?.owner ?? null, earlier, unit), unit, style);
+      return [
+        ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
+        ...(earlier?.alarms ?? []).map((text) => style.bad(safeLine(text))),
+        // What stands against it comes last.
+        ...(problem === null ? [verdict, ...summary] : [...summary, verdict]),
+      ];
+    },
   };
 }
 
 async function inspectPast(
+  session: Session,
   chain: ChainReader,
-  opened: Opened,
-  { batch }: Inspected,
+  { batch, expectation }: Inspected,
   ref: BatchRef,
 ): Promise<Inspection> {
+  const opened = await session.service();
   const { symbol } = opened;
   const trusted = await opened.trusted();
   const past = await readPastContent(chain, ref);
@@ -120,6 +137,7 @@ async function inspectPast(
     if (trusted === null) throw unpinned(null);
     requireOwnMultisig(trusted, batch);
     checkBatchContent(past, trusted);
+    if (expectation !== null) checkExpectation(past, expectation, trusted);
   });
   const problem = refusal?.message ?? `Batch ${ref.batchIndex} is finished. There is nothing to approve.`;
   const unit = unitOf({ symbol, trusted }, { description: past, token: null });
@@ -161,7 +179,12 @@ const transactionJson = ({
   ...{ number, address: at, operations: decoded, ...(problem !== null && { problem }) },
 });
 
-function openJson({ id: batchId }: BatchName, look: Look, unit: Unit, problem: string | null): unknown {
+function openJson(
+  { id: batchId }: BatchName,
+  look: Look,
+  unit: Unit,
+  found: { readonly problem: string | null; readonly warnings: readonly string[] },
+): unknown {
   const { description, token, changes } = look;
   const { multisig, batchIndex, vault, batch, proposal, proposalAddress, multisigAccount } = description;
   const { approved, rejected, cancelled } = proposal;
@@ -173,7 +196,7 @@ function openJson({ id: batchId }: BatchName, look: Look, unit: Unit, problem: s
     executed: batch.executedTransactionIndex,
     transactions: description.transactions.map(transactionJson),
     ...contentJson(description, unit),
-    ...{ costs: costsOf(description, changes), changes, problem },
+    ...{ costs: costsOf(description, changes), changes, ...found },
   });
 }
 
@@ -267,7 +290,9 @@ export async function verifyBatch(
     totals: contentTotals({ transactions: ran(past) }, unit),
     ...{ balances: moved.balances, missing, differences },
   };
-  const failure = value.verified ? undefined : new FlywheelError('ERR_NOT_VERIFIED', reasonOf(value));
+  const failure = value.verified
+    ? undefined
+    : new FlywheelError('ERR_NOT_VERIFIED', countedFromOne(reasonOf(value)));
   return { value, view: (style) => viewVerified(value, past, unit, style), failure };
 }
 
@@ -312,9 +337,8 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
   return [
     ...viewPastBatch(past, unit, style),
     BALANCES[value.balances],
-    ...(value.verified
-      ? [style.good('Verified: every pipeline of the file was executed on chain.')]
-      : [style.bad(countedFromOne(reasonOf(value)))]),
+    // Why it is not verified is the error.
+    ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
   ];
 }
 

@@ -1,8 +1,9 @@
 /** The flywheel that the user has confirmed: what every vote is held against, whether a chain can be read or not. */
-import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import { flywheelOf, multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
@@ -61,6 +62,14 @@ export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: s
 export function requireOwner(pins: Pins, signer: Address): void {
   if (signer === pins.owner) return;
   throw refuse(`The keypair belongs to ${signer}, but the owner of the project is ${pins.owner}.`);
+}
+
+/** The flywheel, as far as it is pinned: what its mint was never changes. */
+export function pinnedFlywheel(pins: Pins | null): Flywheel | null {
+  if (pins?.facts === undefined) return null;
+  const { 'mint.decimals': decimals, 'mint.tokenProgram': tokenProgram } = pins.facts;
+  if (decimals === undefined || tokenProgram === undefined) return null;
+  return flywheelOf(pins, { decimals: Number(decimals), tokenProgram: address(tokenProgram) });
 }
 
 /** Everything that is worth pinning, as it is on chain now. */

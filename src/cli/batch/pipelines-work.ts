@@ -1,4 +1,5 @@
 /** A file of pipelines as an operation, whichever command it is given to: what of it is left to send, how its rest is begun, and `batch init` as its beginning. */
+import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import type { BatchForesight } from '../../contract/local-admin.js';
 import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
@@ -6,9 +7,9 @@ import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import { outlookOf } from '../dry-run.js';
-import { knownDecimals } from '../input/amount.js';
+import { knownDecimals, sumAmounts } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
-import { type PipelinesPlan, planPipelines } from '../input/pipelines-plan.js';
+import { type PipelinesPlan, planPipelines, toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Input } from '../input/read-input.js';
 import {
   type Element,
@@ -29,11 +30,15 @@ import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../oper
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
+import type { Summed } from '../views/approval.js';
 import { statusOf, viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
+import { solText } from '../views/unit.js';
+import { againHint, earlierOfFile, noteExecuted, repeatOf, requireUnpaid } from './approval-limits.js';
 import { writeApproval } from './approval-source.js';
 import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
 import { landedInFile } from './chain-agrees.js';
 import { initiate, lookAtBatch, upToDate, withFreshApproval } from './initiate.js';
+import { pinnedFlywheel } from './pins.js';
 
 /**
  * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
@@ -90,14 +95,20 @@ export interface BatchPlan extends PipelinesPlan {
   readonly foreseen: BatchForesight | null;
 }
 
-/** Prints the plan of a checked file. @throws what the command, or init, would refuse it with. */
+/**
+ * Prints the plan of a checked file.
+ * @param signs - does the command itself approve, so that what was paid before is held against it?
+ * @throws what the command, or init, would refuse it with.
+ */
 export async function showPipelinesPlan(
   session: Session,
   whole: InitBatchRequest,
   how: HowOften,
   workOf: (session: Session) => Preparation,
+  signs: boolean,
 ): Promise<undefined> {
   const request = operationOf(session, whole, how);
+  warnOfEqual(session, whole.pipelines, 'pipeline', 'executed');
   const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
   const outlook = await outlookOf(session);
@@ -108,8 +119,56 @@ export async function showPipelinesPlan(
       ? null
       : await outlook.foresight.batch({ pipelines }, outlook.credential);
   const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
-  session.output.result(plan, (style) => viewPipelinesPlan(plan, outlook, style));
+  const ask = pipelinesDoneThere({ ...session, isDryRun: true }, whole.pipelines);
+  const summed = await plannedSum(session, plan, pipelines, { request, how, signs, ask });
+  session.output.result(plan, (style) => viewPipelinesPlan(plan, summed, outlook, style));
 }
+
+/** What a plan comes to, and whether it was paid before. @throws `ERR_INPUT_INVALID` as the command itself. */
+async function plannedSum(
+  session: Session,
+  { foreseen }: BatchPlan,
+  pipelines: readonly Pipeline[],
+  {
+    request,
+    how,
+    signs,
+    ask,
+  }: { request: OperationRequest; how: HowOften; signs: boolean; ask: AskDoneThere },
+): Promise<{ readonly summed: Summed; readonly decimals: number }> {
+  const opened = await session.service().catch(() => null);
+  const flywheel = pinnedFlywheel(opened?.pins ?? null);
+  const sources = toSourcePipelines(pipelines);
+  const decimals = flywheel?.decimals ?? mostFractionDigits(sources);
+  const content = sources.map((source) => pipelineContent(source, decimals));
+  const journal = await opened?.journal();
+  const { kind, content: ofFile, origin } = request;
+  const entry = journal?.known(kind, ofFile, origin);
+  const repeat = repeatOf(entry, { ...how, hint: againHint(session) });
+  const setUp = async () =>
+    journal &&
+    (await ask([entry === undefined ? journal.keyOf(kind, ofFile, origin) : new CurrentStage(entry).key]))
+      ?.batch?.id;
+  const earlier = flywheel && (await earlierOfFile(session, flywheel, content, repeat, setUp));
+  if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat, 'Nothing was sent.');
+  for (const text of earlier?.alarms ?? []) session.output.warn(text);
+  const summed: Summed = {
+    ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
+    vault: foreseen?.vault ?? null,
+    vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
+    fees: foreseen && `at most ${solText(foreseen.costs.feeLamports)}, paid by the operator`,
+  };
+  return { summed, decimals };
+}
+
+/** Decimals that amounts have at most, where nobody says how many the mint has. */
+const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
+  sources
+    .flatMap(({ actions }) => actions)
+    .reduce((most, action) => {
+      const [, fraction = ''] = 'amount' in action ? sumAmounts([action.amount]).split('.') : [];
+      return Math.max(most, fraction.length);
+    }, 0);
 
 async function isSetUp(session: Session, { kind, content, origin }: OperationRequest): Promise<boolean> {
   const known = (await (await session.service()).journal()).known(kind, content, origin);
@@ -208,6 +267,7 @@ export class PipelinesWork implements Preparation {
     if (before !== undefined && !isEnded(before) && session.isDryRun !== true) await this.end(before);
     const ended = before && (await lookAtBatch(session, before.id));
     // What was set up by a request whose answer is not known is looked up with all the others.
+    if (ended) await noteExecuted(session, ended);
     const notLanded = ended
       ? (await landedInFile(session, stage, ended, all)).left
       : stage.pipelines([...all.keys()]);

@@ -200,7 +200,7 @@ export const expectedDigest = (expectation: Expectation): Sha256 =>
   'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
 
 /** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
-function checkExpectation(
+export function checkExpectation(
   description: BatchContent,
   expectation: Expectation,
   token: { readonly decimals: number },

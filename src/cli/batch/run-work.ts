@@ -2,13 +2,16 @@
  * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
  * next; a second one is never made of the same file.
  */
-import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
+import {
+  digestText,
+  pipelineContent,
+  pipelinesDigest,
+  type SourcePipeline,
+} from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
-import { outflowOf } from '../../approval/limits.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -26,8 +29,8 @@ import type { OutputFile } from '../output/output-file.js';
 import { statusOf, viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
-import { keypairOwner, loadKeypair } from '../wallet/load-keypair.js';
-import { requirePlanWithinLimits } from './approval-limits.js';
+import { OwnerKeypair } from '../wallet/load-keypair.js';
+import { againHint, noteExecuted, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
 import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
 import { addToStage, CurrentStage, type RunResult } from './batch-stages.js';
@@ -38,6 +41,8 @@ import { type Initiated, initiate, upToDate, withFreshApproval } from './initiat
 import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { PipelinesWork, verdictOf, writeRest } from './pipelines-work.js';
 import { approveInWallet, requireWalletPays } from './wallet-approval.js';
+
+type Terms = Pick<HowOften, 'rest' | 'allowChanged'> & Partial<Pick<HowOften, 'again'>>;
 
 /** What carrying on needs beside the pipelines. */
 interface RunOptions {
@@ -64,17 +69,15 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   #isOver = false;
   /** Others have landed all that its batch has not. */
   #isRestDone = false;
-  /** Once: standard input can be read only once. */
-  #loaded: Promise<KeypairSigner> | undefined;
+  /** `null`: the wallet signs, or nobody does. */
+  readonly #keypair: OwnerKeypair | null;
+  readonly #how: Terms;
 
-  constructor(
-    session: Session,
-    request: InitBatchRequest,
-    how: Pick<HowOften, 'rest' | 'allowChanged'>,
-    options: RunOptions,
-  ) {
+  constructor(session: Session, request: InitBatchRequest, how: Terms, options: RunOptions) {
     super(session, request, how);
     this.#options = options;
+    this.#how = how;
+    this.#keypair = options.keypair === null ? null : new OwnerKeypair(session.context, options.keypair);
     this.outputs = options.failedOut === null ? [] : [options.failedOut];
   }
 
@@ -86,14 +89,15 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     // Others have landed what it has not.
     if (this.#isOver) return entry.state !== 'done' || stored?.left.length === 0;
     // What is set up already may be over by now, and learning that takes no keypair.
-    if (stage.initAnswer === undefined) await this.#requireApprovable(stage);
+    if (stage.initAnswer === undefined) await this.#requireApprovable(entry, stage);
     // What `batch init` has begun is run from here on.
     if (!entry.isNew) entry.note(this.notes);
     return super.prepare(entry);
   }
 
   override async end(batch: Batch): Promise<void> {
-    if (!this.#options.wallet) return void (await endBatch(this.session, batch, () => this.#signer()));
+    if (!this.#options.wallet)
+      return void (await endBatch(this.session, batch, () => this.#signing.signer()));
     const cancel = commandLine(this.session.settings, 'batch', 'cancel', batch.id);
     await endBatch(this.session, batch, () => {
       throw notSent(
@@ -161,11 +165,9 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     );
   }
 
-  #signer(): Promise<KeypairSigner> {
-    const { keypair } = this.#options;
-    invariant(keypair !== null, 'What signs has a keypair.');
-    this.#loaded ??= loadKeypair(this.session.context, keypair);
-    return this.#loaded;
+  get #signing(): OwnerKeypair {
+    invariant(this.#keypair !== null, 'What signs has a keypair.');
+    return this.#keypair;
   }
 
   /**
@@ -173,10 +175,10 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
    * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
    * it would be checked against is out of reach.
    */
-  async #requireApprovable(stage: CurrentStage): Promise<void> {
+  async #requireApprovable(entry: Entry, stage: CurrentStage): Promise<void> {
     const { session } = this;
-    const { keypair, wallet } = this.#options;
-    const owner = keypair === null ? null : await keypairOwner(session.context, keypair);
+    const { wallet } = this.#options;
+    const owner = (await this.#keypair?.address()) ?? null;
     const canBePinned = canAsk(session) && !session.settings.yes;
     const opened = await session.service();
     const chain = requireChain(opened);
@@ -190,11 +192,19 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     if (pins.facts !== undefined)
       requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
     else if (!canBePinned) throw unpinned(pins);
-    const { decimals } = token.flywheel;
-    const content = this.#source(stage).map((pipeline) => pipelineContent(pipeline, decimals));
-    await requirePlanWithinLimits(session, pins, {
-      ...{ outflow: outflowOf(content), decimals },
-    });
+    const { flywheel } = token;
+    const content = this.#source(stage).map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
+    const { settings } = session;
+    const hint = entry.isNew
+      ? againHint(session)
+      : `If they were paid, drop this operation: \`${commandLine(settings, 'pending', 'forget', entry.id)}\`. To pay again, drop it and run the file with --again.`;
+    const repeat = wallet ? null : this.#repeat(entry, hint);
+    const setUp = async () => (await this.ask([stage.key]))?.batch?.id;
+    await requirePlanApprovable(session, flywheel, content, repeat, setUp);
+  }
+
+  #repeat(entry: Entry, hint: string): Repeat {
+    return repeatOf(entry, { ...this.#how, hint });
   }
 
   get notes(): Notes {
@@ -235,41 +245,36 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
    * @returns `null`: the wallet's approval is on chain. @param onSigned - before the wallet's is sent.
    */
   async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
+    // The file itself is what is expected: what stands on chain must equal it.
     const expectation = { pipelines: this.#source(new CurrentStage(entry)) };
+    const { id } = initiated.batch;
+    const { settings } = this.session;
+    const file = this.#keypair?.file;
+    const keypair = file == null ? [] : ['--keypair', file];
+    const digest = digestText(pipelinesDigest(expectation.pipelines));
+    const again = agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest, '--again');
+    const repeat = this.#repeat(entry, `To pay them again: \`${again}\``);
+    const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
     try {
       if (this.#options.wallet) {
-        const name = batchName(initiated.batch);
-        const expected = { expectation, name: 'the pipelines file' };
-        await approveInWallet(this.session, name, expected, onSigned);
-        await lookUntil(this.session, async () => !(await requireExecutesFromChain(this.session, name.id)));
+        const batch = batchName(initiated.batch);
+        const asked = { batch, expectation, repeat };
+        await approveInWallet(this.session, asked, 'the pipelines file', onSigned);
+        await lookUntil(this.session, async () => !(await requireExecutesFromChain(this.session, batch.id)));
         return null;
       }
       const { proposalApproveTx, batch } = await withFreshApproval(this.session, initiated);
-      const approved = await approveBatch(this.session, {
-        approval: { wire: decodeBase64('proposalApproveTx', proposalApproveTx), batch: batchName(batch) },
-        signer: () => this.#signer(),
-        // The file itself is what is expected: what stands on chain must equal it.
-        expectation,
-        mayBeApproved: true,
-      });
-      return requireSigned(approved);
+      const wire = decodeBase64('proposalApproveTx', proposalApproveTx);
+      const asked = { wire, batch: batchName(batch), expectation, repeat };
+      return requireSigned(await approveBatch(this.session, asked, this.#signing));
     } catch (error) {
-      throw isFlywheelError(error) && entry.state === 'waiting'
-        ? this.#stillWaiting(entry, initiated.batch.id, error)
-        : error;
+      if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
+      const isTwice = error.options.hint === repeat.hint;
+      const next = isTwice ? repeat.hint : `Resume it: \`${resumeLine(this.session, entry)}\``;
+      throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
+        ...{ ...error.options, hint: `${next}. ${cancel}`, cause: error },
+      });
     }
-  }
-
-  #stillWaiting(entry: Entry, batchId: string, error: FlywheelError): FlywheelError {
-    const { settings } = this.session;
-    const { keypair } = this.#options;
-    const wallet = typeof keypair === 'string' ? ['--keypair', keypair] : [];
-    const cancel = agreedLine(settings, 'batch', 'cancel', batchId, ...wallet);
-    return new FlywheelError(error.code, `${error.message} Batch ${batchId} still waits for approval.`, {
-      ...error.options,
-      hint: `Resume it: \`${resumeLine(this.session, entry)}\`. Cancel it: \`${cancel}\``,
-      cause: error,
-    });
   }
 
   async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<RunResult>> {
@@ -281,6 +286,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const known = { wasSetUp: stage.wasSetUp, size: source.length };
     await requireChainAgrees(session, opened, batch, result, known);
     await requireRanAsApproved(session, opened, batch, result, pipelinesDigest(source), true);
+    await noteExecuted(session, batch);
     const found = await landedInFile(session, stage, batch, pipelines);
     const ran: RunResult = { batch, result, left: found.left };
     await this.#lookForRest(entry, ran);

@@ -1,7 +1,6 @@
 /** `--wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
 import { digestText } from '../../actions/pipelines.js';
 import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/check-vote.js';
-import type { Pins } from '../../approval/pins.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { Rejection, TransactionError } from '../../chain/chain.js';
 import type { ChainSender } from '../../chain/send.js';
@@ -17,25 +16,20 @@ import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { plainStyle } from '../output/color.js';
-import { summaryOf, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
+import { summaryOf, unusualText, viewQuestion, viewRows } from '../views/approval.js';
 import { type HeldApproval, holdApproval, TYPE_DIGEST } from './approval-limits.js';
 import { type BatchName, batchName, readApproval } from './approval-source.js';
-import { awaitSetUp } from './chain-agrees.js';
+import { type Judgement, judge, showJudgement, summedFor, type ToApprove } from './approve-batch.js';
+import { repeatBy } from './batch-entry.js';
 import { requireExecutesFromChain } from './execute-batch.js';
-import { pinsForApproval, refuse, requireChain } from './pins.js';
-import {
-  type Expectation,
-  expectationOf,
-  type Review,
-  requireOwnMultisig,
-  reviewBatch,
-  unitOf,
-} from './review.js';
+import { refuse, requireChain } from './pins.js';
+import { type Expectation, expectationOf } from './review.js';
 
 interface Options {
   readonly keypair?: string;
   readonly out?: string;
   readonly expect?: string;
+  readonly again?: true;
 }
 
 /** What is printed. */
@@ -53,9 +47,13 @@ export async function approveWithWallet(session: Session, source: string, option
   const batchId = isUuid(source)
     ? (source.toLowerCase() as Uuid)
     : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
-  const expected = { expectation, name: options.expect };
+  const repeat = await repeatBy(session, batchId, options);
   const result = await repeatable(session, async () =>
-    approveInWallet(session, batchName(await getBatch(session, batchId)), expected),
+    approveInWallet(
+      session,
+      { batch: batchName(await getBatch(session, batchId)), expectation, repeat },
+      options.expect,
+    ),
   );
   session.output.result(result, (style) => [
     'signature' in result
@@ -65,52 +63,34 @@ export async function approveWithWallet(session: Session, source: string, option
   ]);
 }
 
-/** What the batch is compared with, and what the page calls that. */
-interface Expected {
-  readonly expectation: Expectation | null;
-  readonly name: string | undefined;
-}
-
 /**
- * Reads, tries out and judges a batch as `batch approve` does, and has it approved on the page.
+ * Judges a batch as `batch approve` does, and has it approved on the page.
+ * @param name - what the batch is compared with, for the page.
  * @param onSigned - before the approval is sent.
  * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_DECLINED`, `ERR_TIMEOUT`.
  */
 export async function approveInWallet(
   session: Session,
-  batch: BatchName,
-  { expectation, name }: Expected,
+  asked: Omit<ToApprove, 'wire'>,
+  name: string | undefined,
   onSigned: () => void = () => undefined,
 ): Promise<WalletApproved> {
-  const opened = await session.service();
-  const chain = requireChain(opened);
-  const { id: batchId, batchIndex } = batch;
-  const pins = await pinsForApproval(session, opened, { wire: new Uint8Array(), batch });
-  requireOwnMultisig(pins, batch);
-  await awaitSetUp(session, opened, { multisig: pins.multisig, batchIndex });
-  const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
+  const { batch, expectation, repeat } = asked;
+  const { id: batchId } = batch;
+  const judgement = await judge(session, { ...asked, wire: null }, null);
+  const { opened, pins, review } = judgement;
   if (review.isApproved) return { batchId, alreadyApproved: true };
   await requireWalletPays(opened, pins.owner);
   await requireExecutesFromChain(session, batchId);
-  const held = await holdApproval(session, batchId, review, pins);
+  const held = await holdApproval(session, batchId, review, repeat, true);
   try {
-    const facts = factsOf(opened, batchId, review, pins, name, held);
-    const { noticeStyle: style } = session.output;
-    const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
-    const known = { owner: pins.owner, strangers: held.strangers };
-    session.output.show(
-      [
-        ...viewRows(review, held.strangers ?? new Set(), unit, style),
-        ...facts.warnings,
-        ...viewSummary(review, known, unit, style),
-      ].join('\n'),
-    );
+    showJudgement(session, judgement, held, expectation);
     await requireDigest(session, batchId, held, expectation);
     const signed = (): void => {
       held.signed();
       onSigned();
     };
-    return await serve(session, { batchId, batchIndex, pins, facts, signed });
+    return await serve(session, judgement, { batch, signed, facts: factsOf(judgement, batchId, name, held) });
   } finally {
     held.close();
   }
@@ -134,38 +114,36 @@ function requireSender({ sender }: OpenedService): ChainSender {
 }
 
 /** What the page shows, as the terminal does. @param expected - the file or digest that the batch was compared with */
-const factsOf = (
-  { symbol }: OpenedService,
-  batchId: Uuid,
-  review: Review,
-  { owner }: Pins,
-  expected: string | undefined,
-  { alarms, news, strangers }: HeldApproval,
-) => {
-  const unit = unitOf({ symbol, trusted: null }, review);
-  const rows = viewRows(review, strangers ?? new Set(), unit, plainStyle(Number.POSITIVE_INFINITY));
+function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefined, held: HeldApproval) {
+  const { review, pins, unit } = judgement;
+  const { digest } = review.description;
+  const rows = viewRows(review, held.strangers, unit, plainStyle(Number.POSITIVE_INFINITY));
+  const unusual = unusualText(review.description.pipelines ?? []);
   return {
-    title: viewQuestion(review, unit),
+    title: viewQuestion(review, held, unit),
     warnings: [
-      ...alarms,
-      ...news,
+      ...held.alarms,
+      ...(unusual === null ? [] : [`UNUSUAL: ${unusual}`]),
+      ...held.news,
       ...(expected === undefined
         ? ['The batch was not compared with a pipelines file. Add --expect FILE to compare it.']
         : []),
     ],
     summary: [
-      ...summaryOf(review, { owner, strangers }, unit),
-      ['batch', batchId],
-      ['checked', `pins of your project${expected === undefined ? '' : `; ${expected}`}`],
-    ] as const,
+      ...summaryOf(summedFor(judgement, held), unit).flatMap(([label, value]) =>
+        value == null ? [] : [[label, String(value)] as const],
+      ),
+      ['batch', batchId] as const,
+      ['checked', `pins of your project${expected === undefined ? '' : `; ${expected}`}`] as const,
+    ],
     rows: rows.map((text) => {
       const kind = !text.startsWith(' ') ? 'pipeline' : text.endsWith(']') ? 'marked' : 'action';
       return { text: text.trim(), kind } as const;
     }),
-    digest: review.description.digest === null ? null : digestText(review.description.digest),
-    owner,
+    digest: digest === null ? null : digestText(digest),
+    owner: pins.owner,
   };
-};
+}
 
 /** A large batch is agreed to here, with its digest, before the wallet is asked. */
 async function requireDigest(
@@ -182,25 +160,19 @@ async function requireDigest(
   });
 }
 
-interface Serving {
-  readonly batchId: Uuid;
-  readonly batchIndex: bigint;
-  readonly pins: Pins;
-  readonly facts: ReturnType<typeof factsOf>;
-  /** A signed approval is there. */
-  readonly signed: () => void;
-}
-
-/** Serves the page until a signed approval has landed. */
+/** Serves the page until a signed approval has landed. @param signed - a signed approval is there. */
 async function serve(
   session: Session,
-  { batchId, batchIndex, pins, facts, signed }: Serving,
+  { opened, chain, pins }: Judgement,
+  {
+    batch: { id: batchId, batchIndex },
+    signed,
+    facts,
+  }: { batch: BatchName; signed: () => void; facts: ReturnType<typeof factsOf> },
 ): Promise<WalletApproved> {
   const { context, settings, output } = session;
-  const opened = await session.service();
   const { walletChain } = opened;
   const sender = requireSender(opened);
-  const chain = requireChain(opened);
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
   /** Last valid block height by blockhash, for each time that a page was given a transaction. */

@@ -12,7 +12,7 @@ import { SETTING_ROWS } from '../config/settings-table.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
 import { limitFields } from '../views/facts.js';
-import { keypairOwner } from '../wallet/load-keypair.js';
+import { OwnerKeypair } from '../wallet/load-keypair.js';
 
 interface Row {
   readonly value: string | number | null;
@@ -122,7 +122,9 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
     ...(await databaseRows(settings)),
   };
   const { limits } = settings;
-  const owner = await rowOf(source, () => (keypair === null ? null : keypairOwner(context, keypair)));
+  const owner = await rowOf(source, () =>
+    keypair === null ? null : new OwnerKeypair(context, keypair).address(),
+  );
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;
   const key = check === true ? await askForKey(session) : null;

@@ -40,7 +40,7 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
   );
 
 /** The kinds of its actions in one order, without memos. */
-export const kindsOf = ({ actions }: Pick<Pipeline, 'actions'>): readonly string[] =>
+export const kindsOf = ({ actions }: { readonly actions: readonly { readonly action: string }[] }) =>
   [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
 
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>

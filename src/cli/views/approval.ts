@@ -1,27 +1,27 @@
-/** The last screen before an approval: the pipelines of the batch, a summary of eight lines, and the question. */
+/**
+ * What a batch comes to, as everyone reads it who approves, inspects or plans one: its rows, what it comes to in eight lines or a
+ * few more, and the question.
+ */
 import type { Usage } from '../../actions/action.js';
-import { digestText } from '../../actions/pipelines.js';
+import { digestText, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
 import { outflowOf, totalOutflow } from '../../approval/limits.js';
 import { costsOf } from '../../approval/verify-batch.js';
-import { invariant } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
-import type { Review } from '../batch/review.js';
+import type { Sha256 } from '../../values/digest.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import type { Earlier } from '../batch/approval-limits.js';
+import type { PaidProof } from '../batch/approval-record.js';
+import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
-import { fieldLines } from '../output/table.js';
+import { type Field, fieldLines, headed } from '../output/table.js';
 import { contentLines } from './batch-content.js';
-import { amountText, countText, grouped, SOL, type Unit } from './unit.js';
+import { amountText, countText, grouped, SOL, solText, tokensText, type Unit } from './unit.js';
 
 /** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;
 /** Fewer amounts have no median. */
 const LEAST_TO_COMPARE = 3;
 const PER_MILLE = 1_000n;
-
-const pipelinesOf = ({ description: { pipelines } }: Review) => {
-  invariant(pipelines !== null, 'What has been checked is a batch of pipelines.');
-  return pipelines;
-};
 
 const amountOf = (action: PipelineAction): bigint => ('amount' in action ? action.amount : 0n);
 
@@ -38,25 +38,71 @@ function usualAmounts(actions: readonly PipelineAction[]): ReadonlyMap<string, b
   );
 }
 
-/** Pipelines in order, with marks behind unusual actions. @param strangers - new recipients */
+/** How many times the usual amount of its kind an action is, where that is unusual. */
+function unusualIn(pipelines: readonly PipelineContent[]): (action: PipelineAction) => bigint | null {
+  const usual = usualAmounts(pipelines.flatMap(({ actions }) => actions));
+  return (action) => {
+    const middle = usual.get(action.action) ?? 0n;
+    const times = middle === 0n ? 0n : amountOf(action) / middle;
+    return times >= UNUSUAL ? times : null;
+  };
+}
+
+/** The pipelines in order; what is unusual of an action stands behind it. @param strangers - recipients that are new */
 export function viewRows(
-  review: Review,
-  strangers: ReadonlySet<Address>,
+  { description }: Pick<Look, 'description'>,
+  strangers: Earlier['strangers'],
   unit: Unit,
   style: Style,
 ): readonly string[] {
-  const usual = usualAmounts(pipelinesOf(review).flatMap(({ actions }) => actions));
+  const unusual = unusualIn(description.pipelines ?? []);
   const markOf = (action: PipelineAction): string => {
-    const middle = usual.get(action.action) ?? 0n;
-    const times = middle === 0n ? 0n : amountOf(action) / middle;
+    const times = unusual(action);
+    const isNew = actionRecipients(action).some((wallet) => strangers?.has(wallet));
     const marks = [
-      ...(times >= UNUSUAL ? [`UNUSUAL: ${grouped(String(times))} times the median`] : []),
-      ...(actionRecipients(action).some((wallet) => strangers.has(wallet)) ? ['new recipient'] : []),
+      ...(times === null ? [] : [`UNUSUAL: ${grouped(String(times))} times the median`]),
+      ...(isNew ? ['new recipient'] : []),
     ];
     return marks.length === 0 ? '' : ` [${marks.join('; ')}]`;
   };
-  return contentLines(review.description, unit, style, [], markOf);
+  return contentLines(description, unit, style, [], markOf);
 }
+
+/** What the UNUSUAL actions are; `null`: there is none. */
+export function unusualText(pipelines: readonly PipelineContent[]): string | null {
+  const unusual = unusualIn(pipelines);
+  const found = pipelines.flatMap(({ actions }, at) =>
+    actions.flatMap((action) => {
+      const times = unusual(action);
+      return times === null ? [] : [{ at, times, name: action.action.toLowerCase() }];
+    }),
+  );
+  const [most] = found.toSorted((a, b) => Number(b.times - a.times));
+  if (most === undefined) return null;
+  const which = `pipeline ${most.at + 1}, ${most.name} of ${grouped(String(most.times))} times the median`;
+  return found.length === 1 ? which : `${countText(found.length, 'action')}, the most in ${which}`;
+}
+
+/** `2 of 3 proofs were already paid`. */
+function paidText(paid: readonly PaidProof[], count: number): string {
+  const executed = paid.filter(({ isExecuted }) => isExecuted).length;
+  const how =
+    executed === paid.length
+      ? 'were already paid'
+      : executed === 0
+        ? 'were already approved'
+        : 'were already paid or approved';
+  return `${grouped(paid.length)} of ${countText(count, 'proof')} ${how}`;
+}
+
+const firstPaid = ([first]: readonly PaidProof[]): string =>
+  first === undefined
+    ? ''
+    : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (number ${first.batchIndex})`;
+
+/** That a batch pays what another one has paid. @param count - pipelines that it has */
+export const twiceText = (paid: readonly PaidProof[], count: number): string =>
+  `TWICE: ${paidText(paid, count)}, ${firstPaid(paid)}. This batch pays them again.`;
 
 /** `12.3 %`, `under 0.1 %`. */
 function percentOf(part: bigint, whole: bigint): string {
@@ -66,63 +112,107 @@ function percentOf(part: bigint, whole: bigint): string {
   return `${Number(perMille) / 10} %`;
 }
 
-/** @param strangers - new recipients; `null`: no recipient is known, so all are new */
-export function summaryOf(
-  review: Review,
-  { owner, strangers }: { readonly owner: Address; readonly strangers: ReadonlySet<Address> | null },
-  unit: Unit,
-): readonly (readonly [label: string, value: string])[] {
-  const { description, changes } = review;
-  const pipelines = pipelinesOf(review);
-  const { burned, airdropped, recipients } = outflowOf(pipelines);
+/** What is summed up: a batch on chain, or a file that is to become one. */
+export interface Summed {
+  readonly pipelines: readonly PipelineContent[];
+  /** `null`: it has none. */
+  readonly digest: Sha256 | null;
+  /** Whole tokens of the vault, before and after; `null`: nobody has tried it out. */
+  readonly vault: { readonly before: string; readonly after: string } | null;
+  /** SOL that leaves the vault for accounts of new recipients; `null`: nobody has tried it out. */
+  readonly vaultSol: string | null;
+  readonly fees: string | null;
+  /** Who approves; `null`: nobody here says. */
+  readonly signer: string | null;
+  /** `null`: it cannot be told. */
+  readonly earlier: Pick<Earlier, 'strangers' | 'paid'> | null;
+}
+
+/** A batch that was looked into. */
+export function summedUp(
+  { description, changes }: Pick<Look, 'description' | 'changes'>,
+  signer: string | null,
+  earlier: Summed['earlier'],
+  { decimals }: Unit,
+): Summed {
   const { executionFees } = costsOf(description, changes);
+  const tokens = (amount: bigint): string => formatTokenAmount(amount, decimals);
+  return {
+    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier },
+    vault: changes && {
+      before: tokens(changes.vaultTokens.before),
+      after: tokens(changes.vaultTokens.after),
+    },
+    vaultSol:
+      changes &&
+      `${amountText(changes.vaultLamports.before, SOL)} → ${amountText(changes.vaultLamports.after, SOL)}`,
+    fees: `at least ${solText(executionFees)}, paid by the operator`,
+  };
+}
+
+/** What it comes to, in facts; those in capitals are there only where something is wrong. */
+export function summaryOf(
+  { pipelines, vault, vaultSol, fees, signer, earlier }: Summed,
+  unit: Unit,
+): readonly Field[] {
+  const paid = earlier?.paid ?? [];
+  const { burned, airdropped, recipients } = outflowOf(pipelines);
   const actions = pipelines.flatMap((pipeline, at) => pipeline.actions.map((action) => ({ action, at })));
   const count = (usage: Usage): string =>
     grouped(actions.filter(({ action }) => usageOf(action) === usage).length);
+  const countNew = earlier?.strangers?.size ?? 'all';
   const news =
-    strangers === null
-      ? 'all of them new'
-      : `${strangers.size === 0 ? 'none' : grouped(strangers.size)} of them new`;
-  const largest = actions.reduce(
-    (most, one) => (amountOf(one.action) > amountOf(most.action) ? one : most),
-    actions[0] as (typeof actions)[number],
+    earlier === null
+      ? ''
+      : `, ${countNew === 0 ? 'none' : countNew === recipients.size ? 'all' : countNew} of them new`;
+  const largest = actions.reduce<(typeof actions)[number] | undefined>(
+    (most, one) => (most === undefined || amountOf(one.action) > amountOf(most.action) ? one : most),
+    undefined,
   );
-  const change = (before: bigint, after: bigint, of: Unit): string =>
-    `${amountText(before, of)} → ${amountText(after, of)}`;
-  const tried = (text: (of: NonNullable<typeof changes>) => string): string =>
-    changes === null ? 'not simulated' : text(changes);
   return [
-    ['burns', `${count('burn')}, ${amountText(burned, unit)}`],
+    ['TWICE', paid.length === 0 ? null : `${paidText(paid, pipelines.length)}, ${firstPaid(paid)}`],
+    ['burns', burned === 0n ? 'none' : `${count('burn')}, ${amountText(burned, unit)}`],
     [
       'airdrops',
       recipients.size === 0
         ? 'none'
-        : `${count('airdrop')}, ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}, ${news}`,
+        : `${count('airdrop')}, ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}${news}`,
     ],
     [
       'largest',
-      `${largest.action.action.toLowerCase()} ${amountText(amountOf(largest.action), unit)}, pipeline ${largest.at + 1}`,
+      largest &&
+        `${largest.action.action.toLowerCase()} ${amountText(amountOf(largest.action), unit)}, pipeline ${largest.at + 1}`,
     ],
-    ['vault', tried(({ vaultTokens }) => change(vaultTokens.before, vaultTokens.after, unit))],
-    ['vault SOL', tried(({ vaultLamports }) => change(vaultLamports.before, vaultLamports.after, SOL))],
-    ['fees', `at least ${amountText(executionFees, SOL)}, paid by the operator`],
-    ['signs as', owner],
+    ['UNUSUAL', unusualText(pipelines)],
+    [
+      'vault',
+      vault === null
+        ? 'not simulated'
+        : `${tokensText(vault.before, unit.symbol)} → ${tokensText(vault.after, unit.symbol)}`,
+    ],
+    ['vault SOL', vaultSol ?? 'not simulated'],
+    ['fees', fees],
+    ['signs as', signer],
   ];
 }
 
-export const viewSummary = (
-  review: Review,
-  known: Parameters<typeof summaryOf>[1],
-  unit: Unit,
-  style: Style,
-): readonly string[] => [
-  `${style.dim('digest')} ${review.description.digest === null ? 'none' : digestText(review.description.digest)}`,
-  ...fieldLines(summaryOf(review, known, unit), style),
-];
+/** The digest and the summary. */
+export function viewSummary(summed: Summed, unit: Unit, style: Style): readonly string[] {
+  const digest = summed.digest === null ? 'none' : digestText(summed.digest);
+  return [
+    ...headed('digest', digest, { width: style.width, dim: (text) => text }, style.dim),
+    ...fieldLines(summaryOf(summed, unit), style),
+  ];
+}
 
 /** `Burn 300 FLY and airdrop 2.5 FLY to 60 wallets (25 % of the vault)?` */
-export function viewQuestion(review: Review, unit: Unit): string {
-  const outflow = outflowOf(pipelinesOf(review));
+export function viewQuestion(
+  { description, changes }: Pick<Look, 'description' | 'changes'>,
+  { paid }: Pick<Earlier, 'paid'>,
+  unit: Unit,
+): string {
+  const pipelines = description.pipelines ?? [];
+  const outflow = outflowOf(pipelines);
   const { burned, airdropped, recipients } = outflow;
   const parts = [
     ...(burned === 0n ? [] : [`burn ${amountText(burned, unit)}`]),
@@ -131,10 +221,10 @@ export function viewQuestion(review: Review, unit: Unit): string {
       : [`airdrop ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}`]),
   ];
   const text = parts.length === 0 ? 'write memos' : parts.join(' and ');
-  const { changes } = review;
   const share =
     changes === null || parts.length === 0
       ? ''
       : ` (${percentOf(totalOutflow(outflow), changes.vaultTokens.before)} of the vault)`;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${share}?`;
+  const twice = paid.length === 0 ? '' : `, though ${paidText(paid, pipelines.length)}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${share}${twice}?`;
 }

@@ -190,7 +190,14 @@ export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly s
   ];
 }
 
-/** A batch whose accounts are closed. */
+/** The same without further facts. */
+export const viewShortLook = (
+  { description }: Look,
+  style: Style,
+  rows: readonly string[],
+): readonly string[] => [...headLines(description, stateOf(description), style), ...rows];
+
+/** A batch that is over: what it held, and what of that was executed. */
 export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
   const { executions, votes, vault, batch } = past;
   const ran = executions.filter((execution) => execution !== null).length;

@@ -22,6 +22,7 @@ import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented } from '../output/table.js';
+import { type Summed, viewSummary } from './approval.js';
 import { countText, grouped, linkField, linkOf, STATUS_WORDS, solText, tokensText } from './unit.js';
 
 export function statusOf(batch: Batch): string {
@@ -63,9 +64,11 @@ const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): rea
     ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
   ]);
 
-export const viewExecuteResult = (result: ExecuteResult, style: Style): readonly string[] => [
-  ...fieldLines(executeFields(result), style),
+/** What execution came to: the transactions, and last what counts. */
+export const viewExecuteResult = (result: ExecuteResult, head: string, style: Style): readonly string[] => [
   ...bundleLines(result, style),
+  head,
+  ...fieldLines(executeFields(result), style),
 ];
 
 export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style): readonly string[] => [
@@ -74,6 +77,7 @@ export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style)
 ];
 
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
+  ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
   ...headOf(batch, `Batch ${safeLine(batch.id)}`, style),
   ...fieldLines(
     [
@@ -95,7 +99,6 @@ export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = [
     ],
     style,
   ),
-  ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
 ];
 
 export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
@@ -173,36 +176,33 @@ export const viewPipelines = (
     ...(message === undefined ? [] : indented('  ', message, style.width).map((line) => style.bad(line))),
   ]);
 
-export const viewPipelinesPlan = (plan: BatchPlan, outlook: Outlook, style: Style): readonly string[] => [
+/** The plan of a dry run, with the summary that the approval of its batch shows. */
+export const viewPipelinesPlan = (
+  { pipelines, actions, foreseen }: BatchPlan,
+  { summed, decimals }: { readonly summed: Summed; readonly decimals: number },
+  outlook: Outlook,
+  style: Style,
+): readonly string[] => [
   style.good('The file is valid. Nothing was sent.'),
   ...fieldLines(
     [
-      ['pipelines', grouped(plan.pipelines)],
-      ...Object.entries(plan.actions).map(([name, count]): Field => {
-        const total = { burn: plan.totalBurn, airdrop: plan.totalAirdrop }[name];
-        return [
-          `${name}s`,
-          total === undefined ? grouped(count) : `${grouped(count)}, ${tokensText(total, outlook.symbol)}`,
-        ];
-      }),
-      ['digest', plan.digest],
-      ...(plan.foreseen === null ? [] : foreseenFields(plan.foreseen, outlook.symbol)),
+      ['pipelines', grouped(pipelines)],
+      ['memos', actions['memo'] || null],
+      ...(foreseen === null ? [] : foreseenFields(foreseen, outlook.symbol)),
       notForeseen(outlook),
     ],
     style,
   ),
+  ...viewSummary(summed, { decimals, symbol: outlook.symbol }, style),
 ];
 
 const foreseenFields = (
-  { vault, supply, usedToday, costs }: NonNullable<BatchPlan['foreseen']>,
+  { supply, usedToday, costs }: NonNullable<BatchPlan['foreseen']>,
   symbol: string | null,
 ): readonly Field[] => [
-  changeField('vault', vault, symbol),
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),
-  ['fees', `at most ${solText(costs.feeLamports)}, paid by the operator`],
-  ['token accounts', `${solText(costs.vaultRentLamports)} of rent for new recipients, paid by the vault`],
   [
     'batch rent',
     `${solText(costs.rentPaidLamports)}, paid by the operator and returned when the batch is closed`,

@@ -44,7 +44,7 @@ export function keypairLocation(
   const location = typed ?? settings.keypair.value ?? solanaCliSetting(context.home, 'keypair_path');
   if (location !== undefined && location !== '') return location;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair is set.', {
-    hint: 'Add --keypair FILE, set FLYWHEEL_KEYPAIR, or use `batch approve --wallet`.',
+    hint: 'Add --keypair FILE, set FLYWHEEL_KEYPAIR, or sign in your browser wallet with --wallet.',
   });
 }
 
@@ -169,8 +169,36 @@ export async function loadKeypair(
   }
 }
 
-/** Whose keypair it is; `null` for standard input and open descriptors, which can be read only once. @throws `ERR_KEYPAIR_INVALID` */
-export async function keypairOwner(context: KeypairContext, source: KeypairSource): Promise<Address | null> {
-  if (!(source instanceof Secret) && isReadOnce(context, fileOf(source))) return null;
-  return (await loadKeypair(context, source)).address;
+/** A keypair for one command: whose it is can be asked before anything is signed. Nothing of it is kept in between. */
+export class OwnerKeypair {
+  readonly #context: KeypairContext;
+  readonly #source: KeypairSource;
+  /** What can be read only once. */
+  #read: Promise<KeypairSigner> | undefined;
+
+  constructor(context: KeypairContext, source: KeypairSource) {
+    this.#context = context;
+    this.#source = source;
+  }
+
+  /** Absolute path of its file; `null`: it comes from elsewhere. */
+  get file(): string | null {
+    return typeof this.#source === 'string' ? this.#source : null;
+  }
+
+  /** Whose it is; `null` for standard input and open descriptors. @throws `ERR_KEYPAIR_INVALID` */
+  async address(): Promise<Address | null> {
+    return this.#isReadOnce ? null : (await loadKeypair(this.#context, this.#source)).address;
+  }
+
+  /** @throws `ERR_KEYPAIR_INVALID` */
+  signer(): Promise<KeypairSigner> {
+    if (!this.#isReadOnce) return loadKeypair(this.#context, this.#source);
+    this.#read ??= loadKeypair(this.#context, this.#source);
+    return this.#read;
+  }
+
+  get #isReadOnce(): boolean {
+    return !(this.#source instanceof Secret) && isReadOnce(this.#context, fileOf(this.#source));
+  }
 }

@@ -127,20 +127,21 @@ describe('the screen one signs by', () => {
     }),
   );
 
-  it('marks what is unusual where it stands, ends with eight lines, and asks with amounts', async () => {
+  it('marks what is unusual where it stands, ends with the summary, and asks with amounts', async () => {
     const { said, questions } = await asked(PLANTED, emptyDirectory());
     expect(questions.join()).toContain('Airdrop 250,147.5 tokens to 60 wallets (0.2 % of the vault)?');
     const lines = stripVTControlCharacters(said).trimEnd().split('\n');
-    expect(lines.filter((line) => line.includes('UNUSUAL'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('UNUSUAL:'))).toHaveLength(1);
     expect(said.replaceAll(/\s+/g, ' ')).toContain(
       `airdrop 250,000 tokens to ${namedAddress('wallet 58')} [UNUSUAL: 100,000 times the median]`,
     );
     const end = lines.findIndex((line) => line.startsWith('signs as'));
-    expect(lines.slice(end - 7, end + 1).map((line) => line.split(/\s/)[0])).toEqual([
-      ...['digest', 'burns', 'airdrops', 'largest', 'vault', 'vault', 'fees', 'signs'],
+    expect(lines.slice(end - 8, end + 1).map((line) => line.split(/\s/)[0])).toEqual([
+      ...['digest', 'burns', 'airdrops', 'largest', 'UNUSUAL', 'vault', 'vault', 'fees', 'signs'],
     ]);
-    expect(lines[end - 4]).toBe('largest    airdrop 250,000 tokens, pipeline 59');
-    expect(lines[end - 5]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, all of them new');
+    expect(lines[end - 4]).toBe('UNUSUAL    pipeline 59, airdrop of 100,000 times the median');
+    expect(lines[end - 5]).toBe('largest    airdrop 250,000 tokens, pipeline 59');
+    expect(lines[end - 6]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, all of them new');
   });
 
   it('says which recipients are new', async () => {
@@ -149,6 +150,6 @@ describe('the screen one signs by', () => {
     const carol = namedAddress('carol');
     const { said } = await asked(airdropTo(carol), home);
     expect(said.replaceAll(/\s+/g, ' ')).toContain(`to ${carol} [new recipient]`);
-    expect(said).toContain('to 1 wallet, 1 of them new');
+    expect(said).toContain('to 1 wallet, all of them new');
   });
 });

@@ -1,11 +1,12 @@
 /** The record of approvals: counted by all processes together, kept for the user alone, let go of when nothing was signed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Outflow } from '../../../src/approval/limits.js';
+import type { PipelineContent } from '../../../src/actions/pipelines.js';
 import {
   type ApprovalRecord,
   openApprovalRecord,
   type RecordedBatch,
 } from '../../../src/cli/batch/approval-record.js';
+import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
@@ -14,14 +15,17 @@ const NOON = Date.parse('2026-01-31T12:00:00.000Z');
 const TOMORROW = NOON + 86_400_000;
 const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
-const outflow = (burned: bigint, recipients: Outflow['recipients'] = new Map()): Outflow => ({
-  ...{ burned, recipients },
-  airdropped: [...recipients.values()].reduce((sum, amount) => sum + amount, 0n),
+const airdrop = (toAddress: Address, amount: bigint): PipelineContent['actions'][number] => ({
+  ...{ action: 'AIRDROP', toAddress, amount },
 });
-const batch = (batchIndex: bigint, given = outflow(0n)): RecordedBatch => ({
-  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint') },
+/** A pipeline with the proof of this name. */
+const pipeline = (name: string, ...actions: PipelineContent['actions']): PipelineContent => ({
+  ...{ type: 'WATCH_AD', proofHash: sha256(name), actions },
+});
+const burning = (amount: bigint) => [pipeline('burn', { action: 'BURN', amount })];
+const batch = (batchIndex: bigint, pipelines = burning(0n)): RecordedBatch => ({
+  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint'), own: [], pipelines },
   ...{ batchIndex, digest: sha256(`batch ${batchIndex}`), batchId: `batch ${batchIndex}`, profile: 'main' },
-  outflow: given,
 });
 
 let directory = '';
@@ -53,8 +57,8 @@ function reserve(record: ApprovalRecord, one: RecordedBatch) {
 describe('a reservation', () => {
   it('counts for another process at once, and no longer once it is released', async () => {
     const [first, second] = [await open(), await open('two')];
-    const { reservation } = reserve(first, batch(1n, outflow(70n)));
-    expect([reserve(second, batch(2n, outflow(5n))).used, used(second)]).toEqual([70n, 75n]);
+    const { reservation } = reserve(first, batch(1n, burning(70n)));
+    expect([reserve(second, batch(2n, burning(5n))).used, used(second)]).toEqual([70n, 75n]);
     reservation.release();
     expect(used(second)).toBe(5n);
   });
@@ -64,16 +68,16 @@ describe('a reservation', () => {
     const refuse = (): never => {
       throw new TypeError('more than is left');
     };
-    expect(() => record.reserve(batch(1n, outflow(70n)), refuse)).toThrow('more than is left');
+    expect(() => record.reserve(batch(1n, burning(70n)), refuse)).toThrow('more than is left');
     expect(used(record)).toBe(0n);
-    reserve(record, batch(1n, outflow(70n)));
+    reserve(record, batch(1n, burning(70n)));
     expect(used(await open('two', { running: ['two'] }))).toBe(0n);
   });
 
   it('counts for the day once signed, beyond 64 bits, also after a release', async () => {
     const record = await open();
     for (const index of [1n, 2n]) {
-      const { reservation } = reserve(record, batch(index, outflow(2n ** 64n - 1n)));
+      const { reservation } = reserve(record, batch(index, burning(2n ** 64n - 1n)));
       reservation.signed();
       reservation.release();
     }
@@ -87,7 +91,7 @@ describe('a reservation', () => {
   it('counts a batch that is signed once more as one, for the later day', async () => {
     const [first, next] = [await open(), await open('one', { nowMs: TOMORROW })];
     for (const record of [first, first, next]) {
-      const again = reserve(record, batch(1n, outflow(70n)));
+      const again = reserve(record, batch(1n, burning(70n)));
       expect(again.used).toBe(0n);
       again.reservation.signed();
       expect(used(record)).toBe(70n);
@@ -96,38 +100,72 @@ describe('a reservation', () => {
 
   it('of another flywheel is nothing to this one', async () => {
     const record = await open();
-    reserve(record, batch(1n, outflow(70n))).reservation.signed();
-    const other = reserve(record, { ...batch(1n, outflow(1n)), multisig: namedAddress('another') });
+    reserve(record, batch(1n, burning(70n))).reservation.signed();
+    const other = reserve(record, { ...batch(1n, burning(1n)), multisig: namedAddress('another') });
     expect([other.used, other.reservation.known.count]).toEqual([0n, 0]);
   });
 });
 
 describe('what is known', () => {
-  it('of recipients comes from what was signed, not from what was only asked', async () => {
+  const none = { paid: [], count: 0, largest: null, unseen: [alice, bob], alike: [] };
+
+  it('of recipients comes from what was executed of other batches, not from what was approved or asked', async () => {
     const record = await open();
-    const to = (...names: [typeof alice, bigint][]) => outflow(3n, new Map(names));
-    const both = batch(2n, to([alice, 5n], [bob, 6n]));
-    const { reservation } = reserve(record, batch(1n, to([alice, 4n])));
-    const none = { twin: null, count: 0, largest: null, unseen: [alice, bob], alike: [] };
-    expect(reserve(record, both).reservation.known).toEqual(none);
+    const first = batch(1n, [pipeline('a', airdrop(alice, 7n)), pipeline('b', airdrop(bob, 1n))]);
+    const both = batch(2n, [pipeline('c', airdrop(alice, 5n), airdrop(bob, 6n))]);
+    const { reservation } = reserve(record, first);
+    expect(record.known(both)).toEqual(none);
     reservation.signed();
-    const some = { twin: null, count: 1, largest: 7n, unseen: [bob], alike: [alice] };
-    expect(reserve(record, both).reservation.known).toEqual(some);
+    expect(record.known(first)).toEqual(none);
+    const some = { paid: [], count: 1, largest: 8n, unseen: [alice, bob], alike: [alice, bob] };
+    expect(record.known(both)).toEqual(some);
+    record.executed(first, 1n, 1, true);
+    expect(record.known(both)).toEqual({ ...some, unseen: [bob] });
   });
 
-  it('of a batch is that its name, or its content, was approved before under another number', async () => {
+  it('of proofs is what other batches have paid, or may pay as long as they have not ended', async () => {
     const record = await open();
-    const first = batch(1n, outflow(3n));
+    const burn = (amount: bigint) => ({ action: 'BURN', amount }) as const;
+    const first = batch(1n, [pipeline('a', burn(1n)), pipeline('b', burn(2n)), pipeline('c', burn(3n))]);
+    const asked = {
+      ...batch(2n, [pipeline('c', burn(3n)), pipeline('a', burn(9n))]),
+      batchIndex: null,
+      digest: null,
+    };
+    const paid = (more = {}) =>
+      record
+        .known({ ...asked, ...more })
+        .paid.map(({ at, batchId, isExecuted, isSame }) => [at, batchId, isExecuted, isSame]);
+    const { reservation } = reserve(record, first);
+    expect(paid()).toEqual([]);
+    reservation.signed();
+    const approved = [
+      [0, 'batch 1', false, true],
+      [1, 'batch 1', false, false],
+    ];
+    expect(paid()).toEqual(approved);
+    // Another thing done for the same proof; the batch itself; one of the same operation.
+    expect(paid({ pipelines: [pipeline('a', airdrop(alice, 1n))] })).toEqual([]);
+    expect([paid({ batchIndex: 1n }), paid({ own: ['batch 1'] })]).toEqual([[], []]);
+    record.executed(first, 1n, 1, false);
+    expect(paid()).toEqual([approved[0], [1, 'batch 1', true, false]]);
+    record.executed(first, 1n, 0, true);
+    expect(paid()).toEqual([[1, 'batch 1', true, false]]);
+  });
+
+  it('of a batch is that its name was approved before under another number', async () => {
+    const record = await open();
+    const first = batch(1n);
     reserve(record, first).reservation.signed();
     const before = { batchId: 'batch 1', batchIndex: '1', date: new Date(NOON).toISOString() };
-    const seen: unknown[] = [];
-    const twin = (one: RecordedBatch) =>
-      record.reserve(one, (_used, renamed) => void seen.push(renamed)).known.twin;
-    expect(twin(first)).toBe(null);
-    expect(twin({ ...first, batchIndex: 2n })).toEqual(before);
-    expect(twin({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toEqual(before);
-    expect(twin({ ...batch(3n, outflow(3n)), batchId: 'BATCH 1' })).toBe(null);
-    expect(twin({ ...first, batchIndex: 2n, multisig: namedAddress('other') })).toBe(null);
-    expect(seen).toEqual([null, before, null, before, null]);
+    const renamed = (one: RecordedBatch): unknown => {
+      const seen: unknown[] = [];
+      record.reserve(one, (_used, earlier) => seen.push(earlier));
+      return seen[0];
+    };
+    expect(renamed(first)).toBe(null);
+    expect(renamed({ ...first, batchIndex: 2n })).toEqual(before);
+    expect(renamed({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toBe(null);
+    expect(renamed({ ...batch(3n), batchId: 'BATCH 1' })).toEqual(before);
   });
 });

@@ -7,8 +7,8 @@ import { generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import {
   keypairLocation,
-  keypairOwner,
   loadKeypair,
+  OwnerKeypair,
   requireKeypair,
 } from '../../../src/cli/wallet/load-keypair.js';
 import { addressFromBytes } from '../../../src/values/address.js';
@@ -48,8 +48,9 @@ describe('a keypair', () => {
       writeFileSync(join(home, 'id.json'), text, { mode: 0o600 });
       const writer = spawn('sh', ['-c', 'cat id.json > pipe'], { cwd: home });
       requireKeypair(context, pipe);
-      expect(await keypairOwner(context, pipe)).toBeNull();
-      expect((await loadKeypair(context, pipe)).address).toBe(ADDRESS);
+      const keypair = new OwnerKeypair(context, pipe);
+      expect(await keypair.address()).toBeNull();
+      for (let count = 0; count < 2; count += 1) expect((await keypair.signer()).address).toBe(ADDRESS);
       writer.kill();
     },
   );

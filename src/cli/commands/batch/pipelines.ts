@@ -64,7 +64,7 @@ async function init(
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
   const workOf = (of: Session) => new InitWork(of, request, how, { out, failedOut });
-  if (dryRun) return showPipelinesPlan(session, request, how, workOf);
+  if (dryRun) return showPipelinesPlan(session, request, how, workOf, false);
   await runBatchOperation(session, request, how, workOf(session));
 }
 
@@ -97,7 +97,7 @@ async function runFile(
   const request = await checkedPipelines(session, input, dryRun);
   const keypair = wallet ? null : keypairOf(session, options.keypair, dryRun);
   const workOf = (of: Session) => new RunWork(of, request, how, { keypair, wallet, failedOut });
-  if (dryRun) return showPipelinesPlan(session, request, how, workOf);
+  if (dryRun) return showPipelinesPlan(session, request, how, workOf, !wallet);
   const work = workOf(session);
   await runBatchOperation(session, request, how, work, work.notes);
 }
@@ -142,6 +142,7 @@ export const commands = {
     details: [
       'Reads the batch back from the chain before signing. The batch must equal the file.',
       'The same file again resumes an unfinished batch, and prints the result of a finished one.',
+      'With --yes, proofs that were already paid or approved from this machine are refused; --again pays them again.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them), as with `batch approve`.',
       'Without a terminal, --yes or --wallet is required.',
     ],

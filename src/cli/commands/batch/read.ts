@@ -14,11 +14,11 @@ import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../ba
 import { failedBatch } from '../../batch/execute-batch.js';
 import { inspectBatch, verifyBatch } from '../../batch/inspect-batch.js';
 import { refuse, requirePins, requireReadable } from '../../batch/pins.js';
-import { readExpectation, requireOwnMultisig, unitOfToken } from '../../batch/review.js';
+import { expectationOf, readExpectation, requireOwnMultisig, unitOfToken } from '../../batch/review.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
 import { getBatch, isFinal } from '../../operation/service-record.js';
-import { parseBatchId } from '../../options.js';
+import { EXPECT_OPTION, parseBatchId } from '../../options.js';
 import type { Columns } from '../../output/table.js';
 import { callWith, noteReply } from '../../send.js';
 import { actionWords, statusOf, viewBatchAndNext, viewBatchList, viewPipelines } from '../../views/batch.js';
@@ -143,12 +143,19 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
   );
 }
 
-async function inspect(session: Session, [source]: [string]): Promise<void> {
-  const opened = await session.service();
-  const chain = requireReadable(opened, 'the batch cannot be inspected');
+const inspectOptions = (command: Command) =>
+  command.argument('<batch>', 'batch id, or the file from `batch init --out`').addOption(EXPECT_OPTION);
+
+async function inspect(
+  session: Session,
+  [source]: [string],
+  { expect }: OptionsOf<typeof inspectOptions>,
+): Promise<void> {
+  const chain = requireReadable(await session.service(), 'the batch cannot be inspected');
+  const expectation = await expectationOf(session, expect);
   const approval = isUuid(source) ? null : await readApproval(session, source);
   const batch = approval?.batch ?? batchName(await getBatch(session, source));
-  const { value, view } = await inspectBatch(chain, opened, { batch, approval });
+  const { value, view } = await inspectBatch(session, chain, { batch, approval, expectation });
   session.output.result(value, view);
 }
 
@@ -257,10 +264,11 @@ export const commands = {
     ],
   }),
   inspect: defineCommand({
-    configure: (command) => command.argument('<batch>', 'batch id, or the file from `batch init --out`'),
+    configure: inspectOptions,
     run: inspect,
     details: [
-      'Makes the checks of `batch approve`. "problem" is the reason for a refusal, or null.',
+      'Makes the checks of `batch approve` and ends with the same lines; nothing is signed. "problem" is the reason for a refusal, or null.',
+      '--verbose also shows members, rules, token, votes and costs.',
       'A closed batch is read from its transactions, if the RPC node still has them.',
     ],
     uses: ['service', 'request', 'chain', 'approval'],
@@ -268,7 +276,7 @@ export const commands = {
       '{ "batchId", "multisig", "batchIndex", "state", "closed", "vault", "creator", "proposal": { "address", "status"?,',
       '  "approved", "rejected", "cancelled" }, "facts"?, "executed", "transactions": [ { "number", "address",',
       '  "operations", "problem"?, "txHash"?, "dateExecuted"? } ], "pipelines", "decimals", "symbol", "totals",',
-      '  "digest", "executedTotals"?, "costs"?, "changes"?, "problem" }',
+      '  "digest", "executedTotals"?, "costs"?, "changes"?, "problem", "warnings"? }',
     ],
     examples: [
       'flywheel batch inspect approval.json',

@@ -1,12 +1,11 @@
 /** `flywheel batch approve`, `execute` and `cancel`: what the owner signs, once everything was checked, and what is sent with it. */
 import type { Command } from '@commander-js/extra-typings';
-import type { KeypairSigner } from '../../../chain/transaction/sign.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../../values/uuid.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
 import { approveBatch, requireSigned, type Signed } from '../../batch/approve-batch.js';
-import { failedOutOf } from '../../batch/batch-entry.js';
+import { failedOutOf, repeatBy } from '../../batch/batch-entry.js';
 import { cancelBatch } from '../../batch/end-batch.js';
 import {
   executeBatch,
@@ -34,7 +33,7 @@ import {
   requireFree,
   writeOutput,
 } from '../../output/output-file.js';
-import { keypairLocation, loadKeypair, requireKeypair } from '../../wallet/load-keypair.js';
+import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../wallet/load-keypair.js';
 
 const approveOptions = (command: Command) =>
   command
@@ -43,7 +42,15 @@ const approveOptions = (command: Command) =>
     .addOption(WALLET_OPTION)
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'also write the signed approval to this file')
-    .addOption(FORCE_OPTION);
+    .addOption(FORCE_OPTION)
+    .option('--again', 'also approve proofs that were already paid or approved');
+
+/** A keypair that is there, and that nobody else can read. */
+function ownerKeypair({ context, settings }: Session, typed: string | undefined): OwnerKeypair {
+  const source = keypairLocation(context, settings, typed);
+  requireKeypair(context, source);
+  return new OwnerKeypair(context, source);
+}
 
 async function approve(
   session: Session,
@@ -51,20 +58,15 @@ async function approve(
   options: OptionsOf<typeof approveOptions>,
 ): Promise<void> {
   if (options.wallet === true) return approveWithWallet(session, source, options);
-  const { context, settings } = session;
+  const { settings } = session;
   const { out } = options;
   const outFile = outputFile(session, '--out', out, options);
   if (outFile !== null) requireFree(outFile);
-  const keypair = keypairLocation(context, settings, options.keypair);
-  requireKeypair(context, keypair);
+  const keypair = ownerKeypair(session, options.keypair);
   const expectation = await expectationOf(session, options.expect);
   const approval = await readApproval(session, source);
-  const signed = await approveBatch(session, {
-    approval,
-    signer: () => loadKeypair(context, keypair),
-    expectation,
-    mayBeApproved: false,
-  });
+  const repeat = await repeatBy(session, approval.batch.id, options);
+  const signed = await approveBatch(session, { ...approval, expectation, repeat }, keypair, false);
   if ('alreadyApproved' in signed) {
     session.output.result(signed, () => [`Batch ${signed.batchId} is already approved. Nothing was signed.`]);
     return;
@@ -105,26 +107,18 @@ async function execute(session: Session, [id]: [string], options: ExecuteOptions
 
 /** How it comes by the owner's approval, and what is expected of the batch; keypair and file are looked at now. */
 async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
-  const { context, settings } = session;
   const { signedTx, approval: source = batchId } = options;
   if (signedTx !== undefined && options.approval !== undefined)
     throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
   const isSigning = options.approval !== undefined || options.keypair !== undefined;
-  const keypair =
-    signedTx === undefined && isSigning ? keypairLocation(context, settings, options.keypair) : null;
-  if (keypair !== null) requireKeypair(context, keypair);
-  else if (signedTx === undefined) await requireNoSignature(session, batchId);
+  const keypair = signedTx === undefined && isSigning ? ownerKeypair(session, options.keypair) : null;
+  if (keypair === null && signedTx === undefined) await requireNoSignature(session, batchId);
   const expectation = await expectationOf(session, options.expect);
   const digest = expectation && expectedDigest(expectation);
   if (signedTx !== undefined)
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
   if (keypair === null) return { signedTx, sign: null, digest };
-  let loaded: Promise<KeypairSigner> | undefined;
-  const signer = (): Promise<KeypairSigner> => {
-    // Standard input can be read only once.
-    loaded ??= loadKeypair(context, keypair);
-    return loaded;
-  };
+  const repeat = await repeatBy(session, batchId, options);
   let isFresh = false;
   const sign = async (): Promise<Signed> => {
     // The one that was given is checked first; what has expired is issued anew by the service.
@@ -132,7 +126,7 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
     isFresh = true;
     if (approval.batch.id.toLowerCase() !== batchId)
       throw inputError(source, `this is the approval of batch ${approval.batch.id}`);
-    return requireSigned(await approveBatch(session, { approval, signer, expectation, mayBeApproved: true }));
+    return requireSigned(await approveBatch(session, { ...approval, expectation, repeat }, keypair));
   };
   return { signedTx, sign, digest };
 }
@@ -142,7 +136,7 @@ async function requireNoSignature(session: Session, batchId: Uuid): Promise<void
   if (!(await needsNoApproval(session, batchId)))
     throw new FlywheelError(
       'ERR_USAGE',
-      'The owner has not approved the batch on chain. Nothing was sent. Add --keypair FILE, or --signed-tx @FILE with a signed approval.',
+      'The owner has not approved the batch on chain. Nothing was sent. Add --keypair FILE, or --signed-tx @FILE with a signed approval, or run `batch approve --wallet` first.',
     );
   await requireExecutesFromChain(session, batchId);
 }
@@ -171,7 +165,8 @@ export const commands = {
     run: approve,
     details: [
       'Reads the batch from the chain, checks it, shows it and asks. Then signs one approval of this batch.',
-      'The eight lines before the question sum the batch up. --verbose also shows members, rules and token.',
+      'The lines before the question sum the batch up. --verbose also shows members, rules and token.',
+      'With --yes, proofs that were already paid or approved from this machine are refused; --again approves them.',
       'Without a terminal, --yes and --expect are required.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
       'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
@@ -213,8 +208,11 @@ export const commands = {
       // A path that was typed is looked at now, the usual one only when the owner's vote is needed.
       const typed =
         options.keypair === undefined ? undefined : keypairLocation(context, settings, options.keypair);
-      await cancelBatch(session, batchId, () =>
-        loadKeypair(context, typed ?? keypairLocation(context, settings, undefined)),
+      await cancelBatch(
+        session,
+        batchId,
+        () => loadKeypair(context, typed ?? keypairLocation(context, settings, undefined)),
+        typed === undefined ? null : await new OwnerKeypair(context, typed).address(),
       );
     },
     details: [

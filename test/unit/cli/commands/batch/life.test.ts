@@ -2,8 +2,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { pipelineContent, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
+import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
 import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
+import { openApprovalRecord } from '../../../../../src/cli/batch/approval-record.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
@@ -11,7 +14,17 @@ import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../s
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
-import { approvalIn, FILE, HONEST, honestWorld, openedIn, type World } from '../../approval-world.js';
+import {
+  approvalIn,
+  chainIn,
+  FILE,
+  HONEST,
+  honestWorld,
+  mint,
+  openedIn,
+  type World,
+} from '../../approval-world.js';
+import { nodeOf, pastOf } from '../../past-batch.js';
 
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
 const ID = WAITING.id;
@@ -250,6 +263,148 @@ describe('batch run', () => {
       const [exit, code] = await refusal(cli, ...RUN, '--yes');
       expect([exit, code, acted(cli)]).toEqual([9, 'ERR_APPROVAL_REFUSED', []]);
     }
+  });
+});
+
+describe('what was paid before', () => {
+  const PAID = /TWICE: (\d of 3 proofs were already [a-z ]+), pipeline (\d) on 2026-01-31 in batch earlier/;
+  const SCRIPT = ['--expect', 'p.json', '--yes'];
+
+  /** A machine on which another batch of the same pipelines was approved, and so much of it executed. */
+  async function paidBefore(
+    executed: number,
+    isOver: boolean,
+    options: TestCliOptions = {},
+  ): Promise<TestCli> {
+    const cli = cliIn(options);
+    const { processes, clock } = cli.context;
+    const directory = join(cli.home, '.local/share/flywheel');
+    const record = await openApprovalRecord({ directory, processes, clock });
+    const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
+    const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
+    const flywheel = { multisig, mint };
+    record.reserve({ ...flywheel, ...named, pipelines: content, own: [] }, () => undefined).signed();
+    record.executed(flywheel, 3n, executed, isOver);
+    record.close();
+    return cli;
+  }
+
+  /** The line to type, but for what the test asks for in each of its commands. */
+  const lineIn = (stderr: string): string =>
+    (complaint(stderr).hint ?? '').replace(/^.*: (?=flywheel)/, '').replace(' --json', '');
+
+  it.each([
+    ['approve', APPROVE],
+    ['execute', [...EXECUTE, '--approval', 'approval.json', '--keypair', 'owner.json']],
+  ])('is not signed by %s --yes, but with --again', async (_name, words) => {
+    const cli = await paidBefore(3, true);
+    const { exit, stdout, stderr } = await cli.run(...words, ...SCRIPT);
+    expect([exit, stdout, executed(cli)]).toEqual([2, '', []]);
+    expect(complaint(stderr)).toMatchObject({ error: 'ERR_INPUT_INVALID', message: PAID });
+    expect(lineIn(stderr)).toBe(`flywheel ${[...words, ...SCRIPT].join(' ')} --again`);
+    const again = await cli.run(...words, ...SCRIPT, '--again');
+    expect([again.exit, again.stderr]).toEqual([0, expect.stringMatching(PAID)]);
+  });
+
+  it('is not set up by run --yes, nor planned, but with --again', async () => {
+    const cli = await paidBefore(0, false);
+    for (const more of [[], ['--dry-run'], ['--rest']]) {
+      const { exit, stderr } = await cli.run(...RUN, '--yes', ...more);
+      if (more[0] === '--rest') expect([exit, acted(cli)]).toEqual([2, []]);
+      else {
+        expect([exit, complaint(stderr).message, acted(cli)]).toEqual([2, expect.stringMatching(PAID), []]);
+        expect(lineIn(stderr)).toBe(`flywheel ${[...RUN, '--yes', ...more].join(' ')} --again`);
+      }
+    }
+    expect(await cli.pending()).toEqual([]);
+    const planned = await cli.run(...RUN, '--dry-run');
+    expect([planned.exit, planned.stderr]).toEqual([0, expect.stringMatching(PAID)]);
+    expect((await cli.run(...RUN, '--yes', '--again')).exit).toBe(0);
+    expect(executed(cli)).toHaveLength(1);
+  });
+
+  it('is in the question, the summary and the inspection', async () => {
+    const cli = await paidBefore(1, false, person('n'));
+    const asked = await cli.run(...APPROVE);
+    expect(asked.questions.join()).toMatch(/, though 3 of 3 proofs were already paid or approved\?/);
+    expect(asked.stderr).toMatch(/^TWICE +3 of 3 proofs/m);
+    const { stdout } = await cli.run('batch', 'inspect', 'approval.json', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ problem: null, warnings: [expect.stringMatching(PAID)] });
+  });
+
+  it('is only what was executed of a batch that is over', async () => {
+    const some = await paidBefore(1, true);
+    const refused = await some.run(...APPROVE, ...SCRIPT);
+    expect(complaint(refused.stderr).message).toContain(
+      'TWICE: 1 of 3 proofs were already paid, pipeline 1 on',
+    );
+    const none = await paidBefore(0, true);
+    expect((await none.run(...APPROVE, ...SCRIPT)).exit).toBe(0);
+  });
+
+  it('names a line that works where the batch is set up already', async () => {
+    const cli = cliIn();
+    await cli.run(...INIT);
+    const other = await paidBefore(3, true, { home: cli.home, service: cli.service });
+    const { exit, stderr } = await other.run(...RUN, '--yes');
+    expect([exit, complaint(stderr).message]).toEqual([2, expect.stringMatching(PAID)]);
+    const line = /`flywheel ([^`]+--again[^`]*)`/.exec(complaint(stderr).hint ?? '')?.[1] ?? '';
+    expect(line).toMatch(/^batch execute .* --expect sha256:\w{64} --again --yes$/);
+    expect((await other.run(...line.split(' '))).exit).toBe(0);
+    expect(executed(other)).toHaveLength(1);
+  });
+});
+
+describe('before the question', () => {
+  it.each([
+    ['approve', APPROVE],
+    ['execute', [...EXECUTE, '--approval', 'approval.json', '--keypair', 'owner.json']],
+    ['cancel', ['batch', 'cancel', ID, '--keypair', 'owner.json']],
+  ])("%s finds that the keypair is not the owner's", async (_name, words) => {
+    const cli = cliIn(person('y'));
+    keepStranger(cli);
+    const { exit, questions, stderr } = await cli.run(...words);
+    expect([exit, questions, stderr]).toEqual([9, [], expect.stringContaining('The keypair belongs to')]);
+  });
+
+  it('approve says how a batch ended whose accounts are closed', async () => {
+    const world = honestWorld('token');
+    const node = nodeOf(pastOf(world.instructions, 3));
+    const getAccounts: ChainReader['getAccounts'] = async (addresses) =>
+      (await chainIn(world).getAccounts(addresses)).map((account, at) =>
+        addresses[at] === multisig ? account : null,
+      );
+    const cli = cliIn({ opened: { chain: { ...node, getAccounts } } });
+    const [exit, code, message] = await refusal(cli, ...APPROVE, '--yes', '--expect', 'p.json');
+    expect([exit, code, message]).toEqual([
+      ...[2, 'ERR_INVALID_REQUEST', expect.stringContaining('is over on chain (executed)')],
+    ]);
+  });
+});
+
+describe('batch inspect --expect', () => {
+  it('is judged as approve judges it', async () => {
+    const cli = cliIn(person());
+    const same = await cli.run('batch', 'inspect', 'approval.json', '--expect', 'p.json');
+    expect([same.exit, same.stdout]).toEqual([0, expect.stringContaining('is the expected one')]);
+    const asked = await cli.run(...APPROVE);
+    const end = (text: string) => text.slice(text.indexOf('digest sha256:'), text.indexOf('signs as') + 55);
+    expect(end(same.stdout)).toBe(end(asked.stderr));
+    const words = ['--expect', `sha256:${'0'.repeat(64)}`, '--json'];
+    const other = await cli.run('batch', 'inspect', 'approval.json', ...words);
+    expect(JSON.parse(other.stdout).problem).toContain('The digest of the batch is');
+  });
+});
+
+describe('batch init --dry-run', () => {
+  it('tells of pipelines that are in the file twice, of the largest and of what is unusual', async () => {
+    const cli = cliIn(person());
+    const many = [1, 1, 1, 400].map((amount) => ({ ...FILE[0], actions: [{ action: 'BURN', amount }] }));
+    writeFileSync(join(cli.home, 'p.json'), JSON.stringify(many));
+    const { exit, stdout, stderr } = await cli.run(...INIT, '--dry-run');
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('2 of 4 pipelines duplicate an earlier one')]);
+    expect(stdout).toMatch(/^largest +burn 400 tokens, pipeline 4$/m);
+    expect(stdout).toMatch(/^UNUSUAL +pipeline 4, burn of 400 times the median$/m);
   });
 });
 
