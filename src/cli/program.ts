@@ -143,7 +143,7 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.code === 'commander.help') return tree.reached().outputHelp();
-    if (thrown.exitCode !== 0) throw usageError(thrown);
+    if (thrown.exitCode !== 0) throw usageError(thrown, tree.reached());
   }
 }
 
@@ -177,7 +177,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
 
-function usageError(error: CommanderError): FlywheelError {
+function usageError(error: CommanderError, reached: CommandUnknownOpts): FlywheelError {
   // The value of an unknown option, or an unknown command, may be a key.
   const text = error.message
     .replace(/^error: /, '')
@@ -186,7 +186,10 @@ function usageError(error: CommanderError): FlywheelError {
   const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
   return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
     hint:
-      SUGGESTION.exec(text)?.[1] ?? 'Run `flywheel help` for a list of commands, or add --help to a command.',
+      SUGGESTION.exec(text)?.[1] ??
+      (reached.parent === null
+        ? 'Run `flywheel help` for a list of commands, or add --help to a command.'
+        : `See \`${commandPath(reached)} --help\`.`),
     cause: error,
   });
 }

@@ -145,6 +145,7 @@ describe('help', () => {
       [['keys', 'lst'], 'list'],
       [['burn', '--tpye', 'T'], '--type'],
       [['help', 'batch', 'nothing'], 'init'],
+      [['batch', 'approve'], 'See `flywheel batch approve --help`.'],
     ] as const)
       expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
     // That is for the shell.
