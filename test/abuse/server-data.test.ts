@@ -99,20 +99,4 @@ describe('a data directory', () => {
       expect((await server.end('SIGTERM')).exit).toBe(0);
     },
   );
-
-  it.each([
-    ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db'))],
-    ['without its store', async () => replace(join(home.dataDir, 'store.db'))],
-    [
-      'with the ledger of another',
-      async () => replace(join(home.dataDir, 'ledger.db'), join(other.dataDir, 'ledger.db')),
-    ],
-    [
-      'with the store of another',
-      async () => replace(join(home.dataDir, 'store.db'), join(other.dataDir, 'store.db')),
-    ],
-  ])('%s is not served', async (_name, lose) => {
-    await lose();
-    await expect(started()).rejects.toThrow('ERR_STORE_UNAVAILABLE');
-  });
 });

@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { isLong, itLong, sampleOf } from '../support/long.js';
+import { isLong, sampleOf } from '../support/long.js';
 import { BIN, emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
@@ -186,36 +186,6 @@ describe('flywheel', () => {
     expect((await flywheelHere({ home }, 'local', 'status')).exit).toBe(0);
   });
 
-  itLong('prints commands that lead to the same place when they are typed', async () => {
-    const home = emptyDirectory();
-    const place = ['--data-dir', join(home, 'data')];
-    const texts: string[] = [];
-    const say = async (...words: string[]) => {
-      const { exit, stdout, stderr } = await flywheelHere({ home }, ...words, ...place, '--output', 'human');
-      texts.push(`${stdout}${stderr}`);
-      return exit;
-    };
-    const pipelines = [{ type: 'WATCH_AD', payload: {}, actions: [{ action: 'BURN', amount: 1 }] }];
-    writeFileSync(join(home, 'p.json'), JSON.stringify(pipelines));
-    expect(await say('local', 'init')).toBe(0);
-    expect(await say('burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', '999999999')).toBe(5);
-    expect(await say('batch', 'init', 'p.json')).toBe(0);
-    const { stdout } = await flywheelHere({ home }, 'batch', 'current', ...place);
-    const { id } = JSON.parse(stdout);
-    const keypair = ['--keypair', join(home, 'data/owner.json')];
-    const signing = [...keypair, '--expect', 'p.json', '--yes'];
-    expect(await say('batch', 'approve', id, ...signing, '--out', 'signed.json')).toBe(0);
-    expect(await say('batch', 'run', 'p.json', '--again', '--yes', ...keypair)).toBe(2);
-    expect(await say('batch', 'execute', id, '--signed-tx', '@signed.json')).toBe(0);
-    expect(await say('pending', 'resume', 'nothing')).toBe(2);
-    const printed = texts.map((text) => {
-      const joined = text.replace(/\n +/g, ' ');
-      return joined.match(/flywheel (?:local|batch|burn|pending|vault) [^`\n]*/g) ?? [];
-    });
-    expect(printed.map((lines) => lines.length)).toEqual([1, 1, 1, 1, 1, 0, 1]);
-    for (const line of printed.flat()) expect(line).toContain(place.join(' '));
-  });
-
   it('does not repeat what FLYWHEEL_PROFILE holds, which may be a key', async () => {
     const secret = 'fwk_8Wq3TzKpasted';
     const commands = [
@@ -232,39 +202,5 @@ describe('flywheel', () => {
         false,
       ]);
     }
-  });
-
-  it('serves until it is told to stop, then exits 0', async () => {
-    const home = homeWithFlywheel();
-    const { key } = made.apiKey;
-    const child = startFlywheel({ home }, ['serve', '--port', '0', '--log-level', 'silent']);
-    const line = await new Promise<string>((resolve) =>
-      child.stdout?.once('data', (chunk) => resolve(String(chunk))),
-    );
-    const { url } = JSON.parse(line);
-    const remote = { home, env: { FLYWHEEL_API_URL: url, FLYWHEEL_API_KEY: key } };
-    expect(await flywheel(remote, 'batch', 'current')).toEqual({
-      exit: 0,
-      signal: null,
-      stdout: 'null\n',
-      stderr: '',
-    });
-    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"over":"http"}', '--amount', '1'];
-    expect((await flywheelHere(remote, ...words)).exit).toBe(0);
-    const health = JSON.parse((await flywheelHere(remote, 'doctor')).stdout);
-    expect(health.checks.filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
-    const checked = health.checks.map(({ name }: { name: string }) => name);
-    expect(checked).toEqual(expect.arrayContaining(['api key', 'service', 'tls', 'clock']));
-    const bad = await flywheelHere(
-      { home, env: { ...remote.env, FLYWHEEL_API_KEY: 'fk_wrong' } },
-      'batch',
-      'current',
-    );
-    expect([bad.exit, JSON.parse(bad.stderr)]).toMatchObject([4, { error: 'ERR_UNAUTHORIZED', status: 401 }]);
-    const closed = new Promise((resolve) => child.once('close', resolve));
-    child.kill('SIGTERM');
-    expect(await closed).toBe(0);
-    const gone = await flywheelHere(remote, ...words, '--max-wait', '0');
-    expect(gone.exit).toBe(6);
   });
 });

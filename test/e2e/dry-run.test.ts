@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { describeLong } from '../support/long.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheelHere({ home }, ...words);
@@ -100,44 +99,5 @@ describe('--strict', () => {
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
     expect(again.stderr).toContain('it is done, and the command would only print the stored result');
-  });
-});
-
-describeLong('profile add', () => {
-  it('loses nothing when several run at once', async () => {
-    const names = ['a', 'b', 'c'];
-    const add = (name: string) =>
-      flywheel(
-        { home, stdin: `key-of-${name}` },
-        ...['profile', 'add', name, '--api-url', `https://${name}.example`, '--api-key-stdin'],
-      );
-    const exits = await Promise.all(names.map(async (name) => (await add(name)).exit));
-    expect(exits).toEqual(names.map(() => 0));
-    const profiles = await json('profile', 'list');
-    expect(
-      profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
-    ).toEqual(names.map((name) => [name, true]));
-  });
-});
-
-describe('a burn that is done once', () => {
-  it('is printed, whether there is room for it or not, and its dry run says so', async () => {
-    const once = [
-      'burn',
-      '--once',
-      '--type',
-      'WATCH_AD',
-      '--proof',
-      '{"once":1}',
-      '--amount',
-      '25',
-      '--json',
-    ];
-    await json('local', 'fund', '--to', 'burn-wallet', '--tokens', '25');
-    const { burned } = await json('local', 'status');
-    await json(...once);
-    expect((await json(...once, '--dry-run')).foreseen).toBeNull();
-    expect((await json(...once)).result).toBe('SUCCESS');
-    expect((await json('local', 'status')).burned).toBe(String(Number(burned) + 25));
   });
 });

@@ -97,18 +97,6 @@ it.each<Mode>(sampleOf(['remote', 'embedded'], 1))(
   },
 );
 
-it('a journal older than the service burns no edited file again', async () => {
-  operator = await anOperator('embedded', template);
-  expect((await burnFile(operator.write('a.json', burns(0, 3)))).exit).toBe(0);
-  await keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
-  expect((await burnFile(operator.write('b.json', burns(3, 6)))).exit).toBe(0);
-  await restore(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
-  const all = operator.write('c.json', burns(0, 7));
-  expect((await burnFile(all)).exit).toBe(2);
-  expect((await burnFile(all, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(7);
-});
-
 it('of three equal elements of which one has landed, two are left', async () => {
   operator = await anOperator('embedded', template);
   expect((await burnFile(operator.write('a.json', burns(0, 1)))).exit).toBe(0);
@@ -169,19 +157,8 @@ it('what a service of an earlier state does not know is not told as done', async
 
 const OWN_KEY = '7d0b8c1e-0e0f-4a53-9b0e-5f8f0e7a9a11';
 
-/** More than there is in the burn wallet. */
-const TOO_MUCH = 999_999_999;
-/** As much, until the burn wallet gets more. */
+/** More than there is in the burn wallet, until it gets more. */
 const MUCH = 1_000_000;
-
-it('what was corrected in a file of its own is not burned in full by the rest of the first', async () => {
-  operator = await anOperator('embedded', template);
-  const first = [...burns(0, 1, TOO_MUCH), ...burns(1, 2)];
-  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
-  expect((await burnFile(operator.write('b.json', burns(0, 1, 8)))).exit).toBe(0);
-  expect((await burnFile('a.json', '--rest')).exit).toBe(2);
-  expect(await burned()).toBe(9);
-});
 
 it('what has landed with another amount is not burned once more, and a dry run says so', async () => {
   operator = await anOperator('embedded', template);
@@ -210,21 +187,6 @@ it('a burn once that was never carried out is not burned when another has landed
   }
   expect(operator.open()).toHaveLength(1);
   expect((await operator.run(...once(1), '--again')).exit).toBe(0);
-  expect(await burned()).toBe(2);
-});
-
-it('what others have burned since is no rest, with a journal or without', async () => {
-  operator = await anOperator('embedded', template);
-  const first = [{ ...burns(0, 1)[0], type: 'NOPE' }, ...burns(1, 2), ...burns(2, 3, TOO_MUCH)];
-  expect((await burnFile(operator.write('a.json', first))).exit).toBe(3);
-  await keep(operator.dataDir, JOURNAL, join(operator.directory, 'older'));
-  const alone = ['burn', '--type', 'WATCH_AD', '--proof', '{"order":1}', '--amount', '1', '--json'];
-  expect((await operator.run(...alone)).exit).toBe(0);
-  expect((await burnFile('a.json', '--rest')).exit).toBe(3);
-  expect(await burned()).toBe(2);
-  await restore(operator.dataDir, JOURNAL, null);
-  expect((await burnFile('a.json')).exit).toBe(3);
-  expect((await burnFile('a.json', '--rest')).exit).toBe(3);
   expect(await burned()).toBe(2);
 });
 
@@ -294,19 +256,6 @@ it('an init that arrived late gives no approval for what others have executed si
   expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
   expect((await runFile(file, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(4);
-});
-
-it('a batch that a service of an earlier state does not know is not told as executed', async () => {
-  operator = await anOperator('embedded', template);
-  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
-  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  for (const more of [[], ['--rest']]) {
-    const told = await runFile('a.json', ...more);
-    expect([told.exit, told.stdout]).toEqual([7, '']);
-  }
-  expect((await runFile('a.json', '--again')).exit).toBe(0);
-  expect(await burned()).toBe(2);
 });
 
 it.each(sampleOf(['init', 'run', 'rest'], 2))(
@@ -764,63 +713,6 @@ it('the rest of pipelines that are done once more is what that has not landed', 
   expect((await fund('vault', 1_000)).exit).toBe(0);
   for (const more of [['--rest'], [], ['--rest']]) expect((await runFile(file, ...more)).exit).toBe(0);
   expect([before < 503, await burned()]).toEqual([true, 503]);
-});
-
-it('what is done once more and lost by a restored service is not told as done, and is begun anew', async () => {
-  operator = await anOperator('embedded', template);
-  const earlier = join(operator.directory, 'earlier');
-  // One that lands whole, one of which the second half fails, and a batch that only waits.
-  const whole = operator.write('a.json', burns(0, 2));
-  const half = operator.write('b.json', [...burns(2, 3), ...burns(3, 4, MUCH)]);
-  const waits = operator.write('c.json', pipelines(4, 5));
-  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
-  expect((await burnFile(whole)).exit).toBe(0);
-  expect((await burnFile(half)).exit).toBe(0);
-  expect((await runFile(waits)).exit).toBe(0);
-  const before = await burned();
-  await keep(operator.dataDir, SERVICE, earlier);
-  expect((await burnFile(whole, '--again')).exit).toBe(0);
-  expect((await burnFile(half, '--again')).exit).toBe(3);
-  expect((await operator.run('batch', 'init', waits, '--again', '--json')).exit).toBe(0);
-  await restore(operator.dataDir, SERVICE, earlier);
-  for (const more of [[], ['--dry-run'], ['--rest']])
-    for (const told of [
-      await burnFile(whole, ...more),
-      ...(more[0] === '--rest' ? [] : [await burnFile(half, ...more)]),
-      await runFile(waits, ...more),
-    ])
-      expect([more, told.exit, told.stdout, problemOf(told).hint]).toEqual([
-        ...[more, 7, '', expect.stringContaining('--again')],
-      ]);
-  expect((await burnFile(half, '--rest')).exit).toBe(7);
-  expect(await burned()).toBe(before);
-  // A dry run begins nothing.
-  for (const more of [['--dry-run'], []]) {
-    expect((await burnFile(whole, '--again', ...more)).exit).toBe(0);
-    expect((await burnFile(half, '--again', ...more)).exit).toBe(3);
-    expect((await runFile(waits, '--again', ...more)).exit).toBe(0);
-  }
-  expect(await burned()).toBe(before + 4);
-  for (const told of [await burnFile(whole), await runFile(waits)]) expect(told.exit).toBe(0);
-  expect((await burnFile(half)).exit).toBe(3);
-  expect(await burned()).toBe(before + 4);
-});
-
-it('of what was done once more a journal from before that tells the first, and --again is one more', async () => {
-  operator = await anOperator('remote', template);
-  const file = operator.write('a.json', burns(0, 2));
-  const first = await burnFile(file);
-  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-  expect((await burnFile(file, '--again')).exit).toBe(0);
-  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-  for (const more of [[], ['--rest']]) {
-    const told = await burnFile(file, ...more);
-    expect([told.exit, told.stdout]).toEqual([0, first.stdout]);
-  }
-  expect(await burned()).toBe(4);
-  expect((await burnFile(file, '--again')).exit).toBe(0);
-  expect((await burnFile(file)).exit).toBe(0);
-  expect(await burned()).toBe(6);
 });
 
 it('a burn whose first try is held up stays open though a later one fails', async () => {

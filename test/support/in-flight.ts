@@ -1,9 +1,6 @@
 /** A copy of a store that was imported or restored is written once all has expired that its source may have sent. */
 import { setTimeout } from 'node:timers/promises';
-import type { Chain } from '../../src/chain/chain.js';
-import { requireExpired } from '../../src/engine/gaps/gap-watch.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
-import type { Store } from '../../src/store/store.js';
 
 const POLL_MS = 20;
 
@@ -18,6 +15,3 @@ export async function whenExpired<Result>(work: () => Promise<Result>): Promise<
     await setTimeout(POLL_MS);
   }
 }
-
-export const untilExpired = (place: { readonly store: Store; readonly chain: Chain }): Promise<string> =>
-  whenExpired(() => requireExpired(place));

@@ -7,15 +7,11 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
-import { tortureBusy } from './busy.js';
-import { tortureCommands } from './commands.js';
 import { tortureMachines } from './machines.js';
 import type { TorturePart } from './part.js';
 import { tortureSoak } from './soak.js';
 
 const PARTS: Readonly<Record<string, TorturePart>> = {
-  busy: tortureBusy,
-  commands: tortureCommands,
   machines: tortureMachines,
   soak: tortureSoak,
 };
