@@ -76,7 +76,7 @@ export const repeatOf = (
   entry: Entry | undefined,
   { again = false, allowChanged = false, hint }: Partial<Repeat> & Pick<Repeat, 'hint'>,
 ): Repeat => ({
-  again: again || entry?.isAgain === true,
+  again: again || entry?.notes['again'] !== undefined,
   allowChanged: allowChanged || entry?.notes['allowChanged'] === true,
   own: entry === undefined ? [] : batchStages(entry.notes).flatMap(({ batchId }) => batchId ?? []),
   hint,
