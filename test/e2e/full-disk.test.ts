@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -79,23 +79,5 @@ describe('a burn-batch for which there is not enough room', () => {
     const resumed = await operator.paste(line);
     expect([resumed.exit, JSON.parse(resumed.stdout).success.length]).toEqual([0, ELEMENTS]);
     expect([(await operator.happened()).burned, await operator.pending()]).toEqual([String(ELEMENTS), []]);
-  });
-
-  itLong('names the temporary file where that has none, and nothing is sent', async () => {
-    const operator = await anOperator('embedded', template);
-    const burn = { type: 'PRODUCT_BUY', burnAmount: 1, persistOnchain: false };
-    const lines = Array.from({ length: 4 * ELEMENTS }, (_, n) => JSON.stringify({ ...burn, proof: { n } }));
-    const limited = `ulimit -f 512; exec '${process.execPath}' '${PROGRAM}' "$@"`;
-    const { status, stderr } = spawnSync('bash', ['-c', limited, 'flywheel', 'burn-batch', '-', '--json'], {
-      cwd: operator.directory,
-      env: { HOME: operator.directory, PATH: process.env['PATH'], TMPDIR: tmpdir() },
-      input: lines.join('\n'),
-      encoding: 'utf8',
-    });
-    expect([status, JSON.parse(stderr).message]).toEqual([
-      6,
-      expect.stringContaining('The temporary file (in SQLITE_TMPDIR, TMPDIR or /var/tmp) c'),
-    ]);
-    expect([(await operator.happened()).burned, await operator.pending()]).toEqual(['0', []]);
   });
 });

@@ -91,19 +91,6 @@ describe('a finished command', () => {
       expect(await burned(operator)).toBe('3');
     },
   );
-
-  it('burns once though it is started twice in the same second', async () => {
-    const operator = await fresh();
-    const burns = operator.write('b.json', burnsOf('b'));
-    const pipelines = operator.write('p.json', pipelinesOf('p'));
-    for (const words of [['burn-batch', burns, '--json'], runWords(operator, pipelines)]) {
-      const both = await Promise.all([operator.runWith({}, ...words), operator.runWith({}, ...words)]);
-      expect(both.map(({ exit }) => exit)).toEqual([0, 0]);
-      expect(JSON.parse(both[0]?.stdout ?? '')).toEqual(JSON.parse(both[1]?.stdout ?? ''));
-    }
-    expect(await operator.happened()).toMatchObject({ burned: '6', batches: ['EXECUTED'] });
-    expect(await operator.pending()).toEqual([]);
-  });
 });
 
 describe('a file that is done once more', () => {
@@ -356,38 +343,6 @@ describe('a service', () => {
       const isDone = again.exit === 0 && /Already done/.test(again.stderr);
       expect([address, isDone || again.exit]).toEqual([address, /[?#]/.test(address) ? 2 : true]);
     }
-    expect(Number(await burned(operator)) - before).toBe(3);
-  });
-
-  itLong('is one place below a path, however that is written', async () => {
-    const gate = gateOf(operator);
-    operator.write('path.json', burnsOf('path'));
-    gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
-    const lost = await operator.run('burn-batch', 'path.json', '--api-url', `${url.origin}/api-%c3%a9`);
-    gate.fate = () => 'pass';
-    expect(lost.exit).toBe(7);
-    for (const path of sampleOf(['/api-é/', '//api-%C3%A9', '/%61%70i%2D%c3%A9', '/x/../api-%c3%a9/.'], 2)) {
-      const pending = await operator.run('pending', '--json', '--api-url', url.origin + path);
-      expect([path, JSON.parse(pending.stdout)]).toMatchObject([path, [{ outcome: 'unknown' }]]);
-    }
-    const here = ['--api-url', `${url.origin}/api-%c3%a9`];
-    const [{ id }] = JSON.parse((await operator.run('pending', '--json', ...here)).stdout);
-    expect((await operator.run('pending', 'forget', id, '--yes', ...here)).exit).toBe(0);
-  });
-
-  itLong('of which an outcome is open is asked for it over a clock that jumps', async () => {
-    const before = Number(await burned(operator));
-    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '3', '--json'];
-    const gate = gateOf(operator);
-    gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
-    const lost = await operator.run(...words);
-    gate.fate = () => 'pass';
-    for (const days of sampleOf([400, -400], 1)) {
-      const listed = await operator.runWith({ clockAheadMs: days * DAY_MS }, 'pending', '--json');
-      expect(JSON.parse(listed.stdout)).toMatchObject([{ outcome: 'unknown', resume: resumeLineOf(lost) }]);
-    }
-    const then = await operator.runWith({ clockAheadMs: 31 * DAY_MS }, ...words);
-    expect(then.exit).toBe(0);
     expect(Number(await burned(operator)) - before).toBe(3);
   });
 

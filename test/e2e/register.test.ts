@@ -315,15 +315,6 @@ describe('flywheel register', () => {
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
   });
 
-  itLong('says what the operator lacks, and sends nothing', async () => {
-    const poor = ['--operator-keypair', project.files.burnWallet];
-    expect(failure(await register(...poor))).toMatchObject({
-      error: 'ERR_INSUFFICIENT_FUNDS',
-      message: expect.stringContaining(`the operator ${project.burnWallet.address} needs`),
-    });
-    expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
-  });
-
   itLong.each(
     sampleOf(
       [

@@ -136,14 +136,6 @@ describe('a proxy that', () => {
     },
   );
 
-  it('is not there is unavailable too', async () => {
-    const proxy = await startHostile(silent);
-    await proxy.close();
-    const error = await failedBurn(through(`http://127.0.0.1:${proxy.port}`).service);
-    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
-    expect(error.message).toMatch(/^The proxy 127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/);
-  });
-
   it('opens the tunnel to a service that then breaks off leaves the outcome open', async () => {
     const server = await startTlsServer({}, (response) => void response.socket?.destroy());
     const tunnel = await startTunnel(server.port);
@@ -180,26 +172,6 @@ describe('a proxy that speaks TLS itself', () => {
       /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is from an unknown authority/,
     );
     expect([error.exitCode, tunnel.seen]).toEqual([6, []]);
-  });
-});
-
-describe('an interruption', () => {
-  it.each([
-    ['CONNECT', silent],
-    ['TLS within the tunnel', answers(OPEN)],
-  ] as [string, Behaviour][])('ends waiting for %s at once', async (_name, behave) => {
-    const proxy = await hostile(behave);
-    const controller = new AbortController();
-    const { service } = through(`http://127.0.0.1:${proxy.port}`, { requestTimeoutMs: 60_000 });
-    const waiting = settled(service.burn(burn, { ...call, signal: controller.signal }), 20_000);
-    await proxy.reached;
-    const startedMs = performance.now();
-    controller.abort();
-    const { error } = await waiting;
-    expect(error).toMatchObject({ code: 'ERR_INTERRUPTED', exitCode: 130 });
-    expect((await settled(service.close(), 1_000)).error).toBeUndefined();
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
-    expect(proxy.connections).toBe(1);
   });
 });
 
