@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -180,6 +181,27 @@ describe('a flywheel in a database', () => {
     const [first, second] = await Promise.all(answers.map(async (answer) => JSON.parse(await answer.text())));
     expect(second).toEqual(first);
   }, 60_000);
+
+  itLong(
+    'is no matter to a flywheel of its own, unless it is named for it',
+    async () => {
+      await run('own', 'local', 'init');
+      await run('own', 'burn', '--yes', '--type', 'PRODUCT_BUY', '--proof', '{"own":1}', '--amount', '1');
+      expect(await run('own', 'whoami')).not.toHaveProperty('database');
+      const own = machine('own');
+      const env = { ...own.env, FLYWHEEL_DATABASE_URL: postgres.url };
+      const { exit, stderr } = await flywheelHere({ ...own, env }, 'history', '--json');
+      expect([exit, JSON.parse(stderr).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
+      const file = join(home, 'url');
+      writeFileSync(file, postgres.url, { mode: 0o644 });
+      expect(await failed('b', 'history', '--database-url-file', file)).toMatchObject({
+        exit: 2,
+        error: 'ERR_CONFIG_INVALID',
+        message: expect.stringContaining('every user can read'),
+      });
+    },
+    60_000,
+  );
 
   itLong(
     'is looked after',

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { emptyDirectory } from '../support/spawn.js';
+import { describeLong } from '../support/long.js';
+import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheelHere({ home }, ...words);
@@ -99,5 +100,22 @@ describe('--strict', () => {
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
     expect(again.stderr).toContain('it is done, and the command would only print the stored result');
+  });
+});
+
+describeLong('profile add', () => {
+  it('loses nothing when several run at once', async () => {
+    const names = ['a', 'b', 'c'];
+    const add = (name: string) =>
+      flywheel(
+        { home, stdin: `key-of-${name}` },
+        ...['profile', 'add', name, '--api-url', `https://${name}.example`, '--api-key-stdin'],
+      );
+    const exits = await Promise.all(names.map(async (name) => (await add(name)).exit));
+    expect(exits).toEqual(names.map(() => 0));
+    const profiles = await json('profile', 'list');
+    expect(
+      profiles.map(({ name, hasApiKey }: { name: string; hasApiKey: boolean }) => [name, hasApiKey]),
+    ).toEqual(names.map((name) => [name, true]));
   });
 });

@@ -1,6 +1,7 @@
 /** A service that says of one batch what is true of another, or of none: nothing is signed, done twice or believed for it. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,10 +13,13 @@ import {
   anOperator,
   gateOf,
   makeTemplate,
+  nodeOf,
   type Operator,
   problemOf,
   type Template,
 } from '../support/operator.js';
+import { BIN, emptyDirectory } from '../support/spawn.js';
+import { onTerminal } from '../support/terminal.js';
 
 const VAULT_TOKENS = 200;
 const REFUSED = 9;
@@ -230,6 +234,39 @@ describe('a batch that failed in part', () => {
     expect([rest.exit, rest.stdout]).toEqual([UNKNOWN, '']);
     expect(Number((await operator.happened()).burned) - before).toBe(83);
   });
+});
+
+describeLong('a flywheel that is pinned at its first use', () => {
+  it.each(sampleOf(['with a profile', 'for this command only'], 1))(
+    'is held to it at once, %s',
+    async (how) => {
+      const { gate, owner, key, dataDir, directory } = unpinned;
+      const node = await nodeOf(dataDir);
+      const home = how === 'with a profile' ? directory : emptyDirectory();
+      const file = join(directory, unpinned.write('first.json', pipelinesOf(`first ${how}`)));
+      const failed = {
+        ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
+        failedTxMsg: 'Not today.',
+      };
+      gate.fate = ({ path }) => {
+        const lie = ({ status, body }: Answered): Answered =>
+          'result' in (body as Fields)
+            ? { status, body: { ...(body as Fields), result: failed } }
+            : saying(String((body as Fields)['id']), (batch) =>
+                batch['status'] === 'EXECUTED'
+                  ? { ...batch, status: 'FAILED', executeResult: failed }
+                  : batch,
+              )({ status, body });
+        return /batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass';
+      };
+      const place = how === 'with a profile' ? '' : `--api-url ${gate.url}`;
+      const line = `'${process.execPath}' '${BIN}' batch run ${file} --keypair ${owner} --rpc-url ${node.url} ${place}`;
+      const { status, text } = await onTerminal(home, line, { NO_COLOR: '1', FLYWHEEL_API_KEY: key }, 'y');
+      expect([status, text]).toEqual([UNKNOWN, expect.stringContaining('Is this your project')]);
+      expect(text).toMatch(/The service says that 0 of \d transactions/);
+      await node.end('SIGTERM');
+    },
+  );
 });
 
 describeLong('what is expected of an execution', () => {

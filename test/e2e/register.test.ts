@@ -1,6 +1,6 @@
 /** `flywheel register` as a program, on a test cluster: what it costs, what it leaves, what it refuses, and what cuts it off. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   Keypair,
@@ -38,6 +38,18 @@ const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
 /** More than a registration has at which it can be killed. */
 const MAX_POINTS = 160;
 const KILLS = isLong ? MAX_POINTS : 2;
+
+/** Signs each line with the keypair file that it is given. */
+const SIGNING_PROGRAM = `
+import { createPrivateKey, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const seed = Buffer.from(JSON.parse(readFileSync(process.argv[2], 'utf8'))).subarray(0, 32);
+const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+for await (const line of createInterface({ input: process.stdin }))
+  console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
+`;
 
 interface Registered {
   readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };
@@ -313,6 +325,44 @@ describe('flywheel register', () => {
     const rent = await lamports(registration.multisig);
     expect(held - (await lamports(project.operator.address))).toBe(SQUADS_FEE + rent + ACCOUNTS_AND_FEES);
     expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
+  });
+
+  itLong(
+    'keeps no key that a program of the user signs with, and asks that program from then on',
+    async () => {
+      const script = join(home, 'sign.mjs');
+      writeFileSync(script, SIGNING_PROGRAM);
+      const program = `node ${script} ${project.files.operator}`;
+      const { exit, stdout } = await run(
+        ...[
+          'register',
+          '--cluster',
+          node.url,
+          '--mint',
+          project.token.mint,
+          '--owner',
+          project.owner.address,
+          '--yes',
+        ],
+        ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
+      );
+      expect(exit).toBe(0);
+      const { registration } = JSON.parse(stdout) as Registered;
+      expect(readdirSync(join(dataDir, 'keys'))).toEqual([`${registration.burnWallet}.json`]);
+      expect(JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))).toMatchObject({
+        signers: { operator: program },
+        cluster: { maxPriorityFee: 77 },
+      });
+    },
+  );
+
+  itLong('says what the operator lacks, and sends nothing', async () => {
+    const poor = ['--operator-keypair', project.files.burnWallet];
+    expect(failure(await register(...poor))).toMatchObject({
+      error: 'ERR_INSUFFICIENT_FUNDS',
+      message: expect.stringContaining(`the operator ${project.burnWallet.address} needs`),
+    });
+    expect(existsSync(join(dataDir, 'local.json'))).toBe(false);
   });
 
   itLong.each(
