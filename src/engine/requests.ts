@@ -7,6 +7,7 @@ import type { KeyedOperationId } from '../contract/operations.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { RequestRecord } from '../store/records.js';
+import { whole } from '../store/schema.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Sha256 } from '../values/digest.js';
 import { parseStrictJson } from '../values/strict-json.js';
@@ -112,10 +113,10 @@ export async function openRequest(
   identity: RequestIdentity,
 ): Promise<{ readonly request: RequestRecord; readonly isFresh: boolean } | undefined> {
   const { value = deps.ids.uuid(), call, ...owner } = identity;
-  const request: RequestRecord = {
-    ...{ ...owner, id: deps.ids.uuid(), value, status: 'running', ...newLease(deps, tx) },
-    ...{ reply: null, batchId: null, dateCreated: isoTime(tx.nowMs) },
-  };
+  const request = whole('requests', {
+    ...{ ...owner, id: deps.ids.uuid(), value, status: 'running' as const, ...newLease(deps, tx) },
+    dateCreated: isoTime(tx.nowMs),
+  });
   const { id: operationId, operation, tokenId, keyId } = request;
   // Nearly always it is the first with its key: then nothing is looked for.
   if (await tx.requests.insert(request)) {

@@ -1,5 +1,5 @@
 /** The records that the store keeps, as the engine sees them: rows of the tables, without what only the store needs. */
-import type { Row } from './schema.js';
+import type { NewRow, Row } from './schema.js';
 
 export type TokenRecord = Row<'tokens'>;
 export type FlywheelRecord = Row<'flywheels'>;
@@ -15,10 +15,13 @@ export type AuditAction = AuditEntry['action'];
 
 export type BurnRecord = Row<'burns'>;
 export type BurnStatus = BurnRecord['status'];
+/** A burn that is about to be sent. */
 export type BurnIntent = Omit<
-  BurnRecord,
-  'transaction' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled' | 'feeLamports'
-> & { readonly transaction: Uint8Array };
+  NewRow<'burns'>,
+  'transaction' | 'status' | Exclude<keyof BurnOutcome, 'sequence'>
+> & {
+  readonly transaction: Uint8Array;
+};
 export type BurnOutcome = Pick<BurnRecord, 'sequence' | 'errorCode' | 'errorMessage' | 'feeLamports'> & {
   readonly status: Exclude<BurnStatus, 'PENDING'>;
   readonly dateSettled: string;

@@ -546,3 +546,19 @@ export type Tables = {
 };
 
 export type Row<Name extends TableName> = Readonly<Selectable<Tables[Name]>>;
+
+type Optional<Record> = { [Key in keyof Record]: null extends Record[Key] ? Key : never }[keyof Record];
+
+/** A row to be inserted: what may be `null` is where it is left out. */
+export type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
+  Partial<Pick<Row<Name>, Optional<Row<Name>>>>;
+
+/** What is given of a row, with `null` for what may be left out: who makes one need not know of each column. */
+export function whole<Name extends TableName, const Given extends Partial<Row<Name>>>(
+  name: Name,
+  given: Given,
+): Omit<Given, Optional<Row<Name>>> & Pick<Row<Name>, Optional<Row<Name>>> {
+  const columns = Object.entries<Column>(TABLES[name].columns);
+  const nulls = columns.flatMap(([column, { isOptional }]) => (isOptional === true ? [[column, null]] : []));
+  return { ...Object.fromEntries(nulls), ...given };
+}

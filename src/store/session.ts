@@ -4,7 +4,15 @@ import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import { type Column, fromCell } from './columns.js';
 import type { Database } from './ddl.js';
-import { LANDED_BURN, OPEN_BURN, type Row, TABLES, type TableName, type Tables } from './schema.js';
+import {
+  LANDED_BURN,
+  type NewRow,
+  OPEN_BURN,
+  type Row,
+  TABLES,
+  type TableName,
+  type Tables,
+} from './schema.js';
 
 export interface StoreSession {
   readonly db: Kysely<Tables>;
@@ -50,11 +58,6 @@ export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
     keyof Row<Name>,
     But
   >[];
-
-type Optional<Record> = { [Key in keyof Record]: null extends Record[Key] ? Key : never }[keyof Record];
-/** A row to be inserted: what may be `null` is where it is left out. */
-type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
-  Partial<Pick<Row<Name>, Optional<Row<Name>>>>;
 
 /** Inserts any number of rows; what a record has beside the columns of the table is left out. */
 export async function insertAll<Name extends TableName>(

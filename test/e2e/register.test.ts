@@ -131,8 +131,8 @@ const tokenAccount = (wallet: string): string =>
 
 /** Who may act for the flywheel, as the store keeps it. */
 const pinned = () => {
-  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select place from flywheels');
-  return (JSON.parse(String(row?.['place'])) as { facts: Record<string, string> }).facts;
+  const [row] = rawSqlite(join(dataDir, 'store.db'), 'select facts from flywheels');
+  return JSON.parse(String(row?.['facts'])) as Record<string, string>;
 };
 const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { SQUADS_PROGRAM } from '../../src/chain/programs.js';
 import {
   createKeypairSigner,
   generateKeypair,
@@ -105,12 +104,8 @@ async function nameProjects(databaseUrl: string, projects: readonly MachineProje
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   for (const { name, registration } of projects) {
-    const place = { squadsProgram: SQUADS_PROGRAM, facts: {}, minOperatorSol: null, maxBatchRent: null };
-    await client.query('update flywheels set name = $1, place = $2 where id = $3', [
-      name,
-      JSON.stringify(place),
-      registration.flywheelId,
-    ]);
+    const update = "update flywheels set name = $1, facts = '{}' where id = $2";
+    await client.query(update, [name, registration.flywheelId]);
   }
   await client.end();
 }

@@ -16,6 +16,7 @@ import type {
   TokenRecord,
   TransactionCost,
 } from '../../src/store/records.js';
+import { whole } from '../../src/store/schema.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
@@ -104,66 +105,62 @@ export const CREATED = '2026-01-31T12:00:00.000Z';
 export const LATER = '2026-01-31T12:00:05.000Z';
 
 export const aToken = (more: Partial<TokenRecord> = {}): TokenRecord => ({
-  id: 'token-1',
-  name: 'Flywheel',
-  symbol: 'FLY',
-  mintAddress: 'Mint1' as Address,
-  decimals: 6,
-  tokenProgram: 'token',
-  generation: 'v1',
-  supply: 18_446_744_073_709_551_615n,
-  burnWallet: 'BurnWallet1' as Address,
-  burnTokenAccount: 'BurnAccount1' as Address,
-  dateCreated: CREATED,
+  ...whole('tokens', {
+    id: 'token-1',
+    name: 'Flywheel',
+    symbol: 'FLY',
+    mintAddress: 'Mint1' as Address,
+    decimals: 6,
+    tokenProgram: 'token',
+    generation: 'v1',
+    supply: 18_446_744_073_709_551_615n,
+    burnWallet: 'BurnWallet1' as Address,
+    burnTokenAccount: 'BurnAccount1' as Address,
+    dateCreated: CREATED,
+  }),
   ...more,
 });
 
 export const aFlywheel = (more: Partial<FlywheelRecord> = {}): FlywheelRecord => ({
-  id: 'flywheel-1',
-  tokenId: 'token-1',
-  multisig: 'Multisig1' as Address,
-  vaultIndex: 0,
-  vault: 'Vault1' as Address,
-  vaultTokenAccount: 'VaultAccount1' as Address,
-  owner: 'Owner1' as Address,
-  operator: 'Operator1' as Address,
-  proofTypes: ['PRODUCT_BUY', 'WATCH_AD'],
-  dailyBurnCap: 1_000_000n,
-  dailyAirdropCap: null,
-  dateCapsLowered: null,
-  name: null,
-  facts: null,
-  minOperatorSol: null,
-  maxBatchRent: null,
+  ...whole('flywheels', {
+    id: 'flywheel-1',
+    tokenId: 'token-1',
+    multisig: 'Multisig1' as Address,
+    vaultIndex: 0,
+    vault: 'Vault1' as Address,
+    vaultTokenAccount: 'VaultAccount1' as Address,
+    owner: 'Owner1' as Address,
+    operator: 'Operator1' as Address,
+    proofTypes: ['PRODUCT_BUY', 'WATCH_AD'],
+    dailyBurnCap: 1_000_000n,
+  }),
   ...more,
 });
 
 export const anApiKey = (more: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
-  id: 'key-1',
-  tokenId: 'token-1',
-  hash: sha256('key-1'),
-  name: null,
-  scopes: ['burn', 'airdrop'],
-  proofTypes: null,
-  dateCreated: CREATED,
-  dateRevoked: null,
-  dateExpires: null,
+  ...whole('apiKeys', {
+    id: 'key-1',
+    tokenId: 'token-1',
+    hash: sha256('key-1'),
+    scopes: ['burn', 'airdrop'],
+    dateCreated: CREATED,
+  }),
   ...more,
 });
 
 export const aRequest = (more: Partial<RequestRecord> = {}): RequestRecord => ({
-  id: 'request-1',
-  tokenId: 'token-1',
-  keyId: 'key-1',
-  operation: 'burn',
-  value: 'idempotency-1',
-  fingerprint: sha256('body'),
-  status: 'running',
-  holder: 'holder-1',
-  leaseUntilMs: 1_769_860_860_000,
-  reply: null,
-  batchId: null,
-  dateCreated: CREATED,
+  ...whole('requests', {
+    id: 'request-1',
+    tokenId: 'token-1',
+    keyId: 'key-1',
+    operation: 'burn',
+    value: 'idempotency-1',
+    fingerprint: sha256('body'),
+    status: 'running',
+    holder: 'holder-1',
+    leaseUntilMs: 1_769_860_860_000,
+    dateCreated: CREATED,
+  }),
   ...more,
 });
 
@@ -186,35 +183,32 @@ export const aBurn = (sequence: number, more: Partial<BurnIntent> = {}): BurnInt
 });
 
 export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
-  id: 'batch-1',
-  flywheelId: 'flywheel-1',
-  tokenId: 'token-1',
-  keyId: 'key-1',
-  requestId: 'request-1',
-  status: 'AVAILABLE_TO_QUEUE',
-  batchIndex: 1n,
-  pipelines: [
-    {
-      type: 'PRODUCT_BUY',
-      payload: '{"order":1}',
-      actions: [{ action: 'BURN', amount: 1.5 }],
-      proofHash: sha256('{"order":1}'),
-      message: 'AQID',
-      burn: 18_446_744_073_709_551_615n,
-      airdrop: 0n,
-    },
-  ],
-  ...{ pipelineCount: 1, burn: 18_446_744_073_709_551_615n, airdrop: 0n, recipients: 0 },
-  day: DAY,
-  initResult: null,
-  executeResult: null,
-  setupRentLamports: 7_000n,
-  holder: null,
-  leaseUntilMs: 0,
-  dateCreated: CREATED,
-  dateUpdated: CREATED,
-  dateCancelled: null,
-  dateClosed: null,
+  ...whole('batches', {
+    id: 'batch-1',
+    flywheelId: 'flywheel-1',
+    tokenId: 'token-1',
+    keyId: 'key-1',
+    requestId: 'request-1',
+    status: 'AVAILABLE_TO_QUEUE',
+    batchIndex: 1n,
+    pipelines: [
+      {
+        type: 'PRODUCT_BUY',
+        payload: '{"order":1}',
+        actions: [{ action: 'BURN', amount: 1.5 }],
+        proofHash: sha256('{"order":1}'),
+        message: 'AQID',
+        burn: 18_446_744_073_709_551_615n,
+        airdrop: 0n,
+      },
+    ],
+    ...{ pipelineCount: 1, burn: 18_446_744_073_709_551_615n, airdrop: 0n, recipients: 0 },
+    day: DAY,
+    setupRentLamports: 7_000n,
+    leaseUntilMs: 0,
+    dateCreated: CREATED,
+    dateUpdated: CREATED,
+  }),
   ...more,
 });
 

@@ -34,7 +34,7 @@ import { insertKey, registrationView } from '../../src/engine/admin/project.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { Leases } from '../../src/engine/lease.js';
 import { settle } from '../../src/engine/settle.js';
-import type { FlywheelRecord, TokenRecord } from '../../src/store/records.js';
+import { whole } from '../../src/store/schema.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { type Address, address } from '../../src/values/address.js';
 import { randomIds } from '../../src/values/ids.js';
@@ -147,21 +147,19 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
       signers: [createKey],
     },
   ]);
-  const token: TokenRecord = {
+  const token = whole('tokens', {
     ...{ id: ids.uuid(), name: input.name, symbol: input.symbol, mintAddress: mint.address, decimals },
     ...{ tokenProgram: input.tokenProgram, generation: input.tokenGeneration },
     ...{ supply: base(input.supply, decimals), burnWallet: burnWallet.address },
     burnTokenAccount: accountOf(burnWallet.address),
     dateCreated: isoTime(clock.nowMs()),
-  };
+  });
   const cap = (text: string | null): bigint | null => (text === null ? null : base(text, decimals));
-  const flywheel: FlywheelRecord = {
+  const flywheel = whole('flywheels', {
     ...{ id: ids.uuid(), tokenId: token.id, multisig, vaultIndex: 0, vault, owner: address(input.owner) },
     ...{ vaultTokenAccount: accountOf(vault), operator: operator.address, proofTypes: input.proofTypes },
     ...{ dailyBurnCap: cap(input.dailyBurn), dailyAirdropCap: cap(input.dailyAirdrop) },
-    dateCapsLowered: null,
-    ...{ name: null, facts: null, minOperatorSol: null, maxBatchRent: null },
-  };
+  });
   const apiKey = await store.transaction(async (tx) => {
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);

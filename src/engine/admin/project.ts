@@ -17,6 +17,7 @@ import type {
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
+import { type NewRow, whole } from '../../store/schema.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Scope } from '../../values/key-terms.js';
 import type { Secret } from '../../values/secret.js';
@@ -122,7 +123,7 @@ export async function insertKey(
   const id = deps.ids.uuid();
   await tx.apiKeys.insert({
     ...{ id, tokenId, hash: apiKeyHash(key), name, scopes, proofTypes },
-    ...{ dateCreated: isoTime(tx.nowMs), dateRevoked: null, dateExpires: null },
+    dateCreated: isoTime(tx.nowMs),
   });
   return { id, key: key.reveal(), name, scopes };
 }
@@ -196,8 +197,8 @@ export async function revokeKey(
 /** Owner and operator must both approve. */
 export const THRESHOLD = 2;
 
-type ProjectSource = Omit<TokenRecord, 'id' | 'burnTokenAccount' | 'dateCreated'> &
-  Omit<FlywheelRecord, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
+type ProjectSource = Omit<NewRow<'tokens'>, 'id' | 'burnTokenAccount' | 'dateCreated'> &
+  Omit<NewRow<'flywheels'>, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
     /** In a database; a data directory has one project, without a name. */
     readonly projectName: string | null;
     readonly nowMs: number;
@@ -211,15 +212,15 @@ export function projectRecords(
     source;
   const program = tokenProgramAddress(tokenProgram);
   const vault = vaultAddress(own.multisig, own.vaultIndex).address;
-  const token: TokenRecord = {
+  const token = whole('tokens', {
     ...{ id: ids.uuid(), name, symbol, mintAddress, decimals, tokenProgram, generation, supply, burnWallet },
     burnTokenAccount: associatedTokenAddress(burnWallet, mintAddress, program),
     dateCreated: isoTime(nowMs),
-  };
-  const flywheel: FlywheelRecord = {
-    ...{ ...own, id: ids.uuid(), tokenId: token.id, vault, name: projectName, dateCapsLowered: null },
+  });
+  const flywheel = whole('flywheels', {
+    ...{ ...own, id: ids.uuid(), tokenId: token.id, vault, name: projectName },
     vaultTokenAccount: associatedTokenAddress(vault, mintAddress, program),
-  };
+  });
   return { token, flywheel };
 }
 

@@ -69,7 +69,7 @@ export async function registerProject(
     ...{ vaultIndex: VAULT_INDEX, owner: address(input.owner), proofTypes: input.proofTypes },
     ...{ burnWallet: burnWallet.address, operator: operator.address },
     ...{ dailyBurnCap: amounts.dailyBurnCap, dailyAirdropCap: amounts.dailyAirdropCap },
-    ...{ facts: null, minOperatorSol, maxBatchRent },
+    ...{ minOperatorSol, maxBatchRent },
     ...{ projectName: null, nowMs: deps.store.latestMs() },
   });
   const from = treasury.address;

@@ -3,6 +3,7 @@ import { actionRecipients } from '../../actions/registry.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord, StoredAction } from '../../store/records.js';
+import { whole } from '../../store/schema.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { isoTime } from '../../values/time.js';
 import { amountsOf, dayOfNow, exceededCaps, holdWhileWaiting, requireCaps } from '../caps.js';
@@ -130,17 +131,15 @@ async function begin(
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
     await requireOperatorFunds(deps, tx, context, held, planned);
-    const batch: BatchRecord = {
+    const batch = whole('batches', {
       ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
       ...{ keyId: principal.key.id, requestId: opening.request.id },
-      ...{ status: 'AVAILABLE_TO_QUEUE', batchIndex, pipelines, day },
+      ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines, day },
       ...{ pipelineCount: pipelines.length, ...asked },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
-      ...{ initResult: null, executeResult: null, setupRentLamports: rentLamports },
-      ...newLease(deps, tx),
+      ...{ setupRentLamports: rentLamports, ...newLease(deps, tx) },
       ...{ dateCreated: isoTime(tx.nowMs), dateUpdated: isoTime(tx.nowMs) },
-      ...{ dateCancelled: null, dateClosed: null },
-    };
+    });
     await tx.batches.insert(opening.request, batch, actions);
     await holdWhileWaiting(tx, batch);
     await tx.requests.linkBatch(opening.request.id, batch.id);
