@@ -46,13 +46,13 @@ export interface TransactionRecord {
   readonly feeLamports: bigint;
   readonly computeUnits: bigint;
   /** Of each of its accounts: those of its message, then those of {@link tableAddresses}; absent where the chain does not keep it. */
-  readonly balances?: readonly Balance[];
+  readonly balances?: readonly Balance[] | undefined;
   /** What its token accounts held; absent where the chain does not keep it. */
-  readonly tokenChanges?: readonly TokenChange[];
+  readonly tokenChanges?: readonly TokenChange[] | undefined;
   /** Addresses from lookup tables, in the order in which the indexes of its accounts go on; absent where the chain does not say. */
-  readonly tableAddresses?: readonly Address[];
+  readonly tableAddresses?: readonly Address[] | undefined;
   /** What its programs called in their turn, at least every call of the multisig program; absent where the chain does not keep it. */
-  readonly innerCalls?: readonly ProgramCall[];
+  readonly innerCalls?: readonly ProgramCall[] | undefined;
 }
 
 /** When it landed, as ISO text; `undefined` where no node says. */

@@ -45,7 +45,6 @@ const MAX_STATEMENTS = 64;
 export class SqliteFile {
   readonly path: string;
   readonly noun: string;
-  readonly readOnly: boolean;
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
   readonly #busyTimeoutMs: number;
@@ -53,13 +52,12 @@ export class SqliteFile {
   #open = true;
 
   constructor(
-    { path, noun, use, busyTimeoutMs = BUSY_TIMEOUT_MS }: Omit<SqliteFileOptions, 'create' | 'inspect'>,
+    { path, noun, busyTimeoutMs = BUSY_TIMEOUT_MS }: Omit<SqliteFileOptions, 'create' | 'inspect'>,
     connection: SqliteConnection,
   ) {
     this.#busyTimeoutMs = busyTimeoutMs;
     this.path = path;
     this.noun = noun;
-    this.readOnly = use === 'reader';
     this.#connection = connection;
     this.#isSameFile = watchFile(path);
   }

@@ -46,6 +46,8 @@ export interface Question<Value> {
   read(result: JsonValue): Value;
   /** The slot of the state that the value is from, where the answer says. */
   slotOf?(value: NoInfer<Value>): number;
+  /** What two nodes say differently, as in "they disagree about …"; `undefined` where they agree. */
+  differ?(left: NoInfer<Value>, right: NoInfer<Value>): string | undefined;
 }
 
 /** Largest answer that is read, in bytes: a hundred accounts of a quarter of a megabyte each. */

@@ -32,7 +32,7 @@ const withoutSquads = (host: string): FlywheelError =>
 async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeReport> {
   const { clock } = options;
   const timeoutMs = Math.min(CHECK_TIMEOUT_MS, options.timeoutMs);
-  const pool = new NodePool({ ...options, nodes: [node], maxWaitMs: 0, timeoutMs });
+  const pool = new NodePool({ ...options, nodes: [node], quorum: 1, maxWaitMs: 0, timeoutMs });
   const { address } = node;
   let state: NodeState | null = null;
   try {

@@ -31,20 +31,15 @@ import {
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
+  isLanded,
   type LandedStatus,
   rentQuestion,
   type SeenStatus,
+  sameStatus,
   statusesQuestion,
 } from './questions.js';
 import { RecentFees, toNull } from './recent-fees.js';
-import {
-  chunks,
-  isLanded,
-  MAX_SIGNATURES_PER_CALL,
-  NO_DETAILS,
-  RpcReader,
-  sameStatus,
-} from './rpc-reader.js';
+import { chunks, MAX_SIGNATURES_PER_CALL, NO_DETAILS, RpcReader } from './rpc-reader.js';
 
 /** How long the finalized state is good for: older it only proves less. */
 const FINALIZED_FOR_MS = 5_000;
@@ -55,8 +50,6 @@ const MAX_BLOCK_TIMES = 64;
 
 /** How a cluster is worked with. */
 export interface ClusterTerms {
-  /** Nodes that have to agree. */
-  readonly quorum: number;
   readonly clock: Clock;
   /** How often to look for what was sent. */
   readonly pollMs: number;
@@ -108,7 +101,7 @@ class ClusterChain extends RpcReader implements Chain {
   readonly #blockTimes = new Map<number, number>();
 
   constructor(pool: NodePool, terms: ClusterTerms) {
-    super(pool, terms.quorum);
+    super(pool);
     this.#terms = terms;
     this.pollMs = terms.pollMs;
     this.#outgoing = new Outgoing(pool, terms.clock);
@@ -128,7 +121,7 @@ class ClusterChain extends RpcReader implements Chain {
   async rent(): Promise<Rent> {
     const nowMs = this.#terms.clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
-    const voices = await this.pool.ask(rentQuestion(0), { voices: this.quorum });
+    const voices = await this.pool.ask(rentQuestion(0));
     const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
     this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
     return this.#rent.rent;
@@ -174,7 +167,7 @@ class ClusterChain extends RpcReader implements Chain {
   async #lastFinalized(): Promise<FinalizedState> {
     const { clock } = this.#terms;
     if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
-    const voices = await this.pool.ask(FINALIZED_QUESTION, { voices: this.quorum });
+    const voices = await this.pool.ask(FINALIZED_QUESTION);
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
@@ -188,7 +181,6 @@ class ClusterChain extends RpcReader implements Chain {
   async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
     // Of nodes that have seen the finalized state.
     const voices = await this.pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
-      voices: this.quorum,
       minContextSlot: this.#finalized.slot,
     });
     const traces: Trace[] = [];
@@ -275,7 +267,6 @@ export interface RpcChain {
  * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
  */
 export function createRpcChain({
-  quorum = 1,
   pollMs = POLL_MS,
   commitment = 'confirmed',
   maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
@@ -283,7 +274,7 @@ export function createRpcChain({
 }: RpcChainOptions): RpcChain {
   const pool = new NodePool(options);
   const { clock } = options;
-  const chain = new ClusterChain(pool, { quorum, clock, pollMs, commitment, maxPriorityFeeLamports });
+  const chain = new ClusterChain(pool, { clock, pollMs, commitment, maxPriorityFeeLamports });
   const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
-  return { reader: new RpcReader(pool, quorum), sender, chain };
+  return { reader: new RpcReader(pool), sender, chain };
 }

@@ -15,6 +15,8 @@ import type { Trouble } from './rpc-errors.js';
 export interface NodePoolOptions {
   /** At least one, the first choice first. */
   readonly nodes: readonly RpcNode[];
+  /** Different nodes that have to agree, where more than one is asked. @default 1 */
+  readonly quorum?: number;
   /** Genesis hash of the cluster that all of them have to be of. @default that of the first to say */
   readonly genesis?: string;
   /** For one try, from dialling to the last byte. */
@@ -40,8 +42,6 @@ export interface Voice<Value> {
 
 /** How a question is put. */
 interface AskTerms {
-  /** Different nodes that have to answer. @default 1 */
-  readonly voices?: number;
   /** The state must not be older than this slot. */
   readonly minContextSlot?: number | undefined;
   /** The one node to ask. @default any */
@@ -57,6 +57,9 @@ const MAX_BACKOFF_MS = 8_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 /** For a node to say of which cluster it is, where another one may answer instead: a dead one is found by this. */
 const GENESIS_TRY_MS = 5_000;
+/** How often nodes that differ are asked for a newer state, and how long it takes for there to be one. */
+const MAX_COMPARISONS = 5;
+const SLOT_MS = 400;
 /** For one try at an optional question, and how long it is not asked again where no node has answered. */
 const OPTIONAL_TRY_MS = 1_000;
 const OPTIONAL_REST_MS = 10_000;
@@ -70,6 +73,8 @@ const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another 
 /** One question on its way from node to node. */
 interface Round<Value> {
   readonly question: Question<Value>;
+  /** Different nodes that have to answer. */
+  readonly voices: number;
   readonly terms: AskTerms;
   readonly found: Voice<Value>[];
   /** Of each node that failed, how it failed last. */
@@ -97,6 +102,10 @@ export class NodePool {
     return this.#options.nodes;
   }
 
+  get quorum(): number {
+    return this.#options.quorum ?? 1;
+  }
+
   /** Waits. @throws `ERR_INTERRUPTED` */
   async sleep(ms: number): Promise<void> {
     const { sleep, signal } = this.#options;
@@ -111,15 +120,48 @@ export class NodePool {
   }
 
   /**
-   * An optional question is put to each node once, for a second, and to none for a while after no node has answered.
-   * @returns as many answers as voices are wanted, each of another node; the states that they are from do not go back in time.
+   * What as many nodes say as have to agree; the states that they are from do not go back in time.
    * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CHAIN_MISMATCH` for nodes of different clusters, `ERR_INTERRUPTED`
    */
-  async ask<Value>(question: Question<Value>, given: AskTerms = {}): Promise<readonly Voice<Value>[]> {
+  ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
+    return this.#ask(question, this.quorum, terms);
+  }
+
+  /** What one node says; what it makes up is found out by other means. @throws as {@link ask} */
+  async one<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<Value> {
+    const [voice] = (await this.#ask(question, 1, terms)) as readonly [Voice<Value>];
+    return voice.value;
+  }
+
+  /**
+   * What all that have to agree say of one state, the newest. Where they differ, the state may have changed between the two
+   * answers: both are asked again from the newer slot on, a few times.
+   * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` where they go on to differ.
+   */
+  async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Value> {
+    let minContextSlot = sinceSlot;
+    for (let comparison = 1; ; comparison += 1) {
+      const voices = await this.ask(question, { minContextSlot });
+      const [first] = voices as readonly [Voice<Value>];
+      const last = voices.at(-1) as Voice<Value>;
+      const other = voices.find(({ value }) => question.differ?.(first.value, value) !== undefined);
+      if (other === undefined) return last.value;
+      minContextSlot = question.slotOf?.(last.value) ?? minContextSlot;
+      if (comparison === MAX_COMPARISONS) throw disagreement(question, first, other);
+      await this.sleep(SLOT_MS * comparison);
+    }
+  }
+
+  /** An optional question is put to each node once, for a second, and to none for a while after no node has answered. */
+  async #ask<Value>(
+    question: Question<Value>,
+    voices: number,
+    given: AskTerms,
+  ): Promise<readonly Voice<Value>[]> {
     const { clock, maxWaitMs } = this.#options;
     const terms = question.isOptional ? { ...given, tryMs: OPTIONAL_TRY_MS } : given;
     const deadlineMs = clock.nowMs() + maxWaitMs;
-    const round: Round<Value> = { question, terms, found: [], failures: new Map(), deadlineMs };
+    const round: Round<Value> = { question, voices, terms, found: [], failures: new Map(), deadlineMs };
     const unanswered = question.isOptional && this.#unanswered.get(question.method);
     if (unanswered && clock.nowMs() < unanswered.untilMs) throw unanswered.error;
     for (let number = 1; ; number += 1) {
@@ -130,12 +172,6 @@ export class NodePool {
       this.#options.log?.(`rpc: waiting ${waitMs} ms before ${question.method} is asked again`);
       await this.sleep(waitMs);
     }
-  }
-
-  /** What one node says; what it makes up is found out by other means. @throws as {@link ask} */
-  async one<Value>(question: Question<Value>, terms: Omit<AskTerms, 'voices'> = {}): Promise<Value> {
-    const [voice] = (await this.ask(question, terms)) as readonly [Voice<Value>];
-    return voice.value;
   }
 
   /** Puts a question to every node once. @returns what each made of it, in order. */
@@ -167,7 +203,7 @@ export class NodePool {
       failures.delete(node);
       this.#failures.delete(node);
       found.push({ node, value: result.value });
-      if (found.length >= (terms.voices ?? 1)) return true;
+      if (found.length >= round.voices) return true;
     }
     return false;
   }
@@ -284,6 +320,16 @@ export class NodePool {
     );
   }
 }
+
+const disagreement = <Value>(
+  { differ }: Question<Value>,
+  left: Voice<Value>,
+  right: Voice<Value>,
+): FlywheelError =>
+  new FlywheelError(
+    'ERR_CHAIN_MISMATCH',
+    `The RPC nodes ${left.node.address.host} and ${right.node.address.host} disagree about ${differ?.(left.value, right.value)}.`,
+  );
 
 const ofAnotherCluster = (message: string, hint: string): Trouble => ({
   kind: 'other',

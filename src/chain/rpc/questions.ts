@@ -4,19 +4,19 @@
  * `Connection` of web3.js asks, but for `getTransaction`, whose bytes it does not take (`"transaction": ["AQ…", "base64"]` is
  * refused), `getBlock` and `simulateTransaction` without what is not needed, and `getHealth`, which it does not have.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
+import { sameBytes } from '../../values/bytes.js';
 import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
-  Balance,
   Commitment,
   PastTransaction,
-  ProgramCall,
   Rejection,
   Signature,
-  TokenChange,
   TransactionError,
+  TransactionRecord,
 } from '../chain.js';
 import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -86,6 +86,26 @@ function account(value: JsonValue): AccountState | null {
   };
 }
 
+/** The first of several that two nodes say differently. */
+const listDifference =
+  <Value>(differ: (left: Value | undefined, right: Value | undefined, at: number) => string | undefined) =>
+  (left: InSlot<readonly Value[]>, right: InSlot<readonly Value[]>): string | undefined => {
+    for (const at of left.value.keys()) {
+      const what = differ(left.value[at], right.value[at], at);
+      if (what !== undefined) return what;
+    }
+    return undefined;
+  };
+
+/** Which part of an account differs; when its rent is due next is bookkeeping of the node. */
+function accountDifference(left: AccountState | null, right: AccountState | null): string | undefined {
+  if (left === null || right === null) return left === right ? undefined : 'whether it exists';
+  if (left.owner !== right.owner) return 'its owner';
+  if (left.lamports !== right.lamports) return 'its balance';
+  if (left.executable !== right.executable) return 'whether it is a program';
+  return sameBytes(left.data, right.data) ? undefined : 'its data';
+}
+
 /** `getMultipleAccounts`, of at most a hundred. */
 export const accountsQuestion = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
   question({
@@ -95,6 +115,10 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     read: (result) =>
       inSlot(result, (value) => list(value, 'accounts', addresses.length).map((one) => account(one))),
     slotOf,
+    differ: listDifference<AccountState | null>((left = null, right = null, at) => {
+      const what = accountDifference(left, right);
+      return what && `the account ${addresses[at]}: ${what}`;
+    }),
   });
 
 function hash(value: JsonValue | undefined, name: string): string {
@@ -141,6 +165,8 @@ export const validityQuestion = (blockhash: string) =>
       connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
     read: (result) => inSlot(result, (value) => boolean(value, 'a blockhash flag')),
     slotOf,
+    differ: (left, right) =>
+      left.value === right.value ? undefined : `whether the blockhash ${blockhash} is still good`,
   });
 
 /** Where a signature has landed, and whether it failed there. */
@@ -166,6 +192,15 @@ function seenStatus(status: JsonValue): SeenStatus {
   return { slot: count(slot, 'a slot'), error, isFinal: confirmationStatus === 'finalized' };
 }
 
+export const isLanded = (status: SeenStatus | undefined): status is LandedStatus =>
+  status !== null && typeof status === 'object';
+
+/** What only one of the nodes has run is not settled: it is asked for again, and until they agree it is not absent. */
+export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | undefined): boolean {
+  if (!isLanded(left) || !isLanded(right)) return (left ?? null) === (right ?? null);
+  return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
+}
+
 /** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */
 export const statusesQuestion = (signatures: readonly Signature[]) =>
   question({
@@ -174,19 +209,14 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
       connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
     read: (result) => inSlot(result, (value) => list(value, 'statuses', signatures.length).map(seenStatus)),
     slotOf,
+    differ: listDifference<SeenStatus>((left, right, at) =>
+      sameStatus(left, right) ? undefined : `what became of the transaction ${signatures[at]}`,
+    ),
   });
 
 /** A landed transaction: its bytes, and what the node says of it. */
-export interface FoundTransaction {
+interface FoundTransaction extends Omit<TransactionRecord, 'signature' | 'slot' | 'error'> {
   readonly wire: Uint8Array;
-  readonly blockTimeMs: number;
-  readonly logs: readonly string[];
-  readonly feeLamports: bigint;
-  readonly computeUnits: bigint;
-  readonly balances: readonly Balance[] | undefined;
-  readonly tokenChanges: readonly TokenChange[] | undefined;
-  readonly tableAddresses: readonly Address[] | undefined;
-  readonly innerCalls: readonly ProgramCall[] | undefined;
 }
 
 /** The bytes are held to the signature that was asked for, and all signers to theirs: nobody else can have signed them. */
@@ -244,6 +274,16 @@ export const transactionQuestion = (signature: Signature) =>
         tableAddresses: tableAddressesOf(meta, wire),
         innerCalls: innerCallsOf(meta, wire),
       };
+    },
+    /** Nobody but the nodes tells what a transaction logged, called and moved; nor when, which some learn later than others. */
+    differ: (left, right) => {
+      if (left === null || right === null)
+        return left === right ? undefined : `whether the transaction ${signature} is known`;
+      const told = ({ blockTimeMs, computeUnits, ...rest }: FoundTransaction): object => rest;
+      const times = new Set([left.blockTimeMs, right.blockTimeMs].filter((timeMs) => timeMs !== 0));
+      return times.size < 2 && isDeepStrictEqual(told(left), told(right))
+        ? undefined
+        : `what the transaction ${signature} did`;
     },
   });
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import type { AccountState } from '../../../src/chain/account.js';
-import { AccountTable, prepareSchema } from '../../../src/chain/local/ledger/tables.js';
+import { AccountTable, LEDGER } from '../../../src/chain/local/ledger/tables.js';
 import type { AccountSource } from '../../../src/chain/local/vm/vm.js';
-import { SqliteFile } from '../../../src/files/sqlite-file.js';
+import { prepareFile, SqliteFile } from '../../../src/files/sqlite-file.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes, sameBytes } from '../../../src/values/bytes.js';
 
@@ -24,7 +24,7 @@ function table(): AccountTable {
   const database = new SqliteFile({ path, noun: 'ledger' }, new Database(path));
   // Nothing of it outlives the process, so nothing has to reach the disk.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
-  prepareSchema(database, () => undefined);
+  prepareFile(database, LEDGER, () => undefined);
   shared = new AccountTable(database);
   return shared;
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { isEmptyLedger, prepareSchema } from '../../../src/chain/local/ledger/tables.js';
+import { LEDGER } from '../../../src/chain/local/ledger/tables.js';
 import { isEmptyJournal, prepareJournal } from '../../../src/cli/journal/schema.js';
-import { openSqliteFile, type SqliteFile } from '../../../src/files/sqlite-file.js';
+import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../src/files/sqlite-file.js';
 import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
 
 afterAll(removeDirectories);
@@ -15,7 +15,11 @@ async function twoAt(noun: string): Promise<readonly [looking: SqliteFile, filli
 }
 
 describe.each([
-  ['ledger', isEmptyLedger, (file: SqliteFile) => prepareSchema(file, () => undefined)],
+  [
+    'ledger',
+    (file: SqliteFile) => isEmptyFile(file, LEDGER),
+    (file: SqliteFile) => prepareFile(file, LEDGER, () => undefined),
+  ],
   ['journal', isEmptyJournal, prepareJournal],
 ])('a look at a new %s that another process fills meanwhile', (noun, isEmpty, fill) => {
   it.each([1, 2, 3])('takes it for an empty one, filled after %i of its reads', async (reads) => {

@@ -1,6 +1,6 @@
 /** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
 import { hash, randomBytes } from 'node:crypto';
-import { openSqliteFile, type SqliteFile } from '../../../files/sqlite-file.js';
+import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { type Address, addressBytes } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
 import type { Clock } from '../../../values/time.js';
@@ -12,14 +12,7 @@ import { programConfigAddress } from '../../squads/addresses.js';
 import { decodeTransaction } from '../../transaction/wire.js';
 import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
-import {
-  AccountTable,
-  isEmptyLedger,
-  type KeptTransaction,
-  markText,
-  prepareSchema,
-  TransactionTable,
-} from './tables.js';
+import { AccountTable, type KeptTransaction, LEDGER, markText, TransactionTable } from './tables.js';
 
 /** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
@@ -34,8 +27,6 @@ export interface LedgerOptions {
   };
   /** @default 400 */
   readonly slotMs?: number;
-  /** Refuses every write, and does not make a file. @default false */
-  readonly readOnly?: boolean;
   /** Make the file when it is missing. Where there should be one, a new one would hide the loss. @default true */
   readonly create?: boolean;
 }
@@ -96,7 +87,7 @@ export class Ledger {
   read<Result>(work: (tables: LedgerTables) => Result): Result {
     const result = this.#database.read(() => this.#within(work));
     // A clock that was set back goes on the same way in every process.
-    if (this.#tables.clock.isChanged && !this.#database.readOnly) this.keepSlot();
+    if (this.#tables.clock.isChanged) this.keepSlot();
     return result;
   }
 
@@ -105,7 +96,6 @@ export class Ledger {
    * lands.
    */
   keepSlot(): number {
-    if (this.#database.readOnly) return this.read(({ clock }) => clock.slot());
     return this.write(({ slot }) => slot);
   }
 
@@ -150,17 +140,11 @@ export class Ledger {
  * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { readOnly = false, create = !readOnly } = options;
-  const inspect = (file: SqliteFile): void => void isEmptyLedger(file);
-  const database = await openSqliteFile({
-    path: options.path,
-    noun: 'ledger',
-    use: readOnly ? 'reader' : 'power-cut',
-    create,
-    inspect,
-  });
+  const { path, create = true } = options;
+  const inspect = (file: SqliteFile): void => void isEmptyFile(file, LEDGER);
+  const database = await openSqliteFile({ path, noun: 'ledger', use: 'power-cut', create, inspect });
   try {
-    prepareSchema(database, () => {
+    prepareFile(database, LEDGER, () => {
       const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
       LedgerClock.begin(database, hash('sha256', seed, 'buffer'), options.clock.nowMs());
       new AccountTable(database).put(new Map(accounts));

@@ -1,9 +1,7 @@
 /** The tables of the ledger: accounts and landed transactions ⇄ rows. */
 
 import { hash } from 'node:crypto';
-import { fileUnavailable } from '../../../files/sqlite-errors.js';
-import type { SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
-import { type FileFormat, isEmptyFile, prepareFile } from '../../../files/sqlite-file.js';
+import type { FileFormat, SqliteFile, SqlValue, Statement } from '../../../files/sqlite-file.js';
 import {
   ADDRESS_LENGTH_BYTES,
   type Address,
@@ -13,7 +11,7 @@ import {
 import { base58Decode, base58Encode } from '../../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { Signature, TransactionError, TransactionRecord } from '../../chain.js';
+import type { Balance, Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult, InnerCall } from '../runtime/execution.js';
 
@@ -36,7 +34,7 @@ CREATE TABLE transactions (
 CREATE UNIQUE INDEX transactions_by_signature ON transactions (${SIGNATURE_OF_WIRE});
 `;
 
-const LEDGER: FileFormat = {
+export const LEDGER: FileFormat = {
   // "FLYL"
   applicationId: 0x46_4c_59_4c,
   tables: TABLES,
@@ -46,18 +44,6 @@ const LEDGER: FileFormat = {
     otherFile: 'Run `flywheel local init` with an empty data directory, or use another --data-dir.',
   },
 };
-
-/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
-export function isEmptyLedger(database: SqliteFile): boolean {
-  const isEmpty = isEmptyFile(database, LEDGER);
-  if (isEmpty && database.readOnly)
-    throw fileUnavailable(database, 'is empty', { hint: LEDGER.hints.otherFile });
-  return isEmpty;
-}
-
-/** @param fill - writes the clock and the first accounts. */
-export const prepareSchema = (database: SqliteFile, fill: () => void): void =>
-  prepareFile(database, LEDGER, fill);
 
 const ACCOUNT_COLUMNS = 'lamports, owner, data, executable, rent_epoch';
 
@@ -172,7 +158,10 @@ export class TransactionTable {
   append(
     block: BlockPlace,
     landing: NewTransaction,
-    { balances, tokenChanges }: Required<Pick<TransactionRecord, 'balances' | 'tokenChanges'>>,
+    {
+      balances,
+      tokenChanges,
+    }: { readonly balances: readonly Balance[]; readonly tokenChanges: readonly TokenChange[] },
   ): void {
     this.#insert ??= this.#database.prepare(
       `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

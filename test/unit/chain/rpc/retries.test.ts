@@ -43,16 +43,63 @@ async function wordsOf(fault: Fault, timeoutMs = 5_000) {
   };
 }
 
+const LIMITED = (code: number) => `The RPC node HOST limits the request rate (${code}).`;
+const REFUSED = 'The RPC node HOST refuses getLatestBlockhash';
+const STRANGE = 'HOST is not a Solana RPC node: it answered getLatestBlockhash';
+
 describe('what went wrong at a node', () => {
   it.each([
-    ['a status 429', status(429), 'The RPC node HOST limits the request rate (429).', /--max-wait/, 6],
+    ['a status 429', status(429), LIMITED(429), /--max-wait/],
+    ['a rate limit in JSON', stated(-32_429), LIMITED(-32_429), /--max-wait/],
     [
-      'a rate limit in JSON',
-      stated(-32_429),
-      'The RPC node HOST limits the request rate (-32429).',
+      'an unhealthy node',
+      stated(-32_005, '', { numSlotsBehind: 42 }),
+      'The RPC node HOST is behind the cluster by 42 slots.',
       /--max-wait/,
-      6,
     ],
+    [
+      'an unhealthy node with a status',
+      stated(-32_005, '', {}, 503),
+      'The RPC node HOST is behind the cluster.',
+      /--max-wait/,
+    ],
+    [
+      'a slot that is not reached',
+      stated(-32_016, '', { contextSlot: 5 }),
+      'The RPC node HOST is behind the cluster.',
+      /--max-wait/,
+    ],
+    ['an HTML page', says('<!doctype html><p>hi', 'text/html'), `${STRANGE} with an HTML page.`, /address/],
+    [
+      'JSON of another service',
+      says('{"data":[]}'),
+      `${STRANGE} with JSON with another structure.`,
+      /address/,
+    ],
+    ['no JSON', says('ok'), `${STRANGE} with something that is not JSON.`, /address/],
+    ['nothing', says(''), `${STRANGE} with nothing.`, /address/],
+    [
+      'another JSON-RPC service',
+      stated(-32_601, 'no'),
+      `${STRANGE} that it does not know this method (-32601).`,
+      /address/,
+    ],
+    ['a status 404', status(404), `${STRANGE} with the status 404.`, /address/],
+    [
+      'a redirect',
+      status(301, { location: 'https://elsewhere.example' }),
+      `${STRANGE} with a redirect (301), which is not followed.`,
+      /address/,
+    ],
+    ['a status 502', status(502), 'The RPC node HOST answered with the status 502.', /later/],
+    ['an error of its own', stated(-32_011, 'No history.'), `${REFUSED} (-32011): No history.`, undefined],
+    [
+      'its key said back',
+      stated(-32_000, 'no quota for secret-key\u001b[2J\nnow'),
+      `${REFUSED} (-32000): no quota for ***[2J now.`,
+      undefined,
+    ],
+    ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', /another node/],
     ['a status 401', status(401), 'The RPC node HOST does not allow getLatestBlockhash (401).', /key/, 4],
     [
       'a status 403',
@@ -61,95 +108,9 @@ describe('what went wrong at a node', () => {
       /key/,
       4,
     ],
-    [
-      'an unhealthy node',
-      stated(-32_005, 'Node is behind by 42 slots', { numSlotsBehind: 42 }),
-      'The RPC node HOST is behind the cluster by 42 slots.',
-      /--max-wait/,
-      6,
-    ],
-    [
-      'an unhealthy node with a status',
-      stated(-32_005, 'Node is unhealthy', {}, 503),
-      'The RPC node HOST is behind the cluster.',
-      /--max-wait/,
-      6,
-    ],
-    [
-      'a slot that is not reached',
-      stated(-32_016, 'Minimum context slot has not been reached', { contextSlot: 5 }),
-      'The RPC node HOST is behind the cluster.',
-      /--max-wait/,
-      6,
-    ],
-    [
-      'an HTML page',
-      says('<!doctype html><p>hi', 'text/html'),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with an HTML page.',
-      /address/,
-      6,
-    ],
-    [
-      'JSON of another service',
-      says('{"data":[]}'),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with JSON with another structure.',
-      /address/,
-      6,
-    ],
-    [
-      'no JSON',
-      says('ok'),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with something that is not JSON.',
-      /address/,
-      6,
-    ],
-    [
-      'nothing',
-      says(''),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with nothing.',
-      /address/,
-      6,
-    ],
-    [
-      'another JSON-RPC service',
-      stated(-32_601, 'the method getLatestBlockhash does not exist'),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash that it does not know this method (-32601).',
-      /address/,
-      6,
-    ],
-    [
-      'a status 404',
-      status(404),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with the status 404.',
-      /address/,
-      6,
-    ],
-    [
-      'a redirect',
-      status(301, { location: 'https://elsewhere.example' }),
-      'HOST is not a Solana RPC node: it answered getLatestBlockhash with a redirect (301), which is not followed.',
-      /address/,
-      6,
-    ],
-    ['a status 502', status(502), 'The RPC node HOST answered with the status 502.', /later/, 6],
-    [
-      'an error of its own',
-      stated(-32_011, 'Transaction history is not available from this node.'),
-      'The RPC node HOST refuses getLatestBlockhash (-32011): Transaction history is not available from this node.',
-      undefined,
-      6,
-    ],
-    [
-      'its key said back',
-      stated(-32_000, 'no quota for secret-key\u001b[2J\nnow'),
-      'The RPC node HOST refuses getLatestBlockhash (-32000): no quota for ***[2J now.',
-      undefined,
-      6,
-    ],
-    ['a connection that breaks', hangUp, 'The connection to HOST broke (UND_ERR_SOCKET).', /another node/, 6],
-  ] as const)('is named: %s', async (_name, fault, message, hint, exit) => {
+  ] as const)('is named: %s', async (_name, fault, message, hint, exit?: number) => {
     const words = await wordsOf(fault);
-    expect(words).toMatchObject({ message, exit, code: 'ERR_UNAVAILABLE' });
+    expect(words).toMatchObject({ message, exit: exit ?? 6, code: 'ERR_UNAVAILABLE' });
     if (hint === undefined) expect(words.hint).toBeUndefined();
     else expect(words.hint).toMatch(hint);
   });

@@ -189,36 +189,26 @@ describe('lookUp', () => {
   });
 });
 
-describe('readTransactionError', () => {
-  it('understands every form of the cluster and drops none', () => {
-    expect(readTransactionError(null)).toBeNull();
-    expect(readTransactionError('BlockhashNotFound')).toEqual({
-      kind: 'transaction',
-      error: 'BlockhashNotFound',
-    });
-    expect(readTransactionError({ InstructionError: [0, 'PrivilegeEscalation'] })).toEqual({
-      kind: 'instruction',
-      index: 0,
-      error: 'PrivilegeEscalation',
-    });
-    expect(readTransactionError({ InstructionError: [1, { BorshIoError: 'x' }] })).toEqual({
-      kind: 'instruction',
-      index: 1,
-      error: 'BorshIoError',
-    });
-    expect(readTransactionError({ InsufficientFundsForRent: { account_index: 3 } })).toEqual({
-      kind: 'transaction',
-      error: 'InsufficientFundsForRent',
-      accountIndex: 3,
-    });
-    expect(readTransactionError({ DuplicateInstruction: 4 })).toEqual({
-      kind: 'transaction',
-      error: 'DuplicateInstruction',
-    });
-    expect(readTransactionError({ InstructionError: 'odd' })).toEqual({
-      kind: 'transaction',
-      error: '{"InstructionError":"odd"}',
-    });
-    expect(readTransactionError([1])).toEqual({ kind: 'transaction', error: '[1]' });
-  });
+const ofTransaction = (error: string, more = {}) => ({ kind: 'transaction', error, ...more });
+
+it.each([
+  [null, null],
+  ['BlockhashNotFound', ofTransaction('BlockhashNotFound')],
+  [
+    { InstructionError: [0, 'PrivilegeEscalation'] },
+    { kind: 'instruction', index: 0, error: 'PrivilegeEscalation' },
+  ],
+  [
+    { InstructionError: [1, { BorshIoError: 'x' }] },
+    { kind: 'instruction', index: 1, error: 'BorshIoError' },
+  ],
+  [
+    { InsufficientFundsForRent: { account_index: 3 } },
+    ofTransaction('InsufficientFundsForRent', { accountIndex: 3 }),
+  ],
+  [{ DuplicateInstruction: 4 }, ofTransaction('DuplicateInstruction')],
+  [{ InstructionError: 'odd' }, ofTransaction('{"InstructionError":"odd"}')],
+  [[1], ofTransaction('[1]')],
+])('the error %j of a transaction is understood, or kept as it is', (err, error) => {
+  expect(readTransactionError(err)).toEqual(error);
 });

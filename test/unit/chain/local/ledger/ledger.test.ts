@@ -58,6 +58,10 @@ async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, Sq
 
 const lamportsOf = (ledger: Ledger): bigint | undefined =>
   ledger.read(({ accounts }) => accounts.get(alice)?.lamports);
+const latestOf = (ledger: Ledger) =>
+  ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+const keptOf = (ledger: Ledger, name: string) =>
+  ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf(name))));
 const countOf = (ledger: Ledger): number => ledger.read(({ transactions }) => transactions.tip.id);
 
 async function unavailable(work: () => unknown): Promise<FlywheelError> {
@@ -94,7 +98,7 @@ describe('openLedger', () => {
     const hashes = async (given: LedgerOptions) => {
       const ledger = await openLedger(given);
       ledger.write((draft) => draft.append([landing('one', 1n), landing('two', 2n)]));
-      const { blockhash } = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+      const { blockhash } = latestOf(ledger);
       ledger.close();
       return blockhash;
     };
@@ -112,7 +116,7 @@ describe('openLedger', () => {
     first.write((draft) =>
       draft.append([{ ...landing('one', 0n), error, changes: new Map([[alice, state]]) }]),
     );
-    const latest = first.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+    const latest = latestOf(first);
     first.close();
 
     const again = await openLedger({ ...options, genesis: { accounts: [] } });
@@ -120,10 +124,8 @@ describe('openLedger', () => {
       ...state,
       data: Buffer.from([1, 2, 3]),
     });
-    expect(again.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
-    expect(
-      again.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('one')))),
-    ).toMatchObject({
+    expect(latestOf(again)).toEqual(latest);
+    expect(keptOf(again, 'one')).toMatchObject({
       innerCalls: [{ within: 1, program: alice, accounts: [alice], data: Buffer.of(1, 2) }],
       signature: base58Encode(signatureOf('one')),
       slot: BigInt(FIRST_SLOT),
@@ -154,31 +156,11 @@ describe('openLedger', () => {
   });
 });
 
-describe('a ledger opened to read only', () => {
-  it('reads, refuses to write, and does not make a file', async () => {
-    const readOnly = { ...options, readOnly: true };
-    expect((await unavailable(() => openLedger(readOnly))).message).toBe(
-      `The ledger ${options.path} is missing.`,
-    );
-    const writer = await openLedger(options);
-    writer.write((draft) => draft.append([landing('one', 1n)]));
-    const reader = await openLedger(readOnly);
-    expect(lamportsOf(reader)).toBe(1n);
-    const { message } = await unavailable(() => reader.write((draft) => draft.append([landing('two', 2n)])));
-    expect(message).toBe(`The ledger ${options.path} is read-only for this user.`);
-    writer.write((draft) => draft.append([landing('two', 2n)]));
-    expect(lamportsOf(reader)).toBe(2n);
-    expect(countOf(reader)).toBe(2);
-    reader.close();
-    writer.close();
-  });
-});
-
 describe('Ledger.write', () => {
   it('keeps nothing when the work fails', async () => {
     const ledger = await openLedger(options);
     ledger.write((draft) => draft.append([landing('one', 1n)]));
-    const latest = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+    const latest = latestOf(ledger);
     expect(() =>
       ledger.write((draft) => {
         draft.append([landing('two', 2n)]);
@@ -187,8 +169,8 @@ describe('Ledger.write', () => {
       }),
     ).toThrow(RangeError);
     expect(lamportsOf(ledger)).toBe(1n);
-    expect(ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
-    expect(ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf('two'))))).toBeNull();
+    expect(latestOf(ledger)).toEqual(latest);
+    expect(keptOf(ledger, 'two')).toBeNull();
     ledger.write((draft) => draft.append([landing('three', 3n)]));
     expect(countOf(ledger)).toBe(2);
     ledger.close();
@@ -197,7 +179,7 @@ describe('Ledger.write', () => {
   it('believes nothing that a full disk kept from being written', async () => {
     const [ledger, database] = await ledgerWithConnection(options);
     ledger.write((draft) => draft.append([landing('one', 1n)]));
-    const latest = ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+    const latest = latestOf(ledger);
     database.exec(`PRAGMA max_page_count = ${database.number('PRAGMA page_count') + 2}`);
 
     const error = await unavailable(() =>
@@ -205,7 +187,7 @@ describe('Ledger.write', () => {
     );
     expect(error.message).toBe(`The ledger ${options.path} cannot grow: the disk or the quota is full.`);
     expect(lamportsOf(ledger)).toBe(1n);
-    expect(ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(latest);
+    expect(latestOf(ledger)).toEqual(latest);
 
     database.exec('PRAGMA max_page_count = 1000000');
     ledger.write((draft) => draft.append([landing('two', 2n, 100_000)]));
@@ -220,8 +202,7 @@ describe('Ledger.write', () => {
     expect(first).toEqual({ slot: BigInt(FIRST_SLOT), epoch: 0n, unixTimestamp: 1_000n });
     const timeOf = (name: string) => {
       ledger.write((draft) => draft.append([landing(name, 1n)]));
-      return ledger.read(({ transactions }) => transactions.kept(base58Encode(signatureOf(name))))
-        ?.blockTimeMs;
+      return keptOf(ledger, name)?.blockTimeMs;
     };
     clock.timeMs = 5;
     expect(timeOf('one')).toBe(1_000_999);
@@ -245,9 +226,7 @@ describe('two connections to one ledger', () => {
         draft.append([landing(`round ${round}`, BigInt(round))]);
       });
       expect(lamportsOf(reader)).toBe(BigInt(round));
-      expect(reader.read(({ clock, transactions }) => clock.latest(transactions.tip.id))).toEqual(
-        writer.read(({ clock, transactions }) => clock.latest(transactions.tip.id)),
-      );
+      expect(latestOf(reader)).toEqual(latestOf(writer));
     }
     one.close();
     two.close();
