@@ -4,7 +4,6 @@ import type { ChainReader } from '../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
-import { isSameMessage } from '../chain/squads/message.js';
 import {
   type Found,
   type FoundAt,
@@ -120,27 +119,4 @@ export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<Bat
     rentLamports: [found.batch, found.proposal, ...states].reduce((sum, { lamports }) => sum + lamports, 0n),
     ...contentOf(transactions, vault),
   };
-}
-
-/**
- * Does the chain still hold just what was described? What was found out about it then holds now; of anything else, reading it
- * once more tells what.
- *
- * @throws `ERR_UNAVAILABLE` from the reader.
- */
-export async function isAsDescribed(reader: ChainReader, described: BatchDescription): Promise<boolean> {
-  const { batch } = await readBatchAccounts(reader, described, 0);
-  const { size, creator, vaultIndex } = described.batch;
-  const now = batch.value;
-  if (now?.size !== size || now.creator !== creator || now.vaultIndex !== vaultIndex) return false;
-  const states = await readBatchTransactions(reader, described, size);
-  return states.every(({ value }, index) => {
-    const known = described.transactions[index];
-    return (
-      value !== null &&
-      known !== undefined &&
-      value.ephemeralSignerBumps.length === known.ephemeralSigners &&
-      isSameMessage(value.message, known.message)
-    );
-  });
 }

@@ -310,7 +310,6 @@ export const CHANGES: readonly Change[] = [
   state('somebody else has set it up', ({ batch: one }) => Object.assign(one, { creator: stranger })),
   state('it holds fewer', ({ batch: one }) => Object.assign(one, { size: 2 })),
   state('it acts for another vault', ({ batch: one }) => Object.assign(one, { vaultIndex: 1 })),
-  ['the batch is gone', placed('', [], PLACES[1]?.[1] ?? '', () => null).change],
   ['a transaction is gone', placed('', [], PLACES[4]?.[1] ?? '', () => null).change],
 ];
 

@@ -6,12 +6,14 @@ import { checkApprovable, messageProblem } from '../../src/approval/check-conten
 import { addSignature, checkVote as checkOneVote, checkWalletVote } from '../../src/approval/check-vote.js';
 import { type Limits, outflowOf, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
-import { isAsDescribed, readBatch } from '../../src/approval/read-batch.js';
+import { readBatch } from '../../src/approval/read-batch.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import type { ChainReader, Simulator } from '../../src/chain/chain.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { batchName } from '../../src/cli/batch/approval-source.js';
+import { requireWillRun } from '../../src/cli/batch/chain-agrees.js';
+import { pinnedFlywheel } from '../../src/cli/batch/pins.js';
 import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/batch/review.js';
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import { plainStyle } from '../../src/cli/output/color.js';
@@ -200,11 +202,14 @@ export const sign = (wire: Uint8Array, secret: Uint8Array) =>
   judged(() => ({ wire: addSignature(wire, createKeypairSigner(secret)) }));
 
 /** Just before it is executed: does the chain hold what was judged? */
-export const isUnchanged = async (before: Accounts, now: Accounts, pins: World['pins']): Promise<boolean> =>
-  isAsDescribed(
-    readerOf(() => now),
-    await readBatch(
-      readerOf(() => before),
-      refOf(pins),
-    ),
+export const isUnchanged = async (before: Accounts, now: Accounts, pins: World['pins']): Promise<boolean> => {
+  const { digest } = await readBatch(
+    readerOf(() => before),
+    refOf(pins),
   );
+  const known = pins as ApprovalPins;
+  const opened = { chain: readerOf(() => now), pins: known, trusted: async () => pinnedFlywheel(known) };
+  const batch = { id: 'b-1' as never, batchIndex: String(INDEX) };
+  const found = await judged(() => requireWillRun(opened, batch, digest, false));
+  return found === undefined;
+};

@@ -6,13 +6,13 @@
 import { readPastContent } from '../../approval/batch-content.js';
 import { addSignature, buildApproval, type CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
-import type { BatchDescription } from '../../approval/read-batch.js';
 import { pastStateOf } from '../../approval/verify-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -134,8 +134,8 @@ export function showJudgement(
 /** The body of execute, and what it is for. */
 export interface Signed extends SignedApproval {
   readonly batchIndex: bigint;
-  /** What was looked at. */
-  readonly description: BatchDescription;
+  /** Of the batch that was judged. */
+  readonly digest: Sha256 | null;
 }
 
 /** What was signed; or nothing was signed, because the owner's approval stands on chain already. */
@@ -175,7 +175,7 @@ export async function approveBatch(
     requireOwner(pins, signer.address);
     const signedTx = Buffer.from(addSignature(current, signer)).toString('base64');
     held.signed();
-    return { batchId, batchIndex, signedTx, description: review.description };
+    return { batchId, batchIndex, signedTx, digest: review.description.digest };
   } finally {
     held.close();
   }

@@ -6,7 +6,7 @@ import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
-import { type BatchDescription, isAsDescribed, readBatch } from '../../approval/read-batch.js';
+import { readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
@@ -242,14 +242,6 @@ async function groundOf(
   return flywheel === null ? `the account ${pins.mint} is not a mint` : { chain, flywheel };
 }
 
-/** How an execution is asked for. */
-interface Sending {
-  /** An approval may have been sent before. */
-  readonly wasSent: boolean;
-  /** What has just been signed, as it stood then. */
-  readonly reviewed: BatchDescription | null;
-}
-
 /**
  * Just before a batch is executed. One that is over is not looked at: nothing more of it can run.
  * @param digest - of what was approved or is expected; `null`: the user has said nothing of it.
@@ -259,7 +251,7 @@ export async function requireWillRun(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
   digest: Sha256 | null,
-  { wasSent, reviewed }: Sending,
+  wasSent: boolean,
 ): Promise<void> {
   if (digest === null) return;
   const code = wasSent ? 'ERR_OUTCOME_UNKNOWN' : 'ERR_APPROVAL_REFUSED';
@@ -279,8 +271,6 @@ export async function requireWillRun(
   const kind = found.proposal.value?.status.kind ?? '';
   // Of what is over anybody may close all accounts, or some of them.
   if (found.batch.value === null || ['Executed', 'Rejected', 'Cancelled'].includes(kind)) return;
-  // What was judged to be signed need not be judged again where not a byte of it has changed.
-  if (reviewed?.digest === digest && (await isAsDescribed(chain, reviewed))) return;
   const differs = await difference(await readBatch(chain, ref), flywheel, digest);
   if (differs === null) return;
   const message = `Batch ${batch.id} is not the approved one: ${differs}.${ending}`;

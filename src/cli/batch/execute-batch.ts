@@ -69,9 +69,8 @@ export async function executeUntilFinal(
   for (let count = 1; ; count += 1) {
     const signed = await signNow(session, approval, batch, signedTx);
     signedTx ??= signed?.signedTx;
-    const reviewed = signed?.description ?? null;
-    const digest = approval.digest ?? reviewed?.digest ?? (await listedDigest(session, opened, batch));
-    await requireWillRun(opened, batch, digest, { wasSent: approval.wasSent() || count > 1, reviewed });
+    const digest = approval.digest ?? signed?.digest ?? (await listedDigest(session, opened, batch));
+    await requireWillRun(opened, batch, digest, approval.wasSent() || count > 1);
     try {
       progress.show('executing the batch …');
       const call = callWith(session, opened, approval.key(signedTx));
@@ -164,8 +163,8 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
   let { digest } = terms;
   const result = await executeUntilFinal(session, before, {
     ...terms,
-    keep: ({ description }) => {
-      digest ??= description.digest;
+    keep: (signed) => {
+      digest ??= signed.digest;
     },
     wasSent: () => false,
     // The first goes out under the key that the user has given.
