@@ -28,15 +28,7 @@ import {
   u64,
 } from './columns.js';
 
-const AUDIT_ACTIONS = [
-  'register',
-  'keys.create',
-  'keys.revoke',
-  'caps.set',
-  'gap.accept',
-  'copy',
-  'migrate',
-] as const;
+const AUDIT_ACTIONS = ['register', 'keys.create', 'keys.revoke', 'caps.set', 'gap.accept', 'copy'] as const;
 
 /** Conditions of partial indexes, as statements have to write them out too. */
 export const OPEN_BURN = "status in ('PENDING', 'CONFIRMED')";

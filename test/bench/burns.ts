@@ -176,8 +176,10 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
     pragma synchronous = off;
     begin;
     create temp table one as select * from transactions order by id desc limit 1;
-    ${numbers} insert into transactions (slot, time_ms, mark, wire, error, logs, fee_lamports, compute_units, token_changes)
-      select one.slot, one.time_ms, randomblob(32), cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units, one.token_changes from n, one;
+    ${numbers} insert into transactions (slot, time_ms, mark, wire, error, logs, fee_lamports, compute_units,
+        balances, token_changes, table_addresses, inner_calls)
+      select one.slot, one.time_ms, randomblob(32), cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units,
+        one.balances, one.token_changes, one.table_addresses, one.inner_calls from n, one;
     commit;`);
   ledger.close();
   const store = new Database(dataFiles(dataDir).store);

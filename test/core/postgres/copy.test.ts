@@ -218,7 +218,7 @@ describe('into PostgreSQL', () => {
 
   it('keeps what a fresh store was administered, before what came', async () => {
     await target.raw(
-      `insert into audit_log (actor, action, detail, date_created) values ('me', 'migrate', '{}', '${LATER}')`,
+      `insert into audit_log (actor, action, detail, date_created) values ('me', 'copy', '{}', '${LATER}')`,
     );
     await copyStore(source.store, target.store);
     const acts = await target.raw('select ordinal, action from audit_log order by ordinal');

@@ -87,8 +87,8 @@ export const ACTS: readonly AuditAct[] = [
     ...{ subject: 'key-1', detail: {} },
   },
   {
-    ...{ date: DATE, actor: 'ann@ops pid 6', action: 'migrate', project: null },
-    ...{ subject: null, detail: { version: 5 } },
+    ...{ date: DATE, actor: 'ann@ops pid 6', action: 'copy', project: null },
+    ...{ subject: null, detail: { rows: 5 } },
   },
 ];
 

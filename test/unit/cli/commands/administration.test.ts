@@ -126,7 +126,7 @@ describe('audit', () => {
       lines(
         'date,who,what,project,subject,detail',
         `${LATER},ann@ops pid 7,keys.revoke,FLY,key-1,{}`,
-        `${DATE},ann@ops pid 6,migrate,,,"{""version"":5}"`,
+        `${DATE},ann@ops pid 6,copy,,,"{""rows"":5}"`,
       ),
     );
   });

@@ -280,7 +280,7 @@ create table "audit_log" (
   "ordinal" integer primary key autoincrement,
   "token_id" text,
   "actor" text not null,
-  "action" text not null check ("action" in ('register', 'keys.create', 'keys.revoke', 'caps.set', 'gap.accept', 'copy', 'migrate')),
+  "action" text not null check ("action" in ('register', 'keys.create', 'keys.revoke', 'caps.set', 'gap.accept', 'copy')),
   "subject" text,
   "detail" text not null check (json_valid("detail")),
   "date_created" text not null,
