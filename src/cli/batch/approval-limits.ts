@@ -1,6 +1,6 @@
 /**
- * Holds a batch against the limits in force and against what has been approved before, and counts it for the day: before the
- * question, for all processes at once, and let go of when nothing comes of it.
+ * Checks a batch against the limits and earlier approvals, and reserves its amount for the day: before the question, across all
+ * processes. The reservation is released when nothing is signed.
  */
 import type { PipelineContent } from '../../actions/pipelines.js';
 import {
@@ -38,40 +38,34 @@ import { batchStages } from './batch-stages.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
-/** What earlier approvals on this machine say of a batch. */
 export interface Earlier {
-  /** Sentences about proofs that were paid before, and recipients that look like known addresses. */
+  /** Proofs that were paid before, and recipients that resemble known addresses. */
   readonly alarms: readonly string[];
-  /** Sentences about what has not been seen before. */
   readonly news: readonly string[];
-  /** Recipients that no executed batch has had; `null` where nothing else was approved here. */
+  /** Recipients that no executed batch paid; `null`: no other approval on this machine. */
   readonly strangers: ReadonlySet<Address> | null;
-  /** Proofs that other batches have paid, or may pay yet. */
   readonly paid: readonly PaidProof[];
 }
 
-/** A batch that is within all limits, counted for today. */
+/** A batch within all limits, reserved for today. */
 export interface HeldApproval extends Earlier {
-  /** The first characters of its digest, where they are what has to be typed; else `null`. */
+  /** First characters of the digest, when the owner must type them; else `null`. */
   readonly typed: string | null;
-  /** It is written down as approved; to be called before the signature is handed out. */
+  /** Records the approval. Call this before the signature is handed out. */
   signed(): void;
-  /** Lets go of what was not signed. */
   close(): void;
 }
 
-/** What was agreed to of proofs that were paid before. */
 export interface Repeat {
   readonly again: boolean;
-  /** Those that were paid with another amount or recipient. */
+  /** Also proofs that were paid with another amount or recipient. */
   readonly allowChanged: boolean;
-  /** Batches of the same operation. */
+  /** Ids of batches of the same operation. */
   readonly own: readonly string[];
-  /** What to do where it was not agreed to. */
   readonly hint: string;
 }
 
-/** The same, with what the operation that the batch belongs to was begun with. */
+/** The same, plus the options with which the batch's operation was started. */
 export const repeatOf = (
   entry: Entry | undefined,
   { again = false, allowChanged = false, hint }: Partial<Repeat> & Pick<Repeat, 'hint'>,
@@ -82,7 +76,7 @@ export const repeatOf = (
   hint,
 });
 
-/** The command of this run, with the word that pays again. */
+/** The command of this run with `--again`. */
 export function againHint({ commandLine }: Pick<Session, 'commandLine'>): string {
   const words = commandLine.filter(
     (word, at) =>
@@ -92,7 +86,7 @@ export function againHint({ commandLine }: Pick<Session, 'commandLine'>): string
   return `Look the batch up first. To pay again: ${shellLine(['flywheel', ...words, '--again'])}`;
 }
 
-/** Consent that was given beforehand is none to a second payment. @throws `ERR_INPUT_INVALID` */
+/** `--yes` is no consent to a second payment. @throws `ERR_INPUT_INVALID` */
 export function requireUnpaid(
   { settings }: Session,
   { paid }: Pick<Earlier, 'paid'>,
@@ -105,10 +99,9 @@ export function requireUnpaid(
   throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, { hint });
 }
 
-/** Characters of the digest that stand for a y. */
+/** Typing this many characters of the digest replaces the answer `y`. */
 const TYPED_DIGEST_LENGTH = 8;
 
-/** Completes a question that is answered with them. */
 export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
 
 const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
@@ -117,7 +110,6 @@ const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
 const directoryOf = ({ apiUrl, dataDir, configDir }: Settings): string =>
   apiUrl.value === null ? dataDir.value : configDir.value;
 
-/** The record of approvals through the directory that these settings name. */
 const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
   openApprovalRecord({
     directory: directoryOf(settings),
@@ -125,7 +117,6 @@ const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
     clock: context.clock,
   });
 
-/** Runs `use` on the record, if there is one. */
 async function withRecord<Result>(
   session: Session,
   use: (record: ApprovalRecord) => Result,
@@ -139,7 +130,7 @@ async function withRecord<Result>(
   }
 }
 
-/** What earlier approvals say of a batch, or of a file that is to become one; nothing is counted. */
+/** Findings from earlier approvals about a batch or a file. Nothing is reserved. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
@@ -150,7 +141,9 @@ export async function earlierOf(
   return comparedWith(known ?? NOTHING, asked.pipelines, flywheel);
 }
 
-/** The same of a file. @param setUp - id of the batch that it is already, as its service says; asked for only where it matters */
+/**
+ * The same for a file. @param setUp - id of the file's batch at the service, if any; called only when a proof was paid before
+ */
 export async function earlierOfFile(
   session: Session,
   flywheel: Flywheel,
@@ -164,7 +157,7 @@ export async function earlierOfFile(
   return id === undefined ? earlier : earlierOf(session, flywheel, { ...asked, own: [...own, id] });
 }
 
-/** So much of a batch was executed. Only warnings hang on it: where it cannot be written, the outcome is the same. */
+/** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
 export async function noteExecuted(
   session: Session,
   { batchIndex, executeResult, status, dateCancelled }: Batch,
@@ -182,10 +175,11 @@ export async function noteExecuted(
 }
 
 /**
- * Looks whether what is going to be set up could be approved as things stand; nothing is counted.
- * @param repeat - `null`: a person is going to decide.
- * @param setUp - as {@link earlierOfFile}
- * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_INPUT_INVALID` for what was paid before.
+ * Checks before the set-up that the batch could be approved now. Nothing is reserved.
+ * @param repeat - `null`: a person will decide.
+ * @param setUp - as in {@link earlierOfFile}
+ * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID` for proofs that were
+ * paid before.
  */
 export async function requirePlanApprovable(
   session: Session,
@@ -208,9 +202,10 @@ export async function requirePlanApprovable(
 }
 
 /**
- * Holds a batch against every limit and what was paid before, and counts it for today.
- * @param isAsked - a person is going to decide, whatever `--yes` says.
- * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used; `ERR_INPUT_INVALID`, `ERR_STORE_UNAVAILABLE`.
+ * Checks a batch against every limit and earlier payments, and reserves its amount for today.
+ * @param isAsked - a person will decide, even with `--yes`.
+ * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID`,
+ * `ERR_STORE_UNAVAILABLE`.
  */
 export async function holdApproval(
   session: Session,
@@ -267,7 +262,6 @@ export async function holdApproval(
 const lookAlikeText = ({ recipient, like }: LookAlike): string =>
   `LOOK-ALIKE: the recipient ${recipient} resembles ${like.address} (${like.as}) but is a different address.`;
 
-/** Where nothing was approved. */
 const NOTHING: Known = { paid: [], count: 0, largest: null, unseen: [], alike: [] };
 
 function comparedWith(

@@ -1,7 +1,6 @@
 /**
- * What has been approved through a configuration or data directory: which batch, what it took, for which proofs, to whom, when, and
- * how much of it was executed. The limit of a day is counted from it, by all processes together, and what an approval holds that
- * was paid before, or that has not been seen before, is told by it.
+ * Stores the approvals of a configuration or data directory: batch, amount, proofs, recipients, date and executed transactions.
+ * The daily limit and the warnings about repeated payments are computed from it.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +16,12 @@ import { type Clock, isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import type { Processes } from '../journal/journal.js';
 import { kindsOf } from '../operation/elements.js';
 
-// Amounts are base units as text: their sums go beyond 64 bits. `ends` are those of the address, by which look-alikes are found.
-// The first `executed` pipelines of an approval are paid; the others can be as long as it has not ended. `place` is a pipeline's, or
-// that of the first which names a recipient. A `subject` is a proof with what is done for it, a `content` that with its amounts.
-// A reservation is an approval that somebody is being asked for; it counts for the day as long as its process lives.
+// Amounts are base units as text: sums exceed 64 bits. `ends` are the first and last characters of the address, for
+// look-alikes.
+// The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
+// `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
+// `subject` hashes a proof with its kinds of action; `content` also covers amounts and recipients.
+// A reservation counts for the day while its process runs and waits for the owner's answer.
 const TABLES = `
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
@@ -44,7 +45,6 @@ CREATE TABLE reservations (
 `;
 
 const APPROVALS: FileFormat = {
-  // "FLYA"
   applicationId: 0x46_4c_59_41,
   tables: TABLES,
   kind: 'a record of approvals',
@@ -56,76 +56,68 @@ const APPROVALS: FileFormat = {
 };
 
 interface ApprovalRecordOptions {
-  /** Made when missing, for the user alone. */
   readonly directory: string;
   readonly processes: Processes;
   readonly clock: Clock;
 }
 
-/** Which token of which flywheel; approvals of all profiles that name it count together. */
+/** Approvals of all profiles with the same multisig and mint count together. */
 interface RecordedFlywheel {
   readonly multisig: Address;
   readonly mint: Address;
 }
 
-/** A batch, or a file that is to become one. */
 export interface AskedBatch extends RecordedFlywheel {
-  /** `null`: it is not set up yet. */
+  /** `null`: not set up yet. */
   readonly batchIndex: bigint | null;
   readonly digest: Sha256 | null;
   readonly pipelines: readonly PipelineContent[];
-  /** Earlier batches of the same operation: what they have paid is none of its pipelines. */
+  /** Ids of earlier batches of the same operation; their payments are not repeats. */
   readonly own: readonly string[];
 }
 
-/** A batch that is to be approved. */
 export interface RecordedBatch extends AskedBatch {
   readonly batchIndex: bigint;
   readonly digest: Sha256;
   readonly batchId: string;
-  /** Name of the profile; empty without one. */
+  /** Empty without a profile. */
   readonly profile: string;
 }
 
-/** What other batches have used of a day. */
 interface UsedOfDay {
   readonly day: UtcDay;
-  /** Base units that were approved, or are being asked for. */
+  /** Base units, approved or reserved. */
   readonly used: bigint;
 }
 
-/** An approval that was given before. */
 export interface EarlierApproval {
   readonly batchId: string;
   readonly batchIndex: string;
   readonly date: string;
 }
 
-/** A proof that another batch has paid, or may pay yet. */
+/** A proof that another batch paid, or may still pay. */
 export interface PaidProof extends EarlierApproval {
-  /** Place of the pipeline, from 0. */
+  /** Index of the pipeline, from 0. */
   readonly at: number;
-  /** Its pipeline was executed; else it was approved, and is not known to have ended. */
+  /** False: approved, and not known to have ended. */
   readonly isExecuted: boolean;
-  /** With the same amounts and recipients. */
   readonly isSame: boolean;
 }
 
-/** What earlier approvals of other batches say of a batch. */
 export interface Known {
-  /** In the order of the pipelines; of a pipeline that several batches have, the executed or else the latest one. */
+  /** In the order of the pipelines. Per pipeline one batch: same content first, then executed, then the latest. */
   readonly paid: readonly PaidProof[];
-  /** Approvals so far. */
   readonly count: number;
-  /** Base units of the largest; `null` when there is none. */
+  /** Base units of the largest approval; `null`: no approval. */
   readonly largest: bigint | null;
-  /** Recipients of the batch that no executed pipeline has had. */
+  /** Recipients of the batch that no executed pipeline paid. */
   readonly unseen: readonly Address[];
-  /** Recipients of earlier approvals with the ends of one of the batch, the same ones among them. */
+  /** Earlier recipients whose address has the same ends as one of the batch, equal addresses included. */
   readonly alike: readonly Address[];
 }
 
-/** What a proof is about, whatever the amounts and recipients. */
+/** Identifies what a proof is paid for: type, hash and kinds of action, without amounts and recipients. */
 export const subjectOf = ({
   type,
   proofHash,
@@ -133,20 +125,18 @@ export const subjectOf = ({
 }: { readonly type: string; readonly proofHash: string } & Parameters<typeof kindsOf>[0]): string =>
   [type, proofHash, ...kindsOf({ actions })].join(' ');
 
-/** A batch counts from when it is reserved until it is released, or for good once it is signed. */
+/** A batch counts from its reservation until the release, or for good once it is signed. */
 interface Reservation {
-  /** As of when it was reserved. */
   readonly known: Known;
-  /** The signature is about to be handed out. */
+  /** Call this just before the signature is handed out. */
   signed(): void;
-  /** Nothing was signed; without effect once it was. */
+  /** Has no effect after `signed()`. */
   release(): void;
 }
 
-/** Is there a record? One that only looks makes none. */
 export const hasApprovalRecord = (directory: string): boolean => existsSync(join(directory, APPROVALS_FILE));
 
-/** Opens the record of a directory. @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used. */
+/** @throws `ERR_STORE_UNAVAILABLE` with the file and the reason. */
 export async function openApprovalRecord(options: ApprovalRecordOptions): Promise<ApprovalRecord> {
   makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const path = join(options.directory, APPROVALS_FILE);
@@ -175,14 +165,13 @@ export class ApprovalRecord {
     this.#file.close();
   }
 
-  /** What is used today, without reserving anything. */
   usedToday(flywheel: RecordedFlywheel): UsedOfDay {
     return this.#file.write(() => this.#used(flywheel, ['', '']));
   }
 
   /**
-   * Counts a batch for today, if `check` lets it pass; both in one step for all processes.
-   * @param check - throws when the batch is more than what is left, or was another one when it was approved before.
+   * Reserves the amount of a batch for today if `check` passes: one transaction, atomic across processes.
+   * @param check - throws when the batch exceeds the limit, or had another index when it was approved before.
    */
   reserve(
     batch: RecordedBatch,
@@ -207,7 +196,7 @@ export class ApprovalRecord {
       known,
       signed: () => {
         this.#file.write(() => {
-          // It counts for the day on which it was asked for, though the answer may have come after midnight.
+          // The approval counts for the day of the question, even if the answer came after midnight.
           this.#insert(batch, day);
           remove();
         });
@@ -219,12 +208,11 @@ export class ApprovalRecord {
     };
   }
 
-  /** What earlier approvals say of a batch, without reserving anything. */
   known(batch: AskedBatch): Known {
     return this.#file.read(() => this.#known(batch));
   }
 
-  /** So many transactions of a batch were executed. @param isOver - and no more can be */
+  /** @param isOver - no further transaction can be executed */
   executed({ multisig, mint }: RecordedFlywheel, batchIndex: bigint, count: number, isOver: boolean): void {
     this.#file.write(() =>
       this.#run(
@@ -275,7 +263,7 @@ export class ApprovalRecord {
     };
   }
 
-  /** @param others - which batches are no others: multisig, mint, index, ids as JSON */
+  /** @param others - identify batches to leave out: multisig, mint, index, ids as JSON */
   #paid(pipelines: readonly PipelineContent[], others: Values): readonly PaidProof[] {
     const bySubject = this.#file.prepare(
       `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
@@ -298,7 +286,7 @@ export class ApprovalRecord {
     });
   }
 
-  /** What all batches but one have used today. Reservations of processes that are gone are let go of first. */
+  /** Amount of all batches except `but` today. Reservations of processes that ended are deleted first. */
   #used({ multisig, mint }: RecordedFlywheel, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
     const { processes, clock } = this.#options;
     for (const [holder] of this.#all('SELECT DISTINCT holder FROM reservations', []))
@@ -319,7 +307,7 @@ export class ApprovalRecord {
     day: UtcDay,
   ): void {
     const date = isoTime(this.#options.clock.nowMs());
-    // The same batch signed once more, for another blockhash, is still one batch.
+    // A batch that is signed again with another blockhash counts once.
     const [[approval] = []] = this.#all(
       `INSERT INTO approvals (multisig, mint, batch_index, digest, batch_id, profile, total, day, date)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

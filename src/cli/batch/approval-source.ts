@@ -1,4 +1,4 @@
-/** The approval that was issued, from wherever the user has it: the response of init, its bare base64, or the service. */
+/** Reads the issued approval from the response of init, bare base64, or the service. */
 
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,15 +17,14 @@ import { type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isNotOffered } from '../send.js';
 import { refuse } from './pins.js';
 
-/** Which batch, as the service calls it and as the chain does. */
 export interface BatchName {
   readonly id: Uuid;
-  /** As the service says; what is pinned wins over it. */
+  /** As the service says; the pins decide. */
   readonly multisig: string;
   readonly batchIndex: bigint;
 }
 
-/** An approval as it was issued; nothing of it has been checked. */
+/** An issued approval, unchecked. */
 export interface IssuedApproval {
   readonly wire: Uint8Array;
   readonly batch: BatchName;
@@ -33,25 +32,25 @@ export interface IssuedApproval {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Bytes of base64 text. @throws `ERR_INPUT_INVALID` */
+/** @throws `ERR_INPUT_INVALID` */
 export function decodeBase64(name: string, text: string): Uint8Array {
   if (text === '' || text.length % 4 !== 0 || !BASE64.test(text)) throw inputError(name, 'expected base64');
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }
 
-/** Numbers of batches are u64. */
+/** A batch index is a u64. */
 export const MAX_BATCH_INDEX = 2n ** 64n - 1n;
 
 export const isBatchIndex = (index: bigint): boolean => index >= 1n && index <= MAX_BATCH_INDEX;
 
-/** @throws `ERR_APPROVAL_REFUSED` for a number that no batch can have. */
+/** @throws `ERR_APPROVAL_REFUSED` for an index that no batch can have. */
 function indexOf(text: string): bigint {
   const index = BigInt(text);
   if (isBatchIndex(index)) return index;
   throw refuse(`Expected a batch index from 1 to ${MAX_BATCH_INDEX}, got ${text}.`);
 }
 
-/** A batch of the service as a name. @throws `ERR_RESPONSE_INVALID` */
+/** @throws `ERR_RESPONSE_INVALID` when the batch has no index yet. */
 export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
   if (!/^[0-9]{1,20}$/.test(batch.batchIndex))
     throw new FlywheelError(
@@ -62,9 +61,8 @@ export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>):
 }
 
 /**
- * Reads what `batch approve` is given: the id of a batch, the approval file that init wrote, base64, or `-` for either on
- * standard input.
- * @throws `ERR_INPUT_INVALID` naming what is wrong.
+ * Reads the argument of `batch approve`: a batch id, an approval file of `batch init`, base64, or `-` for standard input.
+ * @throws `ERR_INPUT_INVALID` with the reason.
  */
 export async function readApproval(session: Session, source: string): Promise<IssuedApproval> {
   const { context } = session;
@@ -79,7 +77,7 @@ export async function readApproval(session: Session, source: string): Promise<Is
   return { wire, batch: await currentBatchName(session) };
 }
 
-/** A fresh approval, from the service; from a file of an earlier init where it gives out none. */
+/** Asks the service for a fresh approval. A service without this operation: reads the file of an earlier init. */
 async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApproval> {
   const opened = await session.service();
   try {
@@ -96,7 +94,7 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
   }
 }
 
-/** Long enough for a transaction; a shorter word is the name of a file that is missing. */
+/** A transaction is longer than this; a shorter text is the name of a missing file. */
 const isBareBase64 = (source: string): boolean => source.length > 200 && BASE64.test(source);
 
 function readApprovalFile(name: string, text: string): IssuedApproval {
@@ -119,7 +117,7 @@ function readApprovalFile(name: string, text: string): IssuedApproval {
   };
 }
 
-/** Bare base64 does not say which batch it is of; the current one is asked for and the check holds it against that. */
+/** Bare base64 does not name its batch. The current batch is assumed, and the check compares the vote with it. */
 async function currentBatchName(session: Session): Promise<BatchName> {
   const opened = await session.service();
   const { value } = await opened.service.currentBatch(callWith(session, opened));
@@ -129,11 +127,10 @@ async function currentBatchName(session: Session): Promise<BatchName> {
   });
 }
 
-/** The file of a batch whose approval nobody named a file for. */
 const approvalFile = ({ apiUrl, dataDir, configDir }: Settings, batchId: string): string =>
   join(approvalDirectory(apiUrl.value === null ? dataDir.value : configDir.value), `${batchId}.json`);
 
-/** @returns the path. @throws `ERR_INPUT_INVALID` naming it and why it cannot be written. */
+/** @returns the path. @throws `ERR_INPUT_INVALID` with the path and the reason. */
 export function writeApproval(settings: Settings, answer: InitBatchResult, out: OutputFile | null): string {
   const text = `${JSON.stringify(answer)}\n`;
   if (out !== null) {
@@ -146,7 +143,6 @@ export function writeApproval(settings: Settings, answer: InitBatchResult, out: 
   return path;
 }
 
-/** Whose approval a file holds, if it is one. */
 function batchIdIn(text: string): unknown {
   try {
     return (JSON.parse(text) as Partial<InitBatchResult>).batch?.id;

@@ -1,6 +1,6 @@
 /**
- * The step that signs as the owner, and what must be true before (contract, section 2.6); `batch approve`, with a keypair or a
- * wallet, `execute --approval` and `run` share it. Nothing is signed that has not been decoded and understood.
+ * Signs as the owner, for `batch approve`, `execute --approval` and `run` (contract, section 2.6). A transaction that was not
+ * decoded and understood is never signed.
  */
 
 import { readPastContent } from '../../approval/batch-content.js';
@@ -34,16 +34,15 @@ import {
   unitOf,
 } from './review.js';
 
-/** What is to be approved, and what the user has said of it. */
 export interface ToApprove {
   readonly batch: BatchName;
-  /** As it was issued; `null`: the wallet signs one of its own. */
+  /** The issued approval; `null`: the wallet signs its own. */
   readonly wire: Uint8Array | null;
   readonly expectation: Expectation | null;
   readonly repeat: Repeat;
 }
 
-/** A batch that may be approved, or has been by this owner. */
+/** A batch that passed all checks; the owner may have approved it already. */
 export interface Judgement {
   readonly opened: OpenedService;
   readonly chain: ChainReader;
@@ -54,8 +53,8 @@ export interface Judgement {
 }
 
 /**
- * Reads, tries out and judges a batch.
- * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` where the batch is over.
+ * Reads, simulates and checks a batch.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` when the batch is over.
  */
 export async function judge(
   session: Session,
@@ -93,11 +92,9 @@ async function requireNotClosed(chain: ChainReader, ref: BatchRef, { id }: Batch
   );
 }
 
-/** What a person decides by. */
 export const summedFor = ({ review, pins, unit }: Judgement, held: HeldApproval): Summed =>
   summedUp(review, pins.owner, held, unit);
 
-/** Shows what a batch does, what is unusual about it, and what it comes to. */
 export function showJudgement(
   session: Session,
   judgement: Judgement,
@@ -107,7 +104,7 @@ export function showJudgement(
   const { output, settings, context } = session;
   const { checked, review, unit } = judgement;
   const style = output.noticeStyle;
-  // The person who is asked sees what the question is about, in every mode; to a script with --yes it is a notice like others.
+  // A person who is asked sees the batch in every mode. For a script with --yes the content is an ordinary notice.
   const isShown = !settings.yes || context.io.stderr.isTTY || !(settings.quiet || output.messages === 'json');
   const fee = checked && [
     ['fee payer', checked.feePayer] as const,
@@ -124,27 +121,25 @@ export function showJudgement(
         : 'The on-chain batch is the expected one.',
     );
   }
-  // A script is told what is alarming, people also what is merely new.
+  // With --yes only alarms are shown, not news.
   if (!settings.yes)
     for (const line of held.news.flatMap((text) => sentenceLines(text, context.io.stderr))) output.show(line);
   for (const text of held.alarms) output.warn(text);
   if (isShown) output.show(viewSummary(summedFor(judgement, held), unit, style).join('\n'));
 }
 
-/** The body of execute, and what it is for. */
 export interface Signed extends SignedApproval {
   readonly batchIndex: bigint;
-  /** Of the batch that was judged. */
   readonly digest: Sha256 | null;
 }
 
-/** What was signed; or nothing was signed, because the owner's approval stands on chain already. */
+/** With `alreadyApproved` nothing was signed: the owner's approval is on chain. */
 type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
 
 /**
  * Checks, shows, asks, signs.
- * @param mayBeApproved - sign also what has been approved before and waits for its execution.
- * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`, `ERR_INPUT_INVALID` for what was paid before.
+ * @param mayBeApproved - sign also a batch that is approved on chain and waits for its execution.
+ * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`, `ERR_INPUT_INVALID` for proofs that were paid before.
  */
 export async function approveBatch(
   session: Session,
@@ -164,7 +159,7 @@ export async function approveBatch(
     const { typed } = held;
     const question = viewQuestion(review, held, unit);
     const declined = `Declined. Nothing was signed, and batch ${batchId} is unchanged.`;
-    // With `--yes` the digest was named by --expect.
+    // With `--yes` the digest was given by --expect.
     await (typed === null
       ? requireConsent(session, question, { declined })
       : requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed }));
@@ -190,13 +185,12 @@ async function freshWire(
   return buildApproval({ owner, multisig, batchIndex, blockhash });
 }
 
-/** The signature of one who signs also what has been approved before. */
 export function requireSigned(approved: Approved): Signed {
   invariant('signedTx' in approved, 'What may be approved already is signed once more.');
   return approved;
 }
 
-/** Consent that was given beforehand is consent to something that was named beforehand. */
+/** `--yes` is consent only to the content that `--expect` names. */
 function requireExpectation(session: Session, expectation: Expectation | null): void {
   const { yes } = session.settings;
   if (expectation !== null && (yes || canAsk(session))) return;

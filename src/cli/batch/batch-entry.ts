@@ -1,4 +1,7 @@
-/** The operation of a file whose batch a command names by its id alone: what it holds, how it ends, and what of it others have landed. */
+/**
+ * Finds the operation in the journal for a command that names a batch by its id, records its outcome, and detects pipelines
+ * that landed in other batches.
+ */
 import { parseDigestText } from '../../actions/pipelines.js';
 import type { Batch, InitBatchRequest, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
@@ -23,7 +26,10 @@ const requestOf = (entry: Entry | undefined): InitBatchRequest | undefined => {
   return body === undefined ? undefined : JSON.parse(body);
 };
 
-/** Tells the operation that its batch has come to an end by another command: where nothing landed, the file is not begun again but with `--again`. */
+/**
+ * Records in the journal that another command ended the batch. If nothing landed, the operation is cancelled, and the file runs
+ * again only with `--again`.
+ */
 export async function settleBatch(session: Session, batch: Batch): Promise<void> {
   await noteExecuted(session, batch);
   const journal = await (await session.service()).journal();
@@ -32,7 +38,7 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   if (entry === undefined || request === undefined) return;
   const { pipelines } = request;
   const stage = new CurrentStage(entry);
-  // The batch of an earlier stage was over before this one began.
+  // The batch belongs to an earlier stage, which was over before this stage began.
   if (stage.note.batchId !== batch.id) {
     if (!isOver(entry.state)) entry.release();
     return;
@@ -46,7 +52,7 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   entry.markPrinted();
 }
 
-/** What was agreed to of proofs that were paid before, by a command that names a batch by its id. */
+/** The consent to pay proofs again, for a command that names a batch by its id. */
 export async function repeatBy(
   session: Session,
   batchId: string,
@@ -56,17 +62,17 @@ export async function repeatBy(
   return repeatOf(journal.ofBatch(batchId), { again, hint: againHint(session) });
 }
 
-/** Where to write what did not land, of the pipelines of the batch; `null` where these are not known. */
+/** Output of `--failed-out`; `pipelines` is `null` when this machine does not have them. */
 export interface FailedOut {
   readonly file: OutputFile;
   readonly pipelines: readonly Pipeline[] | null;
 }
 
 /**
- * What `--failed-out` of execute needs, before anything is done: no service gives the pipelines of a batch back in full, but the
- * journal of who set it up, or the user's file, does.
+ * Finds the pipelines for `--failed-out` before anything is sent: in the journal, or in the user's file. No service returns
+ * them in full.
  * @param expect - `--expect`, which may name the file.
- * @throws `ERR_INPUT_INVALID` where nobody knows what would stand in it.
+ * @throws `ERR_INPUT_INVALID` when this machine does not have the pipelines.
  */
 export async function failedOutOf(
   session: Session,
@@ -83,7 +89,7 @@ export async function failedOutOf(
   const stage = entry && new CurrentStage(entry);
   if (request !== undefined && stage?.note.batchId === batchId)
     return { file, pipelines: stage.pipelines(request.pipelines) };
-  // Of a batch that is over there is nothing to send, and its result is printed all the same.
+  // A final batch sends nothing, so its result is printed without the file.
   if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
   throw notSent(
     `--failed-out: this machine does not have the pipelines of batch ${batchId}.`,
@@ -92,8 +98,8 @@ export async function failedOutOf(
 }
 
 /**
- * Before a batch is executed by its id: what it is to do may have landed by another one since it was set up.
- * @throws `ERR_INPUT_INVALID` for what has landed by another batch; nothing was sent then.
+ * Before a batch is executed by its id: its pipelines may have landed in another batch since the set-up.
+ * @throws `ERR_INPUT_INVALID` when a pipeline landed in another batch. Nothing was sent then.
  */
 export async function requireNotLandedElsewhere(session: Session, batch: Batch): Promise<void> {
   await locate(session);
@@ -101,7 +107,7 @@ export async function requireNotLandedElsewhere(session: Session, batch: Batch):
   if (entry === undefined) return requireFirst(session, batch);
   const request = requestOf(entry);
   if (request === undefined || !entry.isToldApart) return;
-  // As the command that has begun its operation would, which knows all of the file.
+  // The same check as in `batch run`, which knows the whole file.
   const how = { rest: false, allowChanged: entry.notes['allowChanged'] === true };
   const work = new PipelinesWork(session, request, how);
   const unanswered = work.unanswered(entry);
@@ -116,12 +122,12 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
     if (!isNotOffered(error)) throw error;
     return [];
   });
-  // A list by its own proofs that does not hold the batch itself says nothing.
+  // A list without the batch itself proves nothing.
   if (own === null || !found.some((one) => one.batch.id === batch.id))
     return session.output.tell(
       'This service cannot be asked whether another batch already landed these pipelines.',
     );
-  // What waits in another batch may have been executed by members meanwhile, or be yet.
+  // Members may have executed a waiting batch meanwhile, or may still do so.
   const elsewhere = new Set(
     found
       .filter(({ batch: { id, ...of }, pipeline }) => id !== batch.id && mayHaveLanded(of, pipeline))

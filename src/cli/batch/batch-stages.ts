@@ -1,25 +1,23 @@
 /**
- * The stages of a batch as an operation: the batch of the whole file, then, each time somebody asks for the rest, one of the
- * pipelines that had not landed by then.
+ * The stages of a batch operation: the batch of the whole file, then one batch per `--rest` with the pipelines that had not
+ * landed.
  */
 import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
 
-/** As it is noted. */
 interface BatchStage {
-  /** Indexes of its pipelines in the file; `null`: all of them. */
+  /** Indexes of its pipelines in the file; `null`: all. */
   readonly indexes: readonly number[] | null;
-  /** The batch, once it is set up. */
   readonly batchId?: string;
   /** The approval that was sent, base64. */
   readonly signedTx?: string;
-  /** Of what was approved, also where a wallet has sent that. */
+  /** Digest of the approved content, also when a wallet sent the approval. */
   readonly digest?: Sha256;
 }
 
-/** How a batch ended, and what of its file has not landed. */
+/** The final batch, and the file indexes of pipelines that have not landed. */
 export interface RunResult {
   readonly batch: Batch;
   readonly result: ExecuteResult;
@@ -29,19 +27,18 @@ export interface RunResult {
 export const batchStages = (notes: Notes): readonly BatchStage[] =>
   (notes['stages'] as readonly BatchStage[] | undefined) ?? [];
 
-/** The key of the first request of a stage. @param key - of the operation. @param before - rests that were given up. */
+/** Idempotency key of a stage's init. @param key - of the operation. @param before - number of rests that were given up */
 export const stageKey = (key: string, at: number, before = 0): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
 
-/** The key of the first request of the stage that an operation is in. */
 const currentKey = ({ key, notes }: Entry): string =>
   stageKey(key, batchStages(notes).length - 1, givenUp(notes));
 
 const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;
 
 /**
- * Gives up a rest that has no batch: what is left of the file is that of the stage before.
- * @returns false where the stage that it is in is no such rest.
+ * Gives up a rest that has no batch yet; the stage before becomes current again.
+ * @returns false when the current stage is not a rest without a batch.
  */
 export function giveUpRest(entry: Entry): boolean {
   const stages = batchStages(entry.notes);
@@ -51,14 +48,12 @@ export function giveUpRest(entry: Entry): boolean {
   return true;
 }
 
-/** Adds to what is noted of the stage that an operation is in. */
 export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   const stages = batchStages(entry.notes);
   const last = stages.length - 1;
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
 
-/** The stage that an operation is in. */
 export class CurrentStage {
   readonly #entry: Entry;
   readonly at: number;
@@ -72,23 +67,22 @@ export class CurrentStage {
     return batchStages(this.#entry.notes)[this.at] ?? { indexes: null };
   }
 
-  /** The idempotency key of its init. */
+  /** Idempotency key of init. */
   get key(): string {
     return currentKey(this.#entry);
   }
 
-  /** The idempotency key of an execute with this approval. */
   executeKey(signedTx: string | undefined): string {
     return derivedUuid(this.key, 'execute', signedTx ?? '');
   }
 
-  /** Of what there is for each pipeline of the file, that of the stage. */
+  /** Selects the items of this stage from one item per pipeline of the file. */
   pipelines<Item>(all: readonly Item[]): readonly Item[] {
     const { indexes } = this.note;
     return indexes === null ? all : indexes.flatMap((index) => all.slice(index, index + 1));
   }
 
-  /** Indexes in the file of pipelines of the stage. */
+  /** Converts indexes in the stage to indexes in the file. */
   inFile(indexes: readonly number[]): readonly number[] {
     const own = this.note.indexes;
     return own === null ? indexes : indexes.flatMap((index) => own.slice(index, index + 1));
@@ -106,7 +100,7 @@ export class CurrentStage {
     return this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined;
   }
 
-  /** Its accounts are known to have been on chain, whatever is said of that now. */
+  /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
   get wasSetUp(): boolean {
     const { initAnswer, note } = this;
     return (

@@ -1,6 +1,6 @@
 /**
- * Whether the user's own chain bears out what a service says of a batch: how much of it ran, and that this is what was approved. Of
- * two that differ, none is believed. The embedded engine and its ledger are one.
+ * Compares what a service says of a batch with the user's own chain: how much ran, and that the approved content ran. A
+ * contradiction is an unknown outcome. The embedded engine shares its ledger and is not compared.
  */
 import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
@@ -32,12 +32,12 @@ const refOf = ({ multisig }: { readonly multisig: Address }, { batchIndex }: Nam
   batchIndex: BigInt(batchIndex),
 });
 
-/** A node that is further behind than this is no help, and what has not come by then is not there. */
+/** Maximum wait for a node that lags behind the service. */
 const MAX_BEHIND_MS = 10_000;
 const LOOK_MS = 400;
 const MS_PER_SECOND = 1_000;
 
-/** An honest node may see what the service did a little later: looks again and again, until it is there or nobody waits any longer. */
+/** Repeats `isThere` until it is true or the time is over: an honest node may lag behind the service. */
 export async function lookUntil(
   { context, settings }: Session,
   isThere: () => Promise<boolean>,
@@ -47,7 +47,7 @@ export async function lookUntil(
     await context.sleep(LOOK_MS);
 }
 
-/** Waits for a batch that the service has set up; whether it is as it should be, or there at all, is judged by others. */
+/** Waits until a batch of the service is on chain. A timeout is no error here; callers check the batch themselves. */
 export async function awaitSetUp(
   session: Session,
   { kind, chain }: Pick<OpenedService, 'kind' | 'chain'>,
@@ -61,30 +61,27 @@ export async function awaitSetUp(
   });
 }
 
-/** How far a batch is on chain; `null`: its accounts are closed. */
+/** Progress on chain; `null`: the accounts are closed. */
 async function readProgress(chain: ChainReader, ref: BatchRef) {
   const { multisig, batch, proposal } = await readBatchAccounts(chain, ref, 0);
   if (multisig.value === null || batch.value === null || proposal.value === null) return null;
   const { kind } = proposal.value.status;
-  // A proposal that settings of the multisig have overtaken takes no more votes; an approved one is executed nevertheless.
+  // A stale proposal takes no more votes, but an approved one can still be executed.
   const takesVotes = ref.batchIndex > multisig.value.staleTransactionIndex;
   const isOpen = kind === 'Approved' || (takesVotes && (kind === 'Draft' || kind === 'Active'));
   return { kind, executed: batch.value.executedTransactionIndex, isOpen };
 }
 
-/** What somebody else than the service knows of a batch. */
+/** Facts about a batch from this machine's journal, not from the service. */
 interface KnownBatch {
-  /** Its accounts were on chain. */
   readonly wasSetUp?: boolean;
-  /** Transactions that it was set up with. */
   readonly size?: number;
 }
 
-/** Does the service say that anything of the batch got there? */
 export const isSetUp = ({ initResult }: Pick<Batch, 'initResult'>): boolean =>
   (initResult?.totalSuccessful ?? 0) > 0;
 
-/** What contradicts a service, in a sentence; `null`: nothing. */
+/** How chain and service differ, as a sentence; `null`: they agree. */
 async function contradictionOf(
   { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
   batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
@@ -94,7 +91,7 @@ async function contradictionOf(
   if (total !== size)
     return `The service says that batch ${batch.id} holds ${total} transactions, not ${size}.`;
   if (kind === 'embedded' || chain === null || pins === null) return null;
-  // Of what never got there nothing is on chain, and its index may be another's.
+  // A batch that was never set up is not on chain, and its index may belong to another batch.
   if (!wasSetUp) return null;
   const ref = refOf(pins, batch);
   const found = await readProgress(chain, ref);
@@ -114,10 +111,10 @@ async function contradictionOf(
 }
 
 /**
- * Holds what a service says against the user's own chain, if there is one, once the chain has had the time to show it.
- * @param result - what the service says was executed.
- * @param known - of the batch, whatever the service says of it now; else its word is taken.
- * @throws `ERR_OUTCOME_UNKNOWN` when the chain says otherwise.
+ * Requires that the user's chain, if any, confirms the service. A lagging node gets time to catch up.
+ * @param result - executed transactions according to the service.
+ * @param known - facts from the journal; without them the service is trusted on these.
+ * @throws `ERR_OUTCOME_UNKNOWN` when the chain contradicts the service.
  */
 export async function requireChainAgrees(
   session: Session,
@@ -139,10 +136,9 @@ export async function requireChainAgrees(
 }
 
 /**
- * Indexes of the pipelines of a batch that is over or failed, which have landed: the first ones, because a multisig executes a
- * batch in order. What is done once more, or never, is decided by it, so that it is held against the chain each time.
- * @param stage - what is known of the batch beside what the service says now.
- * @param size - pipelines that it was set up with.
+ * Indexes of the landed pipelines of a final batch: always the first ones, because a multisig executes in order. Retries depend
+ * on this, so each call compares with the chain again.
+ * @param size - number of pipelines at the set-up.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service contradicts itself or the chain.
  */
 export async function landedPipelines(
@@ -154,7 +150,7 @@ export async function landedPipelines(
   const opened = await session.service();
   const { totalSuccessful = 0, total = size } = batch.executeResult ?? {};
   const landed = Array.from({ length: totalSuccessful }, (_, index) => index);
-  // An engine in this process answers both from the same record: asking it for every pipeline would only say it twice.
+  // The embedded engine answers both from one record, so a second query proves nothing.
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
   if (executed !== undefined && executed.join() !== landed.join())
@@ -166,7 +162,7 @@ export async function landedPipelines(
   return landed;
 }
 
-/** Numbers in the file of what the batch of a stage has landed, and of what it has not. @throws as {@link landedPipelines}. */
+/** File indexes of a stage's pipelines, landed and not landed. @throws as {@link landedPipelines}. */
 export async function landedInFile(
   session: Session,
   stage: CurrentStage,
@@ -178,7 +174,7 @@ export async function landedInFile(
   return { landed, left: own.filter((index) => !landed.has(index)) };
 }
 
-/** The digest of a batch as its service lists it, to hold against a chain; `null` where it lists none, or no chain can be read. */
+/** Digest of the pipelines that the service lists, to compare with the chain; `null`: no list, or no chain to compare with. */
 export async function listedDigest(
   session: Session,
   opened: OpenedService,
@@ -196,7 +192,7 @@ export async function listedDigest(
   );
 }
 
-/** As the service lists them; `null` where it lists none of any batch. */
+/** In order of their index; `null`: the service has no such list. */
 export async function listedPipelines(
   session: Session,
   opened: OpenedService,
@@ -214,7 +210,7 @@ export async function listedPipelines(
   }
 }
 
-/** How a batch on chain differs from the one that was approved, or `null`. */
+/** How a batch on chain differs from the approved content, or `null`. */
 async function difference(
   content: JudgedContent,
   flywheel: Flywheel,
@@ -231,7 +227,7 @@ const howToCompare = ({ id }: NamedBatch): { readonly hint: string } => ({
   hint: `Stop and investigate: run \`flywheel batch inspect ${id}\`, also with another RPC node, and look at a block explorer.`,
 });
 
-/** Why what was approved cannot be held against the chain, or what it is to be held against. */
+/** Chain and project to compare with, or the reason why there is no comparison. */
 async function groundOf(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
 ): Promise<{ readonly chain: ChainReader; readonly flywheel: Flywheel } | string> {
@@ -243,9 +239,11 @@ async function groundOf(
 }
 
 /**
- * Just before a batch is executed. One that is over is not looked at: nothing more of it can run.
- * @param digest - of what was approved or is expected; `null`: the user has said nothing of it.
- * @throws `ERR_APPROVAL_REFUSED` where it is not that, or nobody can tell; `ERR_OUTCOME_UNKNOWN` when that comes too late.
+ * Compares a batch with the approved content just before its execution. A batch that is over is not compared: nothing more can
+ * run.
+ * @param digest - of the approved or expected content; `null`: the user named none, no comparison.
+ * @throws `ERR_APPROVAL_REFUSED` when the content differs or cannot be compared; `ERR_OUTCOME_UNKNOWN` for the same after an
+ * approval was sent.
  */
 export async function requireWillRun(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
@@ -269,7 +267,7 @@ export async function requireWillRun(
   const ref = refOf(flywheel, batch);
   const found = await readBatchAccounts(chain, ref, 0);
   const kind = found.proposal.value?.status.kind ?? '';
-  // Of what is over anybody may close all accounts, or some of them.
+  // Anybody may close accounts of a batch that is over.
   if (found.batch.value === null || ['Executed', 'Rejected', 'Cancelled'].includes(kind)) return;
   const differs = await difference(await readBatch(chain, ref), flywheel, digest);
   if (differs === null) return;
@@ -278,11 +276,11 @@ export async function requireWillRun(
 }
 
 /**
- * After a batch was executed, as the service says.
- * @param digest - as above; without it only how much ran is looked at.
- * @param wasSent - this command may have sent an approval; else what ran is none of its doing.
- * @throws `ERR_OUTCOME_UNKNOWN` when what ran is not what was approved, or not as much as the service says;
- *   `ERR_APPROVAL_REFUSED` when it is not what was expected, and nothing was approved here.
+ * Compares a batch after its execution with the chain.
+ * @param digest - as above; `null`: only the number of executed transactions is compared.
+ * @param wasSent - this command may have sent an approval; if not, others approved what ran.
+ * @throws `ERR_OUTCOME_UNKNOWN` when other content ran than approved, or another number of transactions than the service says;
+ * `ERR_APPROVAL_REFUSED` when the content is not the expected one and this command approved nothing.
  */
 export async function requireRanAsApproved(
   session: Session,
@@ -297,7 +295,7 @@ export async function requireRanAsApproved(
   const seen: { past: PastDescription | null; other: string | null; found: string | null } = {
     ...{ past: null, other: null, found: null },
   };
-  // A node tells of accounts at once, and of the past of a batch later.
+  // A node shows accounts at once, and the history of a batch later.
   await lookUntil(session, async () => {
     if (typeof ground === 'string') return true;
     const ref = refOf(ground.flywheel, batch);
@@ -323,7 +321,7 @@ export async function requireRanAsApproved(
   if (found === null) return;
   const by = past.executions.flatMap((execution) => execution?.signature ?? []);
   const what = `${found}; executed by ${by.join(', ') || 'no transaction'}.`;
-  // What ran was approved by others, and nothing was done here that could have an outcome.
+  // Others approved what ran. This command sent nothing, so its outcome is known.
   if (other !== null && !wasSent)
     throw new FlywheelError(
       'ERR_APPROVAL_REFUSED',
@@ -334,7 +332,6 @@ export async function requireRanAsApproved(
   throw new FlywheelError('ERR_OUTCOME_UNKNOWN', message, howToCompare(batch));
 }
 
-/** A node that does not answer knows nothing either. */
 function forgotten(error: unknown): null {
   if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return null;
   throw error;

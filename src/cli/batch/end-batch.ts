@@ -1,6 +1,6 @@
 /**
- * Ends what of a batch has not been executed, approved or not. The owner's vote against it is a signature like any other: nothing
- * is signed that is not exactly one such vote on this very batch, shown before and agreed to.
+ * Cancels what is left of a batch, approved or not. The owner signs exactly one vote against this batch, which was shown and
+ * agreed to before, and nothing else.
  */
 import { addSignature, checkVote } from '../../approval/check-vote.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
@@ -27,10 +27,10 @@ import { isSetUp, requireChainAgrees } from './chain-agrees.js';
 import { requireChain, requireOwner, requirePins } from './pins.js';
 import { unitOf } from './review.js';
 
-/** Votes of the owner that one batch can need: the proposal may have moved on since the last. */
+/** The proposal may change between votes, so one batch can need several. */
 const MAX_VOTES = 3;
 
-/** `batch cancel`: ends the batch, and prints it. @param signer - asked for only when the owner's vote is needed. @param owner - of the keypair that was typed */
+/** `batch cancel`. @param signer - called only when the owner's vote is needed. @param owner - of the keypair option */
 export async function cancelBatch(
   session: Session,
   batchId: string,
@@ -61,9 +61,9 @@ export async function cancelBatch(
 }
 
 /**
- * Shows what is left of a batch, asks, and ends it.
+ * Shows what is left of a batch, asks, and cancels it.
  * @returns the batch, which is over.
- * @throws `ERR_APPROVAL_REFUSED`, `ERR_DECLINED`; `ERR_NOT_FOUND` from a service that cancels no batches.
+ * @throws `ERR_APPROVAL_REFUSED`, `ERR_DECLINED`; `ERR_NOT_FOUND` from a service without this operation.
  */
 export async function endBatch(
   session: Session,
@@ -100,7 +100,7 @@ function notOffered(error: unknown): never {
   });
 }
 
-/** Whichever vote the proposal takes now, it is one on the batch that was agreed to, and both end it. */
+/** The kind of vote follows the proposal's status. Either kind ends the batch that the owner agreed to. */
 async function signVote(
   opened: OpenedService,
   wire: Uint8Array,
@@ -117,7 +117,7 @@ async function signVote(
   return Buffer.from(addSignature(wire, signer)).toString('base64');
 }
 
-/** Shows the batch and asks. @throws `ERR_DECLINED` */
+/** @throws `ERR_DECLINED` */
 async function agree(session: Session, opened: OpenedService, { id, batchIndex }: Batch): Promise<void> {
   const { chain, pins } = opened;
   if (chain === null || pins === null)
@@ -143,7 +143,7 @@ async function show(
   const description = await readBatch(chain, { multisig: pins.multisig, batchIndex }).catch(
     (error: unknown) => {
       if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-      // A batch that was left half set up, or half closed, cannot be read and is to go all the more.
+      // A batch that is half set up or half closed cannot be read; cancelling is still right.
       output.warn(error.message);
       return null;
     },
@@ -155,7 +155,7 @@ async function show(
   showSubject(session, viewBatchContent(description, unit, output.noticeStyle).join('\n'));
 }
 
-/** The token as it is, and a warning for whatever is not as it was pinned: a doubt is no reason to keep a batch. */
+/** The token on chain. Differences from the pins are only warnings: they are no reason to leave the batch executable. */
 async function tokenWithDoubts(
   { output }: Session,
   chain: ChainReader,

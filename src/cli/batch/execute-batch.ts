@@ -1,4 +1,4 @@
-/** Executes a batch: under the owner's approval that stands on chain, or one that is signed before or now. */
+/** Executes a batch with the owner's approval on chain, or with one that is signed before or during the command. */
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -26,36 +26,33 @@ import { upToDate } from './initiate.js';
 import { refuse } from './pins.js';
 import { writeRest } from './pipelines-work.js';
 
-/** How a batch is signed for: an approval that was signed before, or who signs one. */
 export interface SignTerms {
-  /** Signed before, base64; `undefined`: none yet. */
+  /** Base64; `undefined`: none yet. */
   readonly signedTx: string | undefined;
-  /** Checks, asks and signs; `null` where the command has no keypair, and of what was approved on chain instead. */
+  /** Checks, asks and signs; `null`: no keypair. Resolves to `null` when the approval is on chain. */
   readonly sign: (() => Promise<Signed | null>) | null;
-  /** Digest of what the batch is to hold, as far as the user has said. */
+  /** Digest that the user expects; `null`: none named. */
   readonly digest: Sha256 | null;
 }
 
-/** The approval that an execution goes by. */
 interface ApprovalTerms extends SignTerms {
-  /** Notes one before it is sent. */
+  /** Stores a signed approval. Called before the approval is sent. */
   readonly keep: (signed: Signed) => void;
-  /** May an approval have been sent before this execution asks for anything? */
+  /** True if an approval may have been sent before this execution. */
   wasSent(): boolean;
-  /** The idempotency key of an execute with an approval, or with none. */
   key(signedTx: string | undefined): string;
 }
 
-/** Times that an approval is signed again because the last one has expired. */
 const MAX_APPROVALS = 3;
 
-/** Without a signed approval the owner's stands on chain, or the service says that it does not. */
+/** Without `signedTx` the approval must be on chain; if not, the service refuses. */
 const requestOf = ({ id }: Batch, signedTx: string | undefined): ExecuteBatchRequest =>
   signedTx === undefined ? { batchId: id } : { batchId: id, signedTx };
 
 /**
- * Who only brings a signed approval may have said nothing of the content: then it is held against what the service says it set up.
- * @returns how it ended, as the service says.
+ * Executes until the batch is final. A user with only a signed approval may have named no digest; then the chain is compared
+ * with the service's own list.
+ * @returns the result according to the service.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service says that nothing has landed, and the chain that something has.
  */
 export async function executeUntilFinal(
@@ -79,7 +76,7 @@ export async function executeUntilFinal(
       return reply.value.result;
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
-      // Whether the last one has landed after all is asked before another is signed, or a hint says to.
+      // The chain must confirm that nothing landed before another approval is signed or suggested.
       const total = batch.initResult?.total ?? 0;
       await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
       if (approval.sign === null || count >= MAX_APPROVALS) throw error;
@@ -90,7 +87,10 @@ export async function executeUntilFinal(
   }
 }
 
-/** Signs an approval and keeps it, if this command can and none is there or needed. @throws `ERR_APPROVAL_REFUSED` where it is of another batch. */
+/**
+ * Signs and stores an approval if there is none, the batch needs one and the command can. @throws `ERR_APPROVAL_REFUSED` for an
+ * approval of another batch.
+ */
 async function signNow(
   session: Session,
   { sign, keep }: ApprovalTerms,
@@ -100,7 +100,7 @@ async function signNow(
   if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch.id, batch)))
     return null;
   const signed = await sign().catch(async (error: unknown) => {
-    // Somebody may have approved it since, with this very command for example.
+    // Another command may have approved the batch meanwhile.
     const isRefused = isFlywheelError(error, 'ERR_INVALID_REQUEST');
     if (isRefused && (await needsNoApproval(session, batch.id))) return null;
     throw error;
@@ -114,17 +114,15 @@ async function signNow(
   return signed;
 }
 
-/** How `batch execute` was asked for. */
 interface ExecuteTerms extends SignTerms {
-  /** The user's own idempotency key. */
   readonly key: string | undefined;
-  /** Execute also what has landed by another batch. */
+  /** Execute also pipelines that landed in another batch. */
   readonly again: boolean;
-  /** File for the pipelines that did not land; `null`: not asked for. */
+  /** File for pipelines that did not land; `null`: not requested. */
   readonly failedOut: FailedOut | null;
 }
 
-/** Executes, and prints. @throws `ERR_BATCH_FAILED` where not all of it landed. */
+/** Executes and prints. @throws `ERR_BATCH_FAILED` when a transaction did not land. */
 export async function executeBatch(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<void> {
   const { batch, result, left } = await repeatable(session, () => execute(session, batchId, terms));
   const { output } = session;
@@ -155,7 +153,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
         `Batch ${batchId} is finished, and its pipelines are not the expected ones. This command approved nothing.`,
         `Show what the batch did: \`flywheel batch inspect ${batchId}\``,
       );
-    // Without a keypair it may have been asked for what was approved elsewhere.
+    // Without a keypair, an approval of this user may have been sent by another command.
     return conclude(session, before, before.executeResult, terms, terms.sign === null);
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
@@ -167,7 +165,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
       digest ??= signed.digest;
     },
     wasSent: () => false,
-    // The first goes out under the key that the user has given.
+    // The first request uses the user's key.
     key: (signedTx) =>
       terms.key !== undefined && signedTx === terms.signedTx
         ? terms.key
@@ -176,7 +174,7 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
   return conclude(session, await getBatch(session, batchId), result, { ...terms, digest }, true);
 }
 
-/** @returns indexes of what has not landed only where a file of it is asked for. */
+/** @returns `left` is filled only for `--failed-out`. */
 async function conclude(
   session: Session,
   batch: Batch,
@@ -188,7 +186,7 @@ async function conclude(
   await requireChainAgrees(session, opened, batch, result);
   await requireRanAsApproved(session, opened, batch, result, digest, wasSent);
   await settleBatch(session, batch);
-  // As service and chain both say: of what is not known nothing is written.
+  // Landed pipelines come from service and chain together; a contradiction throws before the file is written.
   const all = [...(failedOut?.pipelines ?? []).keys()];
   if (all.length === 0) return { batch, result, left: [] };
   const landed = await landedPipelines(session, { wasSetUp: true }, batch, all.length);
@@ -196,9 +194,8 @@ async function conclude(
 }
 
 /**
- * Does a batch need no approval of its owner, because it is over, or that stands on the chain that is read? Where none can be read
- * the answer is no.
- * @param known - the batch, where it was asked for already.
+ * True when a batch needs no owner's approval: it is over, or the approval is on the user's chain. False without a chain.
+ * @param known - the batch, if already read.
  */
 export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
@@ -210,17 +207,17 @@ export async function needsNoApproval(session: Session, batchId: string, known?:
   const { batchIndex } = batchName(batch);
   const found = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
   const proposal = found.proposal.value;
-  // Closed, where the multisig has made it.
+  // The multisig created this batch, and its accounts are closed.
   if (proposal === null) return (found.multisig.value?.transactionIndex ?? 0n) >= batchIndex;
   const { kind } = proposal.status;
   return (kind !== 'Draft' && kind !== 'Active') || proposal.approved.includes(pins.owner);
 }
 
 /**
- * Makes sure that the service executes by an approval that stands on chain. Services that do so are those that hand out fresh
- * approvals (contract, section 1.7); asking for one changes nothing.
- * @returns whether this batch still needs the approval, as far as the service has seen.
- * @throws `ERR_NOT_FOUND` naming what to do instead.
+ * Requires a service that executes with an approval on chain: one that issues fresh approvals (contract, section 1.7). The
+ * request changes nothing.
+ * @returns whether the batch still needs the approval, according to the service.
+ * @throws `ERR_NOT_FOUND` with the alternative.
  */
 export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<boolean> {
   const opened = await session.service();
@@ -229,7 +226,7 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     return true;
   } catch (error) {
     if (!isNotOffered(error)) {
-      // It knows the operation, and says that this batch needs no approval.
+      // The service has the operation, and this batch needs no approval.
       if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return false;
       throw error;
     }
@@ -243,7 +240,6 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
   }
 }
 
-/** The error of a batch that ended FAILED, or `undefined` when everything landed. */
 export const batchFailure = (
   session: Pick<Session, 'settings'>,
   batch: Pick<Batch, 'id' | 'dateCancelled'>,
@@ -253,7 +249,6 @@ export const batchFailure = (
     ? undefined
     : failedBatch(session, batch, result);
 
-/** The error of a batch that is FAILED, with what its service says of it. */
 export function failedBatch(
   { settings }: Pick<Session, 'settings'>,
   { id, dateCancelled }: Pick<Batch, 'id' | 'dateCancelled'>,

@@ -1,4 +1,4 @@
-/** The first step of a batch as an operation: it is set up once, and what was set up is found again. */
+/** Sets up the batch of an operation once, and finds it again on a repeat. */
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -11,18 +11,15 @@ import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js'
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
 
-/** A batch that is set up. */
 export interface Initiated {
   readonly answer: InitBatchResult;
-  /** As it is now. */
   readonly batch: Batch;
-  /** It was set up by this very call. */
   readonly isNew: boolean;
 }
 
 /**
- * The batch of an operation, by its id; a dry run does without what its service does not answer.
- * @throws `ERR_OUTCOME_UNKNOWN` where the service does not know it: it was restored to an earlier state.
+ * The batch of an operation. In a dry run `undefined` when the service does not answer.
+ * @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch: it was restored from a backup.
  */
 export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
   getOwnBatch(session, batchId).catch(async (error: unknown) => {
@@ -31,20 +28,20 @@ export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | 
     return undefined;
   });
 
-/** The batch as it is on chain by now, where it has failed: the service looks what members have executed since. */
+/** Refreshes a failed batch: execute makes the service look for transactions that members executed since. */
 export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   if (batch.status !== 'FAILED' || isEnded(batch)) return batch;
   const opened = await session.service();
   try {
     await opened.service.executeBatch({ batchId: batch.id }, callWith(session, opened));
   } catch (error) {
-    // It executes only by a signed approval, and looks at nothing: its word is held against the chain as it stands.
+    // This service executes only with a signed approval. Its state is compared with the chain later.
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
   }
   return getBatch(session, batch.id);
 }
 
-/** The batch of the stage that an operation is in: set up now, or found as it stands. */
+/** Sets up the batch of the current stage, or finds it. */
 export async function initiate(
   session: Session,
   entry: Entry,
@@ -76,7 +73,7 @@ export async function initiate(
     throw outcomeUnknown(
       `The service answered with batch ${answer.batch.id}, which belongs to another operation.`,
     );
-  // In this order: an answer that is kept is not asked for again, and then nobody would note the batch.
+  // This order matters: a stored answer is not requested again, so the batch id must be noted first.
   addToStage(entry, { batchId: answer.batch.id });
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
@@ -84,7 +81,7 @@ export async function initiate(
   return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
 }
 
-/** The batch of an operation; a service that was restored to an earlier state knows it no more. */
+/** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
 async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   const batch = await findBatch(session, batchId);
   if (batch !== null) return batch;
@@ -94,7 +91,7 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   );
 }
 
-/** The answer of init with an approval that has not expired; as it was, where the service does not give out another. */
+/** The answer of init with a fresh approval; unchanged if the service does not issue fresh ones. */
 export async function withFreshApproval(
   session: Session,
   { answer, batch, isNew }: Initiated,

@@ -1,6 +1,6 @@
 /**
- * What a batch will do, or has done, as far as it can be read from chain, and whether it may be approved. It is judged by what
- * judges an approval, and never signs, so that a judgement is a result here and not an error.
+ * Shows what a batch does or did, read from chain, and whether it may be approved. The checks are those of an approval; a
+ * refusal is a result here, not an error.
  */
 import { digestText } from '../../actions/pipelines.js';
 import { type ActionInText, inText } from '../../actions/registry.js';
@@ -41,14 +41,11 @@ import {
   unitOf,
 } from './review.js';
 
-/** A batch as a person and as a program reads it. */
 interface Inspection<Value = unknown> {
-  /** What is printed as JSON. */
   readonly value: Value;
   readonly view: (style: Style) => readonly string[];
 }
 
-/** What is inspected: a batch, with its approval where there is a file of it, and what it should be. */
 interface Inspected {
   readonly batch: BatchName;
   readonly approval: IssuedApproval | null;
@@ -56,8 +53,8 @@ interface Inspected {
 }
 
 /**
- * @throws `ERR_APPROVAL_REFUSED` where the accounts are none of a batch, `ERR_BATCH_NOT_FOUND` where they are closed and the
- * node has forgotten their past.
+ * @throws `ERR_APPROVAL_REFUSED` when the accounts are not those of a batch, `ERR_BATCH_NOT_FOUND` when they are closed and the
+ * node lacks their history.
  */
 export async function inspectBatch(
   session: Session,
@@ -67,7 +64,7 @@ export async function inspectBatch(
   const { multisig, batchIndex } = inspected.batch;
   const ref: BatchRef = { multisig: address(multisig), batchIndex };
   const [account] = await chain.getAccounts([transactionAddress(ref.multisig, batchIndex).address]);
-  // Anybody may send SOL to the address of one that is closed.
+  // A closed address may hold SOL: anybody can send it there.
   const isClosed = (account?.owner ?? SYSTEM_PROGRAM) === SYSTEM_PROGRAM;
   return (isClosed ? inspectPast : inspectOpen)(session, chain, inspected, ref);
 }
@@ -115,7 +112,7 @@ async function inspectOpen(
       return [
         ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
         ...(earlier?.alarms ?? []).map((text) => style.bad(safeLine(text))),
-        // What stands against it comes last.
+        // A problem comes last.
         ...(problem === null ? [verdict, ...summary] : [...summary, verdict]),
       ];
     },
@@ -152,7 +149,6 @@ async function inspectPast(
   };
 }
 
-/** Neither the accounts of a batch nor its past can be read. */
 const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
   new FlywheelError(
     'ERR_BATCH_NOT_FOUND',
@@ -160,7 +156,6 @@ const forgotten = ({ batchIndex, multisig }: BatchRef): FlywheelError =>
     { hint: 'Use an RPC node with full history: --rpc-url.' },
   );
 
-/** What both kinds have in common. */
 const contentJson = (content: BatchContent, { decimals, symbol }: Unit) => ({
   pipelines:
     content.pipelines?.map(({ type, proofHash, actions }) => ({
@@ -217,26 +212,24 @@ function pastJson({ id: batchId }: BatchName, past: PastDescription, unit: Unit,
   });
 }
 
-/** The transaction on chain that executed one of a batch. */
+/** The transaction on chain that executed one transaction of the batch. */
 function executionJson(execution: PastDescription['executions'][number]) {
   if (execution === null) return { txHash: null };
   const dateExecuted = dateLanded(execution);
   return { txHash: execution.signature, ...(dateExecuted === undefined ? {} : { dateExecuted }) };
 }
 
-/** Large integers as text; everything else as it is. */
 const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? field.toString() : field)),
   );
 
-/** What is printed as JSON. */
 interface Verified {
   readonly verified: boolean;
   readonly batchId: string | null;
   readonly multisig: string;
   readonly batchIndex: string;
-  /** Of what the batch held; `null`: it held no pipelines. */
+  /** Digest of the batch; `null`: it held no pipelines. */
   readonly digest: string | null;
   readonly expected: string;
   readonly transactions: readonly {
@@ -247,7 +240,7 @@ interface Verified {
     readonly txHash: string | null;
     readonly dateExecuted?: string;
   }[];
-  /** Of what was executed. */
+  /** Totals of the executed transactions. */
   readonly totals: { readonly burn: string; readonly airdrop: string };
   readonly balances: Balances;
   /** Indexes of pipelines of the file that were not executed. */
@@ -263,7 +256,10 @@ interface VerifyInput {
   readonly unit: Unit;
 }
 
-/** @returns what was found, with why it is not verified, if it is not. @throws `ERR_BATCH_NOT_FOUND` when the node does not know all of its past. */
+/**
+ * Compares a finished batch with the expected content. @returns the findings, and the `failure` if the batch is not verified.
+ * @throws `ERR_BATCH_NOT_FOUND` when the node lacks part of its history.
+ */
 export async function verifyBatch(
   chain: ChainReader,
   { batchId, batchIndex, flywheel, expectation, unit }: VerifyInput,
@@ -337,12 +333,11 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
   return [
     ...viewPastBatch(past, unit, style),
     BALANCES[value.balances],
-    // Why it is not verified is the error.
+    // The reason of a failed verification is printed as the error.
     ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
   ];
 }
 
-/** Differences and indexes that one message names; the JSON has them all. */
 const MAX_NAMED = 5;
 
 function reasonOf({ batchIndex, differences, missing }: Verified): string {

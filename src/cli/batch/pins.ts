@@ -1,4 +1,4 @@
-/** The flywheel that the user has confirmed: what every vote is held against, whether a chain can be read or not. */
+/** Reads, checks and stores the pins of the project, with which every vote is compared. */
 import { flywheelOf, multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
@@ -19,7 +19,7 @@ export const refuse = (message: string, hint?: string): FlywheelError =>
 const HOW_TO_PIN =
   'Pin the project: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`, then `flywheel profile pin`.';
 
-/** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are known. */
+/** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are pinned. */
 export function requirePins(pins: Pins | null): Pins {
   if (pins !== null) return pins;
   throw refuse(
@@ -28,7 +28,7 @@ export function requirePins(pins: Pins | null): Pins {
   );
 }
 
-/** Without its facts a change of the flywheel would not be noticed. */
+/** Without pinned facts a change of the project would go unnoticed. */
 export function unpinned(pins: Pins | null): FlywheelError {
   const what = pins === null ? 'No project is pinned' : 'Only the addresses of the project are pinned';
   return refuse(
@@ -39,7 +39,7 @@ export function unpinned(pins: Pins | null): FlywheelError {
 
 const HOW_TO_READ = 'Set FLYWHEEL_RPC_URL to your own RPC node.';
 
-/** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` with all that is missing. */
+/** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` with everything that is missing. */
 export function requireChain({ chain, pins }: Pick<OpenedService, 'chain' | 'pins'>): ChainReader {
   if (chain !== null) return chain;
   if (pins === null)
@@ -50,7 +50,7 @@ export function requireChain({ chain, pins }: Pick<OpenedService, 'chain' | 'pin
   throw refuse('No RPC node is set, so the batch cannot be checked.', HOW_TO_READ);
 }
 
-/** The same where nothing is signed. @param what - cannot be done without. @throws `ERR_CONFIG_INVALID` */
+/** The same for commands that sign nothing. @param what - completes "so …". @throws `ERR_CONFIG_INVALID` */
 export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: string): ChainReader {
   if (chain !== null) return chain;
   throw new FlywheelError('ERR_CONFIG_INVALID', `No RPC node is set, so ${what}.`, {
@@ -58,13 +58,13 @@ export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: s
   });
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` where somebody else's key is given. */
+/** @throws `ERR_APPROVAL_REFUSED` for a keypair of somebody else. */
 export function requireOwner(pins: Pins, signer: Address): void {
   if (signer === pins.owner) return;
   throw refuse(`The keypair belongs to ${signer}, but the owner of the project is ${pins.owner}.`);
 }
 
-/** The flywheel, as far as it is pinned: what its mint was never changes. */
+/** The project from its pins, without the chain: decimals and token program of a mint never change. */
 export function pinnedFlywheel(pins: Pins | null): Flywheel | null {
   if (pins?.facts === undefined) return null;
   const { 'mint.decimals': decimals, 'mint.tokenProgram': tokenProgram } = pins.facts;
@@ -72,7 +72,6 @@ export function pinnedFlywheel(pins: Pins | null): Flywheel | null {
   return flywheelOf(pins, { decimals: Number(decimals), tokenProgram: address(tokenProgram) });
 }
 
-/** Everything that is worth pinning, as it is on chain now. */
 export async function readPins(chain: ChainReader, addresses: Omit<Pins, 'facts'>): Promise<Pins> {
   const multisig = await readMultisigAccount(chain, addresses.multisig);
   const token = await readTokenOnChain(chain, addresses);
@@ -80,8 +79,8 @@ export async function readPins(chain: ChainReader, addresses: Omit<Pins, 'facts'
 }
 
 /**
- * The pins of a flywheel, with its facts. Where they are not pinned yet they are shown on a terminal, and pinned with consent.
- * @throws `ERR_APPROVAL_REFUSED` where nobody can be asked.
+ * The pins with their facts. On a terminal, missing facts are read from chain, shown, and pinned with consent.
+ * @throws `ERR_APPROVAL_REFUSED` when facts are missing and the user cannot be asked.
  */
 export async function pinsForApproval(
   session: Session,
@@ -98,7 +97,7 @@ export async function pinsForApproval(
   return found;
 }
 
-/** Shows what is to be pinned, asks, and keeps it in the profile in use. */
+/** Shows pins, asks, and stores them in the profile in use. */
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
   output.show(viewPins(pins, output.noticeStyle).join('\n'));
@@ -113,14 +112,13 @@ export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   await keepPins(session, name, pins);
 }
 
-/** Writes pins into a profile. */
 export async function keepPins({ settings }: Session, profile: string, pins: Pins): Promise<void> {
   const { saveProfile } = await import('../config/profile-store.js');
   const changes = () => ({ pinned: pins });
   await saveProfile(settings.configDir.value, profile, { changes, key: null, isNew: false });
 }
 
-/** What an approval says of a flywheel that nobody has named yet; it is believed only once it has been confirmed. */
+/** The addresses that an approval proposes for an unpinned project. They count only after the user confirms them. */
 async function proposedAddresses(
   chain: ChainReader,
   { wire, batch }: IssuedApproval,

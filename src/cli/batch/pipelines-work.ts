@@ -1,4 +1,4 @@
-/** A file of pipelines as an operation, whichever command it is given to: what of it is left to send, how its rest is begun, and `batch init` as its beginning. */
+/** Runs a pipelines file as an operation: finds what is left to send, starts the rest, and implements `batch init`. */
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import type { BatchForesight } from '../../contract/local-admin.js';
 import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
@@ -41,8 +41,8 @@ import { initiate, lookAtBatch, upToDate, withFreshApproval } from './initiate.j
 import { pinnedFlywheel } from './pins.js';
 
 /**
- * Reads and checks a file against the flywheel's mint, where that is known. Payloads go out as the canonical text of the proof,
- * so that a file is the same request however its payloads are written.
+ * Reads and checks a pipelines file. Payloads become canonical JSON, so that a file is the same request however its payloads
+ * are formatted.
  */
 export async function checkedPipelines(
   session: Session,
@@ -59,7 +59,7 @@ const canonicalPayload = (payload: string): string => {
   return canonicalJson(proof);
 };
 
-/** The operation that a file is. @param notes - what a new one begins with beside its stages. */
+/** @param notes - of a new operation, beside its stages */
 const operationOf = (
   session: Session,
   { pipelines }: InitBatchRequest,
@@ -75,7 +75,6 @@ const operationOf = (
   taken: null,
 });
 
-/** Runs a command over the operation of a file. */
 export async function runBatchOperation<Result>(
   session: Session,
   request: InitBatchRequest,
@@ -89,16 +88,15 @@ export async function runBatchOperation<Result>(
     tellAllSkipped(session, pipelines.length);
 }
 
-/** The plan of `--dry-run`. */
 export interface BatchPlan extends PipelinesPlan {
-  /** `null`: nobody here can say. */
+  /** `null`: no forecast here. */
   readonly foreseen: BatchForesight | null;
 }
 
 /**
  * Prints the plan of a checked file.
- * @param signs - does the command itself approve, so that what was paid before is held against it?
- * @throws what the command, or init, would refuse it with.
+ * @param signs - the command itself approves, so proofs that were paid before are refused.
+ * @throws the same errors as the command, or init.
  */
 export async function showPipelinesPlan(
   session: Session,
@@ -112,7 +110,7 @@ export async function showPipelinesPlan(
   const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
   const outlook = await outlookOf(session);
-  // What a batch that is set up comes to is counted already.
+  // The costs of a batch that is set up are already counted.
   const isCounted = taken !== null && taken.length > 0 && (await isSetUp(session, request));
   const foreseen =
     outlook.foresight === null || pipelines.length === 0 || isCounted
@@ -124,7 +122,7 @@ export async function showPipelinesPlan(
   session.output.result(plan, (style) => viewPipelinesPlan(plan, summed, outlook, style));
 }
 
-/** What a plan comes to, and whether it was paid before. @throws `ERR_INPUT_INVALID` as the command itself. */
+/** The totals of a plan, with findings about earlier payments. @throws `ERR_INPUT_INVALID` as the command itself. */
 async function plannedSum(
   session: Session,
   { foreseen }: BatchPlan,
@@ -161,7 +159,7 @@ async function plannedSum(
   return { summed, decimals };
 }
 
-/** Decimals that amounts have at most, where nobody says how many the mint has. */
+/** Decimals for display when the mint's are unknown. */
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
   sources
     .flatMap(({ actions }) => actions)
@@ -175,7 +173,7 @@ async function isSetUp(session: Session, { kind, content, origin }: OperationReq
   return known !== undefined && !isOver(known.state) && new CurrentStage(known).note.batchId !== undefined;
 }
 
-/** Writes the pipelines that did not land, as a file that can be corrected and run; none where all have. @throws `ERR_INPUT_INVALID` */
+/** Writes the pipelines that did not land as a file to correct and run; no file if all landed. @throws `ERR_INPUT_INVALID` */
 export function writeRest(
   session: Session,
   file: OutputFile,
@@ -187,7 +185,7 @@ export function writeRest(
   else writeOutput(file, `${JSON.stringify({ pipelines: left }, null, 1)}\n`);
 }
 
-/** How an operation stands whose batch is final. @param answer - what is told of it from then on. */
+/** Verdict of an operation whose batch is final. @param answer - stored result for repeats */
 export const verdictOf = (
   stage: CurrentStage,
   { dateCancelled }: Batch,
@@ -201,7 +199,6 @@ export const verdictOf = (
   answers: answer === undefined ? {} : { [stage.runAnswerName]: answer },
 });
 
-/** What all work on a file of pipelines has in common. */
 export class PipelinesWork implements Preparation {
   readonly ask: AskDoneThere;
   readonly rest: boolean;
@@ -225,7 +222,7 @@ export class PipelinesWork implements Preparation {
 
   readonly unanswered = (operation: Entry): Unanswered | undefined => {
     const stage = new CurrentStage(operation);
-    // What was approved is executed, and what was executed is told.
+    // An approved batch is executed, and a stored result is printed; neither needs a query.
     if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;
     const indexes = stage.pipelines([...this.#elements.keys()]);
     return { ask: this.ask, elements: this.#elements, requests: [{ key: stage.key, indexes }] };
@@ -254,8 +251,8 @@ export class PipelinesWork implements Preparation {
   }
 
   /**
-   * Begins a stage with what the last one has not landed.
-   * @returns false where others have landed all of that.
+   * Starts a stage with the pipelines that the last one has not landed.
+   * @returns false when other batches landed all of them.
    */
   async #beginRest(entry: Entry): Promise<boolean> {
     const { session } = this;
@@ -263,10 +260,10 @@ export class PipelinesWork implements Preparation {
     const { batchId } = stage.note;
     const all = this.#elements;
     const before = batchId === undefined ? undefined : await lookAtBatch(session, batchId);
-    // A dry run takes for granted that it can be ended.
+    // A dry run assumes that the batch can be cancelled.
     if (before !== undefined && !isEnded(before) && session.isDryRun !== true) await this.end(before);
     const ended = before && (await lookAtBatch(session, before.id));
-    // What was set up by a request whose answer is not known is looked up with all the others.
+    // A batch whose init has an unknown outcome is looked up below, by its key.
     if (ended) await noteExecuted(session, ended);
     const notLanded = ended
       ? (await landedInFile(session, stage, ended, all)).left
@@ -275,9 +272,9 @@ export class PipelinesWork implements Preparation {
       entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
       return true;
     }
-    // What a member has executed meanwhile has landed as well, and no more can.
+    // After the cancellation nothing more can land; transactions that members executed meanwhile have landed too.
     const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
-    // What a dry run has not ended is no other's.
+    // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
     await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
     return beginRest(session, entry, {
       ...{ all, indexes: notLanded, allowChanged: this.allowChanged, hasLanded },
@@ -285,7 +282,7 @@ export class PipelinesWork implements Preparation {
     });
   }
 
-  /** What comes to light otherwise when the batch is set up, or found to be. */
+  /** Dry run only: makes the checks that `perform` makes after the set-up. */
   async #isLeft(entry: Entry): Promise<boolean> {
     const stage = new CurrentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
@@ -295,8 +292,8 @@ export class PipelinesWork implements Preparation {
   }
 
   /**
-   * The first batch of an operation may have been cancelled before anything of its file landed, by whichever batch.
-   * @throws `ERR_INPUT_INVALID`; the operation is over then.
+   * The first batch may have been cancelled before any batch landed a pipeline of the file.
+   * @throws `ERR_INPUT_INVALID` then; the operation is over.
    */
   async requireWanted(entry: Entry, batch: Batch): Promise<void> {
     const { session, ask } = this;
@@ -312,19 +309,15 @@ export class PipelinesWork implements Preparation {
   }
 }
 
-/** Files that init writes. */
 interface InitFiles {
-  /** The approval file; `null`: among those of the flywheel. */
+  /** The approval file; `null`: the default path. */
   readonly out: OutputFile | null;
-  /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
 }
 
-/** `batch init` as the beginning of a batch's operation. */
 export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
   readonly outputs: readonly OutputFile[];
   readonly #files: InitFiles;
-  /** Indexes in the file of what has not landed, of a batch that is over. */
   #left: readonly number[] = [];
 
   constructor(
@@ -338,12 +331,14 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     this.outputs = [files.out, files.failedOut].filter((file) => file !== null);
   }
 
-  /** Of a batch that waits it only gets a fresh approval. */
+  /** For a waiting batch only a fresh approval is fetched. */
   isRepeat(state: OperationState): boolean {
     return isOver(state) || state === 'waiting';
   }
 
-  /** A batch that failed stays executable until it is cancelled, and that may need the owner's vote, which init does not have. */
+  /**
+   * Members can execute a failed batch until it is cancelled. Cancelling may need the owner's vote, and init has no keypair.
+   */
   override end({ id }: Batch): Promise<void> {
     throw notSent(
       `Members of the multisig can still execute the rest of batch ${id}.`,
@@ -362,7 +357,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     if (this.#files.failedOut !== null && isFinal(batch))
       this.#left = (await landedInFile(session, stage, batch, request.pipelines)).left;
     const result = await withFreshApproval(session, initiated);
-    // What `batch run` has begun to execute is not waiting, even if somebody asks for its approval.
+    // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
     if (entry.state !== 'open' || stage.note.digest !== undefined) return { result };
     return { result, verdict: { state: 'waiting', landed: [] } };
   }

@@ -1,6 +1,6 @@
 /**
- * Everything that is found out about a batch before its owner decides: what stands on chain, held against what is pinned and
- * expected, and tried out. Neither the service nor what it returned is believed.
+ * Checks a batch before its owner decides: reads it from chain, compares it with pins and expectation, and simulates it. The
+ * service is never trusted.
  */
 import {
   digestText,
@@ -35,20 +35,17 @@ import type { Unit } from '../views/unit.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { refuse, unpinned } from './pins.js';
 
-/** What was found out about a batch. */
 export interface Look {
   readonly description: BatchDescription;
-  /** `null`: not known, or it is not one that can be trusted. */
+  /** `null`: unknown, or not trustworthy. */
   readonly token: TokenOnChain | null;
-  /** What it would change if it ran now; `null` where it was not tried out. */
+  /** Simulated changes; `null`: not simulated. */
   readonly changes: SimulatedChanges | null;
-  /** The owner has approved it already. */
   readonly isApproved: boolean;
-  /** Why it may not be approved, or `null`. */
   readonly refusal: FlywheelError | null;
 }
 
-/** A batch that may be approved, or has been by this owner. */
+/** A batch that passed all checks; the owner may have approved it already. */
 export interface Review extends Look {
   readonly token: TokenOnChain;
   readonly refusal: null;
@@ -59,7 +56,7 @@ export interface ReviewInput {
   readonly expectation: Expectation | null;
 }
 
-/** Is this an approval of the batch that it is said to be of? @throws `ERR_APPROVAL_REFUSED` */
+/** Checks that a transaction is an approval of the named batch. @throws `ERR_APPROVAL_REFUSED` */
 export function checkApproval({ wire, batch }: IssuedApproval, pins: Pins): CheckedVote {
   const { multisig, owner, operator } = pins;
   requireOwnMultisig(pins, batch);
@@ -69,7 +66,7 @@ export function checkApproval({ wire, batch }: IssuedApproval, pins: Pins): Chec
   });
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` for a batch of somebody else. */
+/** @throws `ERR_APPROVAL_REFUSED` for a batch of another multisig. */
 export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'multisig'>): void {
   if (multisig !== pins.multisig)
     throw refuse(
@@ -77,7 +74,7 @@ export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'mu
     );
 }
 
-/** Why something refuses, or `null`. */
+/** The refusal that `judge` throws, or `null`. */
 export async function refusalOf(judge: () => unknown): Promise<FlywheelError | null> {
   try {
     await judge();
@@ -89,8 +86,8 @@ export async function refusalOf(judge: () => unknown): Promise<FlywheelError | n
 }
 
 /**
- * Looks into a batch and judges it, as far as the first reason not to approve it.
- * @throws `ERR_APPROVAL_REFUSED` where there is no batch to look into, `ERR_UNAVAILABLE` when the chain is out of reach.
+ * Reads a batch and checks it up to the first refusal.
+ * @throws `ERR_APPROVAL_REFUSED` when there is no batch to read, `ERR_UNAVAILABLE` when the chain is out of reach.
  */
 export async function lookAtBatch(
   chain: ChainReader,
@@ -132,7 +129,7 @@ export async function reviewBatch(
   return { ...look, token, refusal };
 }
 
-/** What amounts of a batch are counted in; a symbol stands only behind amounts of its own mint. */
+/** Decimals and symbol of a batch's amounts. The symbol is shown only if all amounts are of the project's mint. */
 export function unitOf(
   { trusted, symbol }: { readonly trusted: Flywheel | null; readonly symbol: string | null },
   { description, token }: Pick<Look, 'token'> & { readonly description: BatchContent },
@@ -146,13 +143,11 @@ export function unitOf(
   };
 }
 
-/** The same where only the flywheel is known. */
 export const unitOfToken = (
   { symbol }: Pick<OpenedService, 'symbol'>,
   { decimals }: Pick<Flywheel, 'decimals'>,
 ): Unit => ({ decimals, symbol: plainSymbol(symbol) });
 
-/** The decimals that the amounts of the batch state themselves. */
 function statedDecimals({ transactions }: BatchContent): number {
   for (const { decoded } of transactions)
     for (const operation of decoded)
@@ -161,8 +156,8 @@ function statedDecimals({ transactions }: BatchContent): number {
 }
 
 /**
- * What the batch is tried out in; `null` where this computer has none and the decoded content equals what is expected.
- * @throws `ERR_APPROVAL_REFUSED` where it has none, and nothing is expected.
+ * The simulator; `null`: this computer has none, and the content equals the expectation.
+ * @throws `ERR_APPROVAL_REFUSED` when there is neither a simulator nor an expectation.
  */
 async function machineFor(
   { simulator }: Pick<OpenedService, 'simulator'>,
@@ -180,7 +175,6 @@ async function machineFor(
   }
 }
 
-/** Pipelines in full, or only their digest. */
 export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };
 
 /** Reads `--expect`: `sha256:…` or a pipelines file. @throws `ERR_INPUT_INVALID` */
@@ -191,15 +185,13 @@ export async function readExpectation(session: Session, text: string): Promise<E
   return { pipelines: toSourcePipelines(pipelines) };
 }
 
-/** The same where it need not be given. */
 export const expectationOf = (session: Session, text: string | undefined): Promise<Expectation | null> =>
   text === undefined ? Promise.resolve(null) : readExpectation(session, text);
 
-/** The digest of what is expected. */
 export const expectedDigest = (expectation: Expectation): Sha256 =>
   'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
 
-/** Holds the chain against what is expected. @throws `ERR_APPROVAL_REFUSED` naming what differs. */
+/** Compares the chain with the expectation. @throws `ERR_APPROVAL_REFUSED` with the difference. */
 export function checkExpectation(
   description: BatchContent,
   expectation: Expectation,

@@ -1,6 +1,6 @@
 /**
- * `batch run` as one operation: set up, check, approve, execute, report. Wherever it was left, the batch itself says what is
- * next; a second one is never made of the same file.
+ * `batch run` as one operation: set up, check, approve, execute, report. A repeat continues from the state of the batch; the
+ * same file never becomes a second batch.
  */
 import {
   digestText,
@@ -44,19 +44,16 @@ import { approveInWallet, requireWalletPays } from './wallet-approval.js';
 
 type Terms = Pick<HowOften, 'rest' | 'allowChanged'> & Partial<Pick<HowOften, 'again'>>;
 
-/** What carrying on needs beside the pipelines. */
 interface RunOptions {
-  /** `null`: the wallet signs; or none is set, and nothing is going to be signed. */
+  /** `null`: the wallet signs, or nothing will be signed. */
   readonly keypair: KeypairSource | null;
-  /** The owner approves in a wallet of the browser. */
   readonly wallet: boolean;
-  /** For the pipelines that did not land; `null`: not asked for. */
   readonly failedOut: OutputFile | null;
 }
 
-/** What is noted of a run, to carry it on without its command line; a keypair itself is never written down. */
+/** Stored so that `resume` needs no options. The keypair itself is never stored. */
 export interface RunNote {
-  /** Absolute path of the keypair file; `null` when it came from elsewhere. */
+  /** Absolute path of the keypair file; `null`: from another source. */
   readonly keypair: string | null;
   readonly wallet: boolean;
   readonly failedOut: OutputFile | null;
@@ -65,11 +62,9 @@ export interface RunNote {
 export class RunWork extends PipelinesWork implements Work<RunResult> {
   readonly outputs: readonly OutputFile[];
   readonly #options: RunOptions;
-  /** It has its result, and nothing more is asked for. */
   #isOver = false;
-  /** Others have landed all that its batch has not. */
+  /** Other batches landed everything that this batch has not. */
   #isRestDone = false;
-  /** `null`: the wallet signs, or nobody does. */
   readonly #keypair: OwnerKeypair | null;
   readonly #how: Terms;
 
@@ -86,11 +81,11 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const stored = stage.runAnswer;
     this.#isOver =
       stored !== undefined && !(entry.state === 'partial' && (this.rest || !isEnded(stored.batch)));
-    // Others have landed what it has not.
+    // `done` with pipelines left: other batches landed them.
     if (this.#isOver) return entry.state !== 'done' || stored?.left.length === 0;
-    // What is set up already may be over by now, and learning that takes no keypair.
+    // A batch that is set up may be over by now; finding out needs no keypair.
     if (stage.initAnswer === undefined) await this.#requireApprovable(entry, stage);
-    // What `batch init` has begun is run from here on.
+    // The operation may come from `batch init`; `resume` then runs it as `batch run`.
     if (!entry.isNew) entry.note(this.notes);
     return super.prepare(entry);
   }
@@ -142,7 +137,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
       : failure;
   }
 
-  /** What the batch has not landed another machine may have done since. */
+  /** Another machine may have landed what this batch has not. */
   async #lookForRest(entry: Entry, { left }: RunResult): Promise<void> {
     const elements = pipelineElements(this.request.pipelines);
     this.#isRestDone = left.length > 0 && (await hasAllLanded(this.ask, elements, entry));
@@ -152,7 +147,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     return `Batch ${batch.id}: ${statusOf(batch)}, ${result.totalSuccessful} of ${countText(result.total, 'transaction')}.`;
   }
 
-  /** Of a file whose rest was done too the batch before that may be there still. */
+  /** After a rest, batches of earlier stages may still be known to the service, so every landed pipeline is looked up. */
   override async requireKnown(entry: Entry): Promise<void> {
     if (!this.#isOver) return super.requireKnown(entry);
     const { batchId = '' } = new CurrentStage(entry).note;
@@ -171,9 +166,9 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   /**
-   * All that approving will need: before anything is set up that could not be approved.
-   * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch in the end; `ERR_UNAVAILABLE` when the chain that
-   * it would be checked against is out of reach.
+   * Checks all that the approval will need, before a batch is set up that the owner could not approve.
+   * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch; `ERR_UNAVAILABLE` when the chain is out of
+   * reach.
    */
   async #requireApprovable(entry: Entry, stage: CurrentStage): Promise<void> {
     const { session } = this;
@@ -215,7 +210,6 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
 
   async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
     const stage = new CurrentStage(entry);
-    // The file itself is what is approved.
     const digest = pipelinesDigest(this.#source(stage));
     const note = (approval: { readonly signedTx?: string }): void => {
       if (entry.state === 'waiting') entry.reopen([], {});
@@ -241,11 +235,11 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   /**
-   * Checks, asks and signs. What remains when it comes to nothing is a batch that waits, and that is said.
-   * @returns `null`: the wallet's approval is on chain. @param onSigned - before the wallet's is sent.
+   * Checks, asks and signs. An error says that the batch still waits.
+   * @param onSigned - called before a wallet's approval is sent. @returns `null`: the wallet's approval is on chain.
    */
   async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
-    // The file itself is what is expected: what stands on chain must equal it.
+    // The batch on chain must equal the file.
     const expectation = { pipelines: this.#source(new CurrentStage(entry)) };
     const { id } = initiated.batch;
     const { settings } = this.session;

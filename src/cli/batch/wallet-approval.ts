@@ -1,4 +1,4 @@
-/** `--wallet`: the owner signs in a wallet of the browser, and the vote is sent to the chain that is read. */
+/** `--wallet`: the owner signs in a browser wallet, and flywheel sends the vote to the user's chain. */
 import { digestText } from '../../actions/pipelines.js';
 import { buildApproval, checkWalletVote, type WalletVote } from '../../approval/check-vote.js';
 import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
@@ -32,18 +32,17 @@ interface Options {
   readonly again?: true;
 }
 
-/** What is printed. */
 type WalletApproved =
   | { readonly batchId: Uuid; readonly approved: true; readonly signature: string }
   | { readonly batchId: Uuid; readonly alreadyApproved: true };
 
-/** @throws `ERR_USAGE` for options that mean another way of signing. */
+/** @throws `ERR_USAGE` for options of another way to sign. */
 export async function approveWithWallet(session: Session, source: string, options: Options): Promise<void> {
   for (const name of ['keypair', 'out'] as const)
     if (options[name] !== undefined)
       throw new FlywheelError('ERR_USAGE', `--wallet and --${name} cannot be combined.`);
   const expectation = await expectationOf(session, options.expect);
-  // The approval that was issued is not needed: the wallet signs one of its own.
+  // The issued approval is not used: the wallet signs its own.
   const batchId = isUuid(source)
     ? (source.toLowerCase() as Uuid)
     : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
@@ -64,9 +63,9 @@ export async function approveWithWallet(session: Session, source: string, option
 }
 
 /**
- * Judges a batch as `batch approve` does, and has it approved on the page.
- * @param name - what the batch is compared with, for the page.
- * @param onSigned - before the approval is sent.
+ * Checks a batch as `batch approve` does, and lets the owner approve on the page.
+ * @param name - file or digest that the batch is compared with, for the page.
+ * @param onSigned - called before the approval is sent.
  * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_DECLINED`, `ERR_TIMEOUT`.
  */
 export async function approveInWallet(
@@ -96,7 +95,7 @@ export async function approveInWallet(
   }
 }
 
-/** A wallet would sign what cannot be sent or land. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */
+/** A wallet would sign a vote that cannot be sent or paid. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */
 export async function requireWalletPays(opened: OpenedService, owner: Address): Promise<void> {
   requireSender(opened);
   const [account] = await requireChain(opened).getAccounts([owner]);
@@ -113,7 +112,7 @@ function requireSender({ sender }: OpenedService): ChainSender {
   throw refuse('No RPC node is set to send the approval. Nothing was signed.');
 }
 
-/** What the page shows, as the terminal does. @param expected - the file or digest that the batch was compared with */
+/** Content of the page, the same as on the terminal. @param expected - file or digest that the batch was compared with */
 function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefined, held: HeldApproval) {
   const { review, pins, unit } = judgement;
   const { digest } = review.description;
@@ -145,7 +144,7 @@ function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefin
   };
 }
 
-/** A large batch is agreed to here, with its digest, before the wallet is asked. */
+/** For a large batch the owner types the digest in the terminal before the wallet signs. */
 async function requireDigest(
   session: Session,
   batchId: Uuid,
@@ -160,7 +159,7 @@ async function requireDigest(
   });
 }
 
-/** Serves the page until a signed approval has landed. @param signed - a signed approval is there. */
+/** Serves the page until a signed approval has landed. @param signed - called for a signed approval, before it is sent */
 async function serve(
   session: Session,
   { opened, chain, pins }: Judgement,
@@ -175,7 +174,7 @@ async function serve(
   const sender = requireSender(opened);
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
-  /** Last valid block height by blockhash, for each time that a page was given a transaction. */
+  /** Last valid block height by blockhash, of each transaction that a page received. */
   const given = new Map<string, bigint>();
   return servePage<WalletApproved>({
     facts: { ...facts, chain: await walletChain() },
@@ -187,7 +186,7 @@ async function serve(
     take: async (wire) => {
       const blockhashes = new Set(given.keys());
       const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
-      // It is signed: from here on it counts, whatever becomes of it.
+      // A signed approval counts towards the limits, whatever its outcome.
       signed();
       const isApproved = async (): Promise<boolean> => {
         const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
@@ -205,7 +204,7 @@ async function serve(
   }).finally(() => output.progress.clear());
 }
 
-/** Sends the same bytes until it is known what became of them. @throws `ERR_OUTCOME_UNKNOWN` when that takes too long. */
+/** Sends the same bytes until the outcome is known. @throws `ERR_OUTCOME_UNKNOWN` after the timeout. */
 async function send(
   session: Session,
   sender: ChainSender,
@@ -220,7 +219,7 @@ async function send(
   if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender(wire, { lastValidBlockHeight, deadlineMs });
-  // Meanwhile the owner may have approved with another tool, and then the chain refuses this one.
+  // The owner may have approved with another tool; then the chain refuses this approval.
   const isRefused = outcome.kind === 'expired' || outcome.kind === 'failed';
   if (isRefused && (await isApproved()))
     return {
@@ -249,7 +248,6 @@ async function send(
   };
 }
 
-/** Why the chain did not take it, where it said so. */
 const refusalText = ({ rejection }: { readonly rejection: Rejection | null }): string =>
   rejection === null ? '' : `The chain refuses the approval: ${reasonText(rejection.error)}. `;
 
