@@ -1,4 +1,4 @@
-/** What the transactions of a batch do together, and the pipelines that they stand for, as far as they can be told. */
+/** Decodes the transactions of a batch and recognizes the pipelines that they were compiled from. */
 import { isMemo, isSignedBy } from '../actions/memo.js';
 import { contentDigest, type PipelineContent } from '../actions/pipelines.js';
 import {
@@ -17,14 +17,14 @@ import type { Instruction, Message } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 
-/** The pipelines of a batch and the one number of decimals that all amounts state, or what does not fit. */
+/** The pipelines and the decimals that all amounts state, or the problem. */
 type ReadPipelines =
   | { readonly pipelines: readonly PipelineContent[]; readonly decimals: number }
   | { readonly problem: string };
 
 type Proof = Pick<PipelineContent, 'type' | 'proofHash'>;
 
-/** Type and hash of a proof memo; only text that is exactly what would be written for them counts. */
+/** Type and hash of a proof memo. Only text that equals flywheel's own encoding counts. */
 function readProof(one: DecodedInstruction | undefined, vault: Address): Proof | undefined {
   if (!isMemo(one) || !isSignedBy(one, vault)) return undefined;
   try {
@@ -50,7 +50,7 @@ function readPipeline({ decoded, problem }: DecodedTransaction, vault: Address):
   return { ...proof, actions };
 }
 
-/** Reads each transaction as one pipeline; the first that is none is the problem. */
+/** Reads each transaction as one pipeline; the first that is not one becomes the problem. */
 function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
   const pipelines: PipelineContent[] = [];
   const decimals = new Set<number>();
@@ -68,25 +68,24 @@ function readPipelines(transactions: readonly DecodedTransaction[], vault: Addre
   return { pipelines, decimals: only };
 }
 
-/** One transaction of a batch, decoded. */
 export interface DecodedTransaction {
-  /** Place in the batch, from 1. */
+  /** From 1. */
   readonly number: number;
   readonly address: Address;
   readonly decoded: readonly DecodedInstruction[];
-  /** What it runs, with the rights of its message; none where that cannot be told. */
+  /** With account rights of the message; empty if they cannot be decoded. */
   readonly instructions: readonly Instruction[];
-  /** As it is stored, with the rights that it gives to each account. */
+  /** As stored, with the rights of each account. */
   readonly message: Message;
-  /** Keys that the message marks as signers; normally the vault alone. */
+  /** Signers according to the message; normally the vault alone. */
   readonly signers: readonly Address[];
-  /** Further signers that the program itself would provide; normally none. */
+  /** Signers that the multisig program would add; normally 0. */
   readonly ephemeralSigners: number;
-  /** Why the content cannot be told, or `null`. */
+  /** Why the content cannot be decoded, or `null`. */
   readonly problem: string | null;
 }
 
-/** Decodes one transaction of a batch; an unclear content becomes its `problem`. */
+/** Decodes one transaction. Unclear content becomes its `problem`. */
 export function decodedTransaction(
   stored: Pick<DecodedTransaction, 'number' | 'address' | 'message' | 'ephemeralSigners'>,
 ): DecodedTransaction {
@@ -100,20 +99,17 @@ export function decodedTransaction(
   return { ...common, instructions: [], decoded: [], problem };
 }
 
-/** The content of a batch, wherever it was read. */
 export interface BatchContent {
-  /** The vault that all transactions act for, re-derived. */
+  /** Re-derived; all transactions act for it. */
   readonly vault: Address;
   readonly transactions: readonly DecodedTransaction[];
-  /** The pipelines that the content stands for, or `null` if it is not that of pipelines. */
+  /** `null`: the content is not pipelines. */
   readonly pipelines: readonly PipelineContent[] | null;
-  /** Why it is not, or `null`. */
   readonly pipelinesProblem: string | null;
-  /** Digest that a pipelines file of the same content has, or `null`. */
+  /** The digest of a pipelines file with the same content, or `null`. */
   readonly digest: Sha256 | null;
 }
 
-/** Decoded transactions with what they stand for. */
 export function contentOf(transactions: readonly DecodedTransaction[], vault: Address): BatchContent {
   const read = readPipelines(transactions, vault);
   if ('problem' in read)
@@ -123,15 +119,15 @@ export function contentOf(transactions: readonly DecodedTransaction[], vault: Ad
   return { vault, transactions, pipelines, pipelinesProblem: null, digest };
 }
 
-/** What a batch held. */
+/** A finished batch. */
 export interface PastDescription extends BatchRef, BatchContent {
   readonly batch: Pick<PastBatch, 'creator'>;
   readonly votes: PastBatch['votes'];
-  /** The transaction that executed each, in their order; `null`: it was not executed. */
+  /** The transaction that executed each one, in order; `null`: not executed. */
   readonly executions: readonly (TransactionRecord | null)[];
 }
 
-/** What nobody could have executed. */
+/** Cannot be executed. */
 const MALFORMED: Message = {
   signers: 1,
   writableSigners: 0,
@@ -141,14 +137,14 @@ const MALFORMED: Message = {
   lookups: [],
 };
 
-/** What it moved cannot be told apart from what else was in it. */
+/** The transaction did more than this batch, so its balance changes are not the batch's. */
 function withoutBalances({ tokenChanges: _, ...record }: TransactionRecord): TransactionRecord {
   return record;
 }
 
 /**
- * Reads a batch from the past of the chain alone.
- * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
+ * Reads a finished batch from the history of the chain.
+ * @returns `null` when the node lacks part of the history, or part of it cannot be decoded.
  */
 export async function readPastContent(chain: ChainReader, ref: BatchRef): Promise<PastDescription | null> {
   const past = await readPastBatch(chain, ref);

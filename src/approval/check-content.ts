@@ -1,4 +1,7 @@
-/** May this batch be approved at all? Only pipelines, exactly as they are compiled, of the flywheel's mint and the vault's own account. */
+/**
+ * Decides whether a batch may be approved: only pipelines, exactly as compiled, of the project's mint and the vault's own token
+ * account.
+ */
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import { instructionProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
@@ -31,15 +34,14 @@ function checkTransaction(transaction: DecodedTransaction, token: VaultToken): v
   });
 }
 
-/** What a batch holds, and who has put it there. */
 export interface JudgedContent extends BatchContent {
   readonly batch: { readonly creator: Address };
 }
 
 /**
- * Lets pass only memos, checked burns, checked transfers and creations of associated token accounts, all by this vault,
- * from its own token account, of this mint; and of these only what pipelines are compiled to.
- * @throws `ERR_APPROVAL_REFUSED` naming transaction and instruction.
+ * Accepts only memos, checked burns, checked transfers and creations of associated token accounts, all by this vault, from its
+ * own token account, of this mint; and of these only what pipelines are compiled to.
+ * @throws `ERR_APPROVAL_REFUSED` with the number of the transaction and instruction.
  */
 export function checkBatchContent(description: JudgedContent, flywheel: Flywheel): void {
   ensure(
@@ -64,10 +66,7 @@ export function checkBatchContent(description: JudgedContent, flywheel: Flywheel
   });
 }
 
-/**
- * Can the two whom the flywheel is made of vote?
- * @throws `ERR_APPROVAL_REFUSED` naming who cannot.
- */
+/** Requires that owner and operator can both vote. @throws `ERR_APPROVAL_REFUSED` with the one who cannot. */
 export function checkVoters(
   { members }: Pick<Multisig, 'members'>,
   { multisig, owner, operator }: Pick<Flywheel, 'multisig' | 'owner' | 'operator'>,
@@ -81,12 +80,12 @@ export function checkVoters(
   }
 }
 
-/** Has `member` approved this batch already? Approving it again changes nothing. */
+/** Approving again changes nothing. */
 export const hasApproved = ({ proposal }: BatchDescription, member: Address): boolean =>
   proposal.approved.includes(member) && ['Active', 'Approved'].includes(proposal.status.kind);
 
 /**
- * Lets pass only a batch whose content can no longer change and which `member` may approve now.
+ * Accepts only a batch whose content can no longer change and which `member` may approve now.
  * @throws `ERR_APPROVAL_REFUSED` with the reason.
  */
 export function checkApprovable(description: BatchDescription, member: Address): void {
@@ -124,14 +123,12 @@ function rightsOf(message: Message): ReadonlyMap<Address, string> {
   );
 }
 
-/** An instruction with addresses in place of indexes. */
 const resolved = ({ staticKeys }: Message, { programIndex, accountIndexes }: CompiledInstruction): string =>
   [programIndex, ...accountIndexes].map((index) => staticKeys[index]).join(' ');
 
 /**
- * Compares a stored message with the one that the content would be compiled to. The order of accounts is the compiler's own
- * matter: it changes nothing that is done.
- * @returns what differs, or `undefined`; no full stop.
+ * Compares a stored message with the compiled content. The order of accounts may differ: it has no effect.
+ * @returns the difference without a full stop, or `undefined`.
  */
 export function messageProblem(
   actual: Message,

@@ -1,4 +1,7 @@
-/** Is this transaction exactly one vote on one batch, and nothing else, before and after it was signed? What the batch does is looked at elsewhere. */
+/**
+ * Checks that a transaction is exactly one vote on one batch and nothing else, before and after signing. The content of the
+ * batch is checked elsewhere.
+ */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
 import { decodeComputeBudget, decodeLighthouse } from '../chain/small-programs.js';
@@ -34,32 +37,30 @@ import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
 
-/** What the voter knows beforehand, from the pinned flywheel and the batch. */
 interface ExpectedVote {
   readonly kind: VoteKind;
   readonly multisig: Address;
   readonly batchIndex: bigint;
-  /** Who votes: the project owner. */
+  /** The owner of the project. */
   readonly member: Address;
-  /** Who may pay: the service operator, or the member. */
+  /** The operator or the owner. */
   readonly feePayers: readonly Address[];
 }
 
-/** A vote that is what it should be. */
 export interface CheckedVote {
   readonly version: 'legacy' | 0;
   readonly feePayer: Address;
-  /** Base58 text. */
+  /** Base58. */
   readonly blockhash: string;
-  /** Lamports paid beyond the signatures at most. */
+  /** Maximum, beyond the signature fees. */
   readonly priorityFeeLamports: bigint;
-  /** Signers whose signature is not there yet; those that are there have been verified. */
+  /** Signatures that are present have been verified. */
   readonly missingSignatures: readonly Address[];
-  /** What is signed. */
+  /** The bytes to sign. */
   readonly messageBytes: ReadonlyBytes;
 }
 
-/** Instruction number of AdvanceNonceAccount (solana-system-interface, `SystemInstruction`). */
+/** `SystemInstruction::AdvanceNonceAccount` (solana-system-interface). */
 const ADVANCE_NONCE = 4;
 
 function decode(wire: Uint8Array, the: string): DecodedApproval {
@@ -142,7 +143,7 @@ function priorityFee(instructions: readonly Instruction[], the: string): bigint 
     if (budget.kind === 'unitLimit') units = budget.units;
     else microLamports = budget.microLamports;
   }
-  // Without a limit the cluster grants less than this; the most is assumed.
+  // Without an explicit limit the cluster grants less than this; assume the maximum.
   const limit = BigInt(Math.min(units ?? MAX_COMPUTE_UNITS, MAX_COMPUTE_UNITS));
   const total = (microLamports ?? 0n) * limit;
   return (total + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
@@ -178,7 +179,7 @@ function checkInstruction(actual: Instruction, expected: ExpectedVote, the: stri
   );
 }
 
-/** No account beyond those needed, each writable exactly if it must be. */
+/** No account beyond the required ones, each writable exactly if it must be. */
 function checkAccounts(
   message: WireMessage,
   feePayer: Address,
@@ -223,11 +224,11 @@ function missingSignatures(
 }
 
 /**
- * Decodes a vote, legacy or version 0, and lets pass only this: at most one limit and one price of compute units, and exactly
- * one instruction, that of this kind of vote without a memo, of this multisig, for the proposal of this batch, by this member.
- *
- * @param wire - signed, partly signed or unsigned; signatures that are there must be right.
- * @param mayBeAdded - lets another instruction pass as well; the accounts that it names can only be read.
+ * Decodes a vote, legacy or version 0, and accepts only this: at most one compute unit limit, at most one compute unit price,
+ * and exactly one vote instruction of this kind without a memo, of this multisig, for the proposal of this batch, by this
+ * member.
+ * @param wire - signed, partly signed or unsigned; signatures that are present must be valid.
+ * @param mayBeAdded - accepts further instructions; accounts that they name must be read-only.
  * @throws `ERR_APPROVAL_REFUSED` with the reason.
  */
 export function checkVote(
@@ -270,32 +271,32 @@ export function checkVote(
   };
 }
 
-/** What the wallet was given to sign. */
+/** The transaction that the wallet received. */
 interface GivenVote {
   readonly multisig: Address;
   readonly batchIndex: bigint;
-  /** Pays, and votes; the only signer. */
+  /** Pays and votes; the only signer. */
   readonly owner: Address;
-  /** Base58 text; one for each time that it was given. */
+  /** Base58; one per transaction that the wallet received. */
   readonly blockhashes: ReadonlySet<string>;
 }
 
 /** A vote that is ready to be sent. */
 export interface WalletVote {
   readonly wire: Uint8Array;
-  /** Base58; the transaction's name on the chain. */
+  /** Base58; the id of the transaction. */
   readonly signature: string;
-  /** Base58; one of those that were given. */
+  /** Base58; one of those that the wallet received. */
   readonly blockhash: string;
-  /** Lamports paid beyond the signature at most. */
+  /** Maximum, beyond the signature fee. */
   readonly priorityFeeLamports: bigint;
-  /** Names of the assertions that the wallet has added. */
+  /** Names of assertions that the wallet added. */
   readonly assertions: readonly string[];
 }
 
 /**
- * Lets pass the approval that the wallet was given, signed by the owner, with nothing more than those additions.
- * @throws `ERR_APPROVAL_REFUSED` naming what was added or changed.
+ * Accepts the approval that the wallet received, signed by the owner, with no additions but a priority fee and assertions.
+ * @throws `ERR_APPROVAL_REFUSED` with the addition or change.
  */
 export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote {
   const { multisig, batchIndex, owner, blockhashes } = given;
@@ -328,19 +329,17 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
   }
 }
 
-/** What {@link buildApproval} needs. */
 interface BuildApprovalInput {
-  /** The member who approves. */
   readonly owner: Address;
   readonly multisig: Address;
   readonly batchIndex: bigint;
   readonly blockhash: string;
-  /** Who pays the fee. @default the owner */
+  /** @default the owner */
   readonly feePayer?: Address;
 }
 
 /**
- * The approval of a batch, unsigned: one `proposalApprove` and nothing else, version 0.
+ * An unsigned approval: one `proposalApprove` and nothing else, version 0.
  * @returns wire bytes with 64 zeros for each signature.
  */
 export const buildApproval = ({
@@ -362,8 +361,8 @@ export const buildApproval = ({
   );
 
 /**
- * Puts a signer's signature into its place; every other byte stays as it is.
- * @throws `ERR_INVALID_REQUEST` when the transaction does not ask for this signature.
+ * Adds a signature; every other byte stays the same.
+ * @throws `ERR_INVALID_REQUEST` when the transaction does not need this signature.
  */
 export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Array {
   const { signatures, message, messageBytes } = decodeTransaction(wire);

@@ -1,10 +1,10 @@
-/** Is what stands on chain exactly what a pipelines file says? Order, types, hashes, actions, amounts, recipients, nothing more. */
+/** Compares a batch on chain with a pipelines file: order, types, hashes, actions, amounts, recipients, and nothing more. */
 import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
 import { actionText, inText, type PipelineAction } from '../actions/registry.js';
 import type { BatchContent } from './batch-content.js';
 import { ensure } from './refuse.js';
 
-/** Differences that one message names; more are counted. */
+/** Named in one message; further differences are counted. */
 const MAX_NAMED_DIFFERENCES = 5;
 
 const textOf = (action: PipelineAction | undefined, decimals: number): string =>
@@ -34,7 +34,7 @@ function pipelineDifferences(
   ];
 }
 
-/** What differs between a batch and the pipelines that it should hold, with pipeline and action index. */
+/** Differences with pipeline and action index. */
 export function pipelinesDifferences(
   pipelines: readonly PipelineContent[],
   expected: readonly SourcePipeline[],
@@ -52,10 +52,9 @@ export function pipelinesDifferences(
 }
 
 /**
- * Compares a batch with the pipelines that it should hold.
- *
- * @throws `ERR_APPROVAL_REFUSED` naming the first differences with pipeline and action index; `ERR_INVALID_REQUEST` when
- * an expected amount or address cannot stand on chain.
+ * Requires that a batch equals the expected pipelines.
+ * @throws `ERR_APPROVAL_REFUSED` with the first differences; `ERR_INVALID_REQUEST` for an expected amount or address that
+ * cannot exist on chain.
  */
 export function compareWithPipelines(
   { pipelines, pipelinesProblem }: Pick<BatchContent, 'pipelines' | 'pipelinesProblem'>,

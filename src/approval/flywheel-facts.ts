@@ -1,4 +1,4 @@
-/** Reads what of a flywheel can change under its owner: who may act, who may change that, what its token and account allow. */
+/** Reads the facts of a project that can change: members and rights of the multisig, rules of token and token account. */
 
 import type { AccountState } from '../chain/account.js';
 import type { ChainReader } from '../chain/chain.js';
@@ -20,34 +20,30 @@ import type { Address } from '../values/address.js';
 import type { Facts, Pins } from './pins.js';
 import { ensure, refuse } from './refuse.js';
 
-/** The token of a flywheel as it stands on chain. */
 export interface TokenOnChain {
   readonly mint: Mint;
   /** `null`: the vault has no account yet. */
   readonly vaultAccount: TokenAccount | null;
-  /** The flywheel with what follows from the mint. */
   readonly flywheel: Flywheel;
   readonly facts: Facts;
-  /** What the token is called on chain; anybody may call a token so. */
+  /** From the token's metadata, which anybody may choose. */
   readonly symbol: string | null;
 }
 
 const orNone = (key: Address | null): string => key ?? 'none';
 
-/** Rights of a member by name, in the order of their bits. */
+/** In the order of their bits. */
 const rightsOf = (permissions: number): string =>
   Object.entries(PERMISSION)
     .filter(([, bit]) => (permissions & bit) !== 0)
     .map(([name]) => name)
     .join(', ') || 'no rights';
 
-/** The part of a multisig that says who may do what. */
 type MultisigRules = Pick<
   Multisig,
   'threshold' | 'timeLockSeconds' | 'configAuthority' | 'rentCollector' | 'members'
 >;
 
-/** Who may act in a multisig, how many it takes, and who may change that. */
 export const multisigFacts = (multisig: MultisigRules): Facts => ({
   threshold: String(multisig.threshold),
   timeLockSeconds: String(multisig.timeLockSeconds),
@@ -83,13 +79,12 @@ const vaultAccountFacts = (at: Address, account: AccountRules): Facts => ({
   ...extensionFacts('vaultAccount', account),
 });
 
-/** What a mint and the vault's account of it allow; `null` where the vault has none. */
+/** `null`: the vault has no token account. */
 export const tokenFacts = (at: Address, mint: MintRules, account: AccountRules | null): Facts => ({
   ...mintFacts(mint),
   ...(account === null ? {} : vaultAccountFacts(at, account)),
 });
 
-/** A flywheel from its addresses and its mint. */
 export function flywheelOf(
   { multisig, owner, operator, vaultIndex, mint }: Omit<Pins, 'facts'>,
   { decimals, tokenProgram }: Pick<Mint, 'decimals' | 'tokenProgram'>,
@@ -99,7 +94,7 @@ export function flywheelOf(
   return { multisig, owner, operator, vault, vaultIndex, vaultTokenAccount, mint, decimals, tokenProgram };
 }
 
-/** Extensions of a mint with which a burn or transfer is what it says; facts about each are pinned all the same. */
+/** Extensions that do not change the effect of a burn or transfer. Facts about each are pinned all the same. */
 const PLAIN_MINT_EXTENSIONS: ReadonlySet<string> = new Set([
   'transferFeeConfig',
   'mintCloseAuthority',
@@ -118,8 +113,8 @@ const PLAIN_MINT_EXTENSIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Refuses a mint whose tokens do something else than what an instruction says, or that somebody can stop at will.
- * @throws `ERR_APPROVAL_REFUSED` naming the extension.
+ * Refuses a mint whose transfers do something else than the instruction says, or that somebody can stop at will.
+ * @throws `ERR_APPROVAL_REFUSED` with the extension.
  */
 function requirePlainMint(address: Address, mint: Mint): void {
   for (const { type } of mint.extensions) {
@@ -132,8 +127,8 @@ function requirePlainMint(address: Address, mint: Mint): void {
 }
 
 /**
- * Reads mint, vault and the vault's token account, as of one point in time.
- * @throws `ERR_APPROVAL_REFUSED` when the mint is none, or one whose transfers cannot be foreseen; `ERR_UNAVAILABLE`.
+ * Reads mint, vault and the vault's token account, as of one slot.
+ * @throws `ERR_APPROVAL_REFUSED` when the account is not a mint, or a mint with unpredictable transfers; `ERR_UNAVAILABLE`.
  */
 export async function readTokenOnChain(
   reader: ChainReader,
@@ -141,7 +136,7 @@ export async function readTokenOnChain(
 ): Promise<TokenOnChain> {
   const { multisig, vaultIndex, mint: at } = addresses;
   const vault = vaultAddress(multisig, vaultIndex).address;
-  // Which program the mint belongs to is not known before it is read.
+  // The mint's token program is unknown before the read.
   const places = TOKEN_PROGRAMS.map((program) => associatedTokenAddress(vault, at, program));
   const [mintState, metadata, ...accounts] = await reader.getAccounts([at, metadataAddress(at), ...places]);
   const mint = decodeMint(mintState ?? null);
@@ -165,7 +160,7 @@ function readVaultAccount(
   { vaultTokenAccount, tokenProgram, mint }: Flywheel,
   state: AccountState | null,
 ): TokenAccount | null {
-  // Anybody can send lamports to an address before there is an account of a program.
+  // Anybody can send lamports to an address before its account is created.
   if (state === null || (state.owner === SYSTEM_PROGRAM && state.data.length === 0)) return null;
   const account = decodeTokenAccount(state);
   ensure(

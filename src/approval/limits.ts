@@ -1,6 +1,6 @@
 /**
- * What an owner lets be approved at most, whatever the content. The numbers stay decimal text in whole tokens and are compared
- * exactly, so that they hold for a mint of any decimals.
+ * The owner's limits for approvals, whatever the content. Limits are decimal text in whole tokens, compared exactly for any
+ * decimals of the mint.
  */
 
 import type { PipelineContent } from '../actions/pipelines.js';
@@ -9,28 +9,27 @@ import type { Address } from '../values/address.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { refuse } from './refuse.js';
 
-/** What is not named is not limited. */
+/** A missing limit is no limit. */
 export interface Limits {
-  /** Most tokens of one batch, burned and airdropped together. */
+  /** Burned and airdropped tokens of one batch. */
   readonly batchTokens?: string;
-  /** Most tokens of all batches that are approved on one UTC day. */
+  /** Tokens of all batches that are approved on one UTC day. */
   readonly dayTokens?: string;
-  /** A batch of more tokens is agreed to with the first characters of its digest. */
+  /** Above this the owner types the first characters of the digest. */
   readonly digestAbove?: string;
 }
 
 export const LIMIT_NAMES = ['batchTokens', 'dayTokens', 'digestAbove'] as const satisfies (keyof Limits)[];
 
-/** Whole tokens of a u64 have up to 20 digits; no mint has more decimals than a byte can say. */
+/** Whole tokens of a u64 have up to 20 digits; decimals of a mint are a byte. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,255})?$/;
 
-/** Is the text a number that a limit can be? */
 export const isLimitNumber = (value: unknown): boolean => typeof value === 'string' && DECIMAL.test(value);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Why a value from a file is not a set of limits, or `undefined`; a limit that is not understood would not be kept to. */
+/** Why a value is not a set of limits, or `undefined`. An unknown limit is an error, because it would not be enforced. */
 export function limitsProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'must be an object';
   const unknown = Object.keys(value).find((name) => !(LIMIT_NAMES as readonly string[]).includes(name));
@@ -39,28 +38,27 @@ export function limitsProblem(value: unknown): string | undefined {
   return wrong && `has the limit ${wrong}, which must be a decimal number as text`;
 }
 
-/** A decimal number as a whole one and how often it was multiplied by ten. */
+/** `digits` is the number times ten to the power of `scale`. */
 function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
   const [whole = '', fraction = ''] = text.split('.');
   return { digits: BigInt(whole + fraction), scale: fraction.length };
 }
 
-/** Is `amount` base units more than `limit` whole tokens? */
+/** @param amount - base units. @param limit - whole tokens */
 function isAbove(amount: bigint, decimals: number, limit: string): boolean {
   const { digits, scale } = scaled(limit);
   return amount * 10n ** BigInt(scale) > digits * 10n ** BigInt(decimals);
 }
 
-/** What a limit is about. */
 export interface Asked {
   readonly outflow: Outflow;
   readonly decimals: number;
 }
 
 /**
- * Holds a batch against all limits but that of the day.
- * @param whose - where the limits stand, for the message.
- * @throws `ERR_APPROVAL_REFUSED` naming the limit and what is asked.
+ * Checks all limits but the daily one.
+ * @param whose - source of the limits, for the message.
+ * @throws `ERR_APPROVAL_REFUSED` with the limit and the requested amount.
  */
 export function requireWithinLimits(
   { batchTokens }: Limits,
@@ -74,9 +72,9 @@ export function requireWithinLimits(
 }
 
 /**
- * Holds a batch against the limit of a day.
- * @param used - base units of the other batches that were approved on that day, or are about to be.
- * @throws `ERR_APPROVAL_REFUSED` naming the limit, what is asked and what is used.
+ * Checks the daily limit.
+ * @param used - base units of other batches that were approved or reserved on that day.
+ * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount.
  */
 export function requireWithinDay(
   { dayTokens }: Limits,
@@ -91,7 +89,6 @@ export function requireWithinDay(
   );
 }
 
-/** Has a batch to be agreed to with its digest? */
 export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Asked): boolean =>
   digestAbove !== undefined && isAbove(totalOutflow(outflow), decimals, digestAbove);
 
@@ -99,7 +96,7 @@ export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Aske
 export interface Outflow {
   readonly burned: bigint;
   readonly airdropped: bigint;
-  /** What each recipient gets, in the order in which they come first. */
+  /** In the order of their first payment. */
   readonly recipients: ReadonlyMap<Address, bigint>;
 }
 
@@ -114,21 +111,19 @@ export function outflowOf(pipelines: readonly PipelineContent[]): Outflow {
   return { burned: totalOf('burn', actions), airdropped: totalOf('airdrop', actions), recipients };
 }
 
-/** All that leaves the vault, in base units. */
 export const totalOutflow = ({ burned, airdropped }: Pick<Outflow, 'burned' | 'airdropped'>): bigint =>
   burned + airdropped;
 
-/** Characters at each end that people compare. */
+/** People compare this many characters at each end. */
 const END_LENGTH = 4;
 
-/** The two ends of an address as people see them; letters of either case are taken for each other. */
+/** Both ends of an address in lower case, because people confuse letters of either case. */
 export const endsOf = (address: Address): string =>
   `${address.slice(0, END_LENGTH)}${address.slice(-END_LENGTH)}`.toLowerCase();
 
-/** An address that is known, and from where. */
 export interface KnownAddress {
   readonly address: Address;
-  /** Completes "…, which is". */
+  /** Completes "resembles ADDRESS (…)". */
   readonly as: string;
 }
 
@@ -137,7 +132,7 @@ export interface LookAlike {
   readonly like: KnownAddress;
 }
 
-/** Each recipient that looks like a known address, with the first such. */
+/** Recipients that resemble a known address, each with the first match. */
 export function lookAlikes(
   recipients: Iterable<Address>,
   known: Iterable<KnownAddress>,

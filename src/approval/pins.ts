@@ -1,11 +1,11 @@
 /**
- * What the owner has confirmed of a flywheel once, and what every batch is held against from then on: its addresses, and the
- * facts that decide who may act for it and what its token allows. All of it is text, so that it can be kept in a file.
+ * Compares a project with its pins: the addresses and facts that the owner confirmed once. All values are text for the profile
+ * file.
  */
 import type { Address } from '../values/address.js';
 import { refuse } from './refuse.js';
 
-/** Facts by name; two flywheels with equal facts can do the same. */
+/** Facts by name. Two projects with equal facts can do the same. */
 export type Facts = Readonly<Record<string, string>>;
 
 export interface Pins {
@@ -14,21 +14,18 @@ export interface Pins {
   readonly operator: Address;
   readonly vaultIndex: number;
   readonly mint: Address;
-  /** Who may act for it, and what its token allows; without them only the addresses are known. */
+  /** Missing: only the addresses are pinned. */
   readonly facts?: Facts;
 }
 
-/** One fact that has changed. */
 interface Drift {
   readonly fact: string;
   readonly before: string;
   readonly now: string;
 }
 
-/** A fact that is not there. */
 const ABSENT = 'none';
 
-/** Every fact that is not as it was, by name. */
 export function driftOf(pinned: Facts, actual: Facts): readonly Drift[] {
   const names = [...new Set([...Object.keys(pinned), ...Object.keys(actual)])].sort();
   return names.flatMap((fact) => {
@@ -38,7 +35,7 @@ export function driftOf(pinned: Facts, actual: Facts): readonly Drift[] {
   });
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` naming each fact that has changed, before and after. */
+/** @throws `ERR_APPROVAL_REFUSED` with each changed fact, before and after. */
 export function requireUnchanged(pinned: Facts, actual: Facts): void {
   const drift = driftOf(pinned, actual);
   if (drift.length === 0) return;

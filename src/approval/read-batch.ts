@@ -1,4 +1,4 @@
-/** Chain accounts → what a batch of a multisig will really do; whether that is right is decided elsewhere. */
+/** Reads from chain what a batch will do. Whether that is allowed is decided elsewhere. */
 
 import type { ChainReader } from '../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/accounts.js';
@@ -20,21 +20,20 @@ import {
 } from './batch-content.js';
 import { ensure, refuse } from './refuse.js';
 
-/** Most transactions of a batch that are read: as many as the service takes pipelines. A node can claim any number. */
+/** The service's limit of pipelines. A node can claim any number. */
 const MAX_BATCH_SIZE = 1_000;
 
-/** What a batch is and will do, all of it from chain. */
 export interface BatchDescription extends BatchRef, BatchContent {
   readonly multisigAccount: Multisig;
   readonly proposalAddress: Address;
   readonly proposal: Proposal;
   readonly batchAddress: Address;
   readonly batch: Batch;
-  /** What the accounts of the batch hold in rent. */
+  /** Rent of the batch's accounts. */
   readonly rentLamports: bigint;
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` when the account holds nothing of the kind. */
+/** @throws `ERR_APPROVAL_REFUSED` when the account does not contain this type. */
 const required = <Value>({ value, problem }: Found<Value>): Value => value ?? refuse(problem);
 
 function requiredMultisig(found: Found<Multisig>): Multisig {
@@ -48,10 +47,7 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
   return multisig;
 }
 
-/**
- * The multisig itself, without a batch of it.
- * @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader.
- */
+/** @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader. */
 export const readMultisigAccount = async (reader: ChainReader, multisig: Address): Promise<Multisig> =>
   requiredMultisig(await readMultisig(reader, multisig));
 
@@ -85,7 +81,7 @@ function requiredProposal(found: FoundAt<Proposal>, { multisig, batchIndex }: Ba
   return proposal;
 }
 
-/** Decodes one transaction of a batch; an unclear content becomes its `problem`, a wrong account is refused. */
+/** Unclear content becomes the `problem`; a wrong account is refused. */
 function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>): DecodedTransaction {
   const { address, bump } = found;
   const state = required(found);
@@ -95,9 +91,8 @@ function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>):
 }
 
 /**
- * Reads a batch with two calls to the chain: multisig, batch and proposal, then all transactions. Owners, type marks and
- * re-derived addresses are checked.
- *
+ * Reads a batch with two calls: multisig, batch and proposal, then all transactions. Checks owners, type marks and re-derived
+ * addresses.
  * @throws `ERR_APPROVAL_REFUSED` when an account is missing or not what it should be, `ERR_UNAVAILABLE` from the reader.
  */
 export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<BatchDescription> {

@@ -1,6 +1,6 @@
 /**
- * Runs a batch on the accounts as they stand, in a machine of the approver's own, and holds what changes against what the batch
- * says. A run that passes replaces no rule: it can only refuse.
+ * Simulates a batch in a local machine and compares the changes with its content. A simulation can only refuse; it replaces no
+ * other check.
  */
 
 import { actionChanges } from '../actions/registry.js';
@@ -15,22 +15,21 @@ import type { BatchContent } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 
-/** An amount before and after; base units or lamports. */
+/** Base units or lamports. */
 export interface Change {
   readonly before: bigint;
   readonly after: bigint;
 }
 
-/** What a batch would change if it ran now. */
 export interface SimulatedChanges {
   readonly supply: Change;
   readonly vaultTokens: Change;
   readonly vaultLamports: Change;
-  /** Base units that the token's transfer fee withholds from what recipients are sent. */
+  /** Base units that the token's transfer fee withholds from recipients. */
   readonly withheld: bigint;
 }
 
-/** Withheld as a fee inside a token account: u64 (spl-token-2022, `TransferFeeAmount`). */
+/** Extension type of a token account's withheld fee, a u64 (spl-token-2022, `TransferFeeAmount`). */
 const WITHHELD = 2;
 
 function withheldIn(account: AccountState | null): bigint {
@@ -38,13 +37,13 @@ function withheldIn(account: AccountState | null): bigint {
   return withheld === undefined ? 0n : viewOf(withheld.data).getBigUint64(0, true);
 }
 
-/** What a token account holds, with what is withheld in it. */
+/** Withheld fees included. */
 const tokensIn = (account: AccountState | null): bigint =>
   (decodeTokenAccount(account)?.amount ?? 0n) + withheldIn(account);
 
 const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.supply ?? 0n;
 
-/** By token account, what the pipelines say it gains or loses. */
+/** Expected gain or loss by token account. */
 export function expectedChanges(
   { pipelines }: Pick<BatchContent, 'pipelines'>,
   flywheel: Flywheel,
@@ -60,9 +59,9 @@ export function expectedChanges(
 }
 
 /**
- * Reads every account that the batch names and runs it.
- * @param description - a batch whose content has been checked.
- * @throws `ERR_APPROVAL_REFUSED` when it fails or changes something else than it says; `ERR_UNAVAILABLE` from the reader.
+ * Reads every account of the batch and runs it.
+ * @param description - must have passed `checkBatchContent`.
+ * @throws `ERR_APPROVAL_REFUSED` when the batch fails or changes something else; `ERR_UNAVAILABLE` from the reader.
  */
 export async function simulateBatch(
   reader: ChainReader,

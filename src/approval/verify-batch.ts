@@ -1,4 +1,4 @@
-/** How a batch stands, what running it costs, and whether it did on chain what a file says: proven from its transactions alone. */
+/** Computes status and costs of a batch, and verifies a finished batch against a file, from its transactions alone. */
 import type { PipelineContent } from '../actions/pipelines.js';
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { TokenChange, TransactionRecord } from '../chain/chain.js';
@@ -8,19 +8,17 @@ import type { PastDescription } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
 import { expectedChanges, type SimulatedChanges } from './simulate.js';
 
-/** Whether the balances that the chain has kept agree. */
 export type Balances = 'agree' | 'differ' | 'not kept';
 
-/** What was moved by the transactions that ran. */
 interface MovedTokens {
   readonly balances: Balances;
-  /** Every account that has not changed as the executed pipelines say, with its transaction. */
+  /** Accounts that did not change as the executed pipelines say, with the transaction. */
   readonly differences: readonly string[];
 }
 
 /**
- * Holds what token accounts held before and after each execution against what the executed pipelines say.
- * @param feeCharged - the mint withholds a fee, so that recipients may get less.
+ * Compares token balances before and after each execution with the executed pipelines.
+ * @param feeCharged - the mint withholds a fee, so recipients may get less.
  */
 export function checkBalances(past: PastDescription, flywheel: Flywheel, feeCharged: boolean): MovedTokens {
   const executions = byExecution(past);
@@ -41,7 +39,7 @@ interface Execution {
   readonly pipelines: PipelineContent[];
 }
 
-/** Pipelines by the transaction that executed them; one may execute several. */
+/** Pipelines by the transaction that executed them; one transaction may execute several. */
 function byExecution({ executions, pipelines }: PastDescription): readonly Execution[] {
   const found = new Map<string, Execution>();
   executions.forEach((record, at) => {
@@ -76,7 +74,7 @@ function changeProblems(
   });
 }
 
-/** `stale`: settings of the multisig have been changed since, so that it takes no more votes; `closed`: nobody knows why. */
+/** `stale`: the multisig's settings changed, so the batch takes no more votes; `closed`: ended for an unknown reason. */
 export type BatchStanding =
   | 'draft'
   | 'active'
@@ -87,7 +85,7 @@ export type BatchStanding =
   | 'cancelled'
   | 'closed';
 
-/** How a batch stands whose accounts are there. */
+/** For a batch whose accounts exist. */
 export function stateOf({
   proposal,
   batchIndex,
@@ -111,7 +109,7 @@ export function stateOf({
   }
 }
 
-/** How a batch ended whose accounts are closed. */
+/** For a batch whose accounts are closed. */
 export function pastStateOf({
   executions,
   votes,
@@ -121,15 +119,15 @@ export function pastStateOf({
   return votes.rejected.length > 0 ? 'rejected' : 'closed';
 }
 
-/** What running a batch costs, in lamports. */
+/** Lamports. */
 interface BatchCosts {
-  /** Rent that the vault pays for new token accounts; `null`: it was not tried out. */
+  /** Rent that the vault pays for new token accounts; `null`: not simulated. */
   readonly vaultRent: bigint | null;
-  /** Fee for the signatures of what is left to execute, paid by the member who does; a priority fee comes on top. */
+  /** Signature fees of the transactions left, paid by the executing member, without priority fees. */
   readonly executionFees: bigint;
-  /** Rent of the batch's own accounts, which comes back when they are closed. */
+  /** Rent of the batch's own accounts, returned when they are closed. */
   readonly rentReturned: bigint;
-  /** Whom it comes back to; `null`: it cannot come back. */
+  /** Receives the returned rent; `null`: the rent cannot be returned. */
   readonly rentCollector: Address | null;
 }
 
