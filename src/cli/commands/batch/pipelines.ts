@@ -1,4 +1,4 @@
-/** `flywheel batch init` and `run`: a file of pipelines becomes a batch that waits for the owner's approval, or is executed. */
+/** `flywheel batch init` and `run`: make a file of pipelines a batch that waits for approval, or execute it. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
 import {
@@ -25,7 +25,6 @@ import {
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
 import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
 
-/** What every command over a file of pipelines takes, behind options of its own. */
 const fileOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
   command: Command<Args, Options>,
 ) =>
@@ -86,7 +85,7 @@ async function runFile(
   const { dryRun = false, wallet = false } = options;
   if (wallet && options.keypair !== undefined)
     throw new FlywheelError('ERR_USAGE', '--wallet and --keypair cannot be combined.');
-  // In the wallet somebody agrees.
+  // With --wallet the owner consents in the wallet.
   if (!dryRun && !wallet && !settings.yes && !canAsk(session))
     throw new FlywheelError(
       'ERR_USAGE',
@@ -102,7 +101,7 @@ async function runFile(
   await runBatchOperation(session, request, how, work, work.notes);
 }
 
-/** A dry run signs nothing, and takes one only to look whose it is. */
+/** A dry run signs nothing; it uses a keypair only to compare the owner. */
 function keypairOf({ context, settings }: Session, typed: string | undefined, dryRun: boolean) {
   try {
     return absoluteSource(context, keypairLocation(context, settings, typed));
@@ -112,7 +111,6 @@ function keypairOf({ context, settings }: Session, typed: string | undefined, dr
   }
 }
 
-/** What `--dry-run` prints. */
 const DRY_RUN = [
   '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
   '  "foreseen": { "vault", "supply", "usedToday", "costs" }|null }',

@@ -1,4 +1,4 @@
-/** What is told of batches: by the service, or, decoded, by the chain. */
+/** `flywheel batch` commands that read, from the service or decoded from chain. */
 import { type Command, Option } from '@commander-js/extra-typings';
 import { ACTION_NAMES } from '../../../actions/registry.js';
 import {
@@ -26,7 +26,7 @@ import { actionWords, statusOf, viewBatchAndNext, viewBatchList, viewPipelines }
 const MAX_LIMIT = 100_000;
 const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
 
-/** Pause between two looks; within the limit of 10 requests a second. */
+/** Below the service's limit of 10 requests a second. */
 const POLL_MS = 1_000;
 
 async function readBatch(session: Session, batchId: string): Promise<Batch> {
@@ -36,7 +36,7 @@ async function readBatch(session: Session, batchId: string): Promise<Batch> {
   return reply.value;
 }
 
-/** Looks until the batch is final. In ndjson every state that is passed on the way is a line. */
+/** Polls until the batch is final. In ndjson every state on the way is a line. */
 async function watch(session: Session, batchId: string): Promise<Batch> {
   const { context, output, settings } = session;
   const limitSeconds = settings.timeoutSeconds.value;

@@ -1,4 +1,4 @@
-/** `flywheel batch approve`, `execute` and `cancel`: what the owner signs, once everything was checked, and what is sent with it. */
+/** `flywheel batch approve`, `execute` and `cancel`: commands that sign as the owner after all checks. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
@@ -45,7 +45,7 @@ const approveOptions = (command: Command) =>
     .addOption(FORCE_OPTION)
     .option('--again', 'also approve proofs that were already paid or approved');
 
-/** A keypair that is there, and that nobody else can read. */
+/** @throws `ERR_KEYPAIR_INVALID` when the keypair is missing or other users can read it. */
 function ownerKeypair({ context, settings }: Session, typed: string | undefined): OwnerKeypair {
   const source = keypairLocation(context, settings, typed);
   requireKeypair(context, source);
@@ -105,7 +105,7 @@ async function execute(session: Session, [id]: [string], options: ExecuteOptions
   await executeBatch(session, batchId, { ...terms, key, failedOut, again });
 }
 
-/** How it comes by the owner's approval, and what is expected of the batch; keypair and file are looked at now. */
+/** Reads approval, keypair and expectation of an execute now, before anything is sent. */
 async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
   const { signedTx, approval: source = batchId } = options;
   if (signedTx !== undefined && options.approval !== undefined)
@@ -121,7 +121,7 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
   const repeat = await repeatBy(session, batchId, options);
   let isFresh = false;
   const sign = async (): Promise<Signed> => {
-    // The one that was given is checked first; what has expired is issued anew by the service.
+    // The given approval is checked first; an expired one is issued anew by the service.
     const approval = await readApproval(session, isFresh ? batchId : source);
     isFresh = true;
     if (approval.batch.id.toLowerCase() !== batchId)
@@ -131,7 +131,7 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
   return { signedTx, sign, digest };
 }
 
-/** @throws `ERR_USAGE` unless the owner's approval stands on chain, where another tool or a wallet has put it. */
+/** @throws `ERR_USAGE` unless the owner's approval is on chain, sent by another tool or a wallet. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
   if (!(await needsNoApproval(session, batchId)))
     throw new FlywheelError(
@@ -141,7 +141,7 @@ async function requireNoSignature(session: Session, batchId: Uuid): Promise<void
   await requireExecutesFromChain(session, batchId);
 }
 
-/** Base64, or the JSON that `batch approve` prints. */
+/** Base64, or the JSON of `batch approve`. */
 async function readSignedTx(session: Session, option: string, batchId: Uuid): Promise<string> {
   const { name, text } = await readOptionText(session.context, '--signed-tx', option);
   const trimmed = text.trim();
@@ -205,7 +205,7 @@ export const commands = {
     run: async (session, [id], options) => {
       const batchId = parseBatchId(id);
       const { context, settings } = session;
-      // A path that was typed is looked at now, the usual one only when the owner's vote is needed.
+      // A typed path is checked now, the default path only when the owner's vote is needed.
       const typed =
         options.keypair === undefined ? undefined : keypairLocation(context, settings, options.keypair);
       await cancelBatch(
