@@ -14,6 +14,7 @@ import {
   requireWithinLimits,
   totalOutflow,
 } from '../../approval/limits.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { LimitSetting, Settings } from '../../compose/settings.js';
 import type { Batch } from '../../contract/schemas/batch.js';
@@ -130,14 +131,22 @@ async function withRecord<Result>(
   }
 }
 
+/** Index of the newest batch on the embedded ledger; `null` on a cluster, whose nodes may hide some. */
+async function newestBatch(session: Session, multisig: Address): Promise<bigint | null> {
+  const { isOnThisMachine, chain } = await session.service();
+  if (!isOnThisMachine || chain === null) return null;
+  return (await readMultisigAccount(chain, multisig)).transactionIndex;
+}
+
 /** Findings from earlier approvals about a batch or a file. Nothing is reserved. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
-  asked: Omit<AskedBatch, 'multisig' | 'mint'>,
+  asked: Omit<AskedBatch, 'multisig' | 'mint' | 'newest'>,
 ): Promise<Earlier> {
   const { multisig, mint } = flywheel;
-  const known = await withRecord(session, (record) => record.known({ multisig, mint, ...asked }));
+  const newest = await newestBatch(session, multisig);
+  const known = await withRecord(session, (record) => record.known({ multisig, mint, newest, ...asked }));
   return comparedWith(known ?? NOTHING, asked.pipelines, flywheel);
 }
 
@@ -155,6 +164,18 @@ export async function earlierOfFile(
   const earlier = await earlierOf(session, flywheel, asked);
   const id = earlier.paid.length === 0 ? undefined : await setUp();
   return id === undefined ? earlier : earlierOf(session, flywheel, { ...asked, own: [...own, id] });
+}
+
+/** A batch that the service has already is checked before it is signed. @throws `ERR_INPUT_INVALID` */
+export async function requireNewUnpaid(
+  session: Session,
+  earlier: Pick<Earlier, 'paid'>,
+  pipelines: readonly PipelineContent[],
+  repeat: Repeat,
+  setUp: () => Promise<string | undefined>,
+): Promise<void> {
+  if (earlier.paid.length > 0 && (await setUp()) === undefined)
+    requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
 }
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
@@ -198,7 +219,7 @@ export async function requirePlanApprovable(
   }
   if (repeat === null) return;
   const earlier = await earlierOfFile(session, flywheel, pipelines, repeat, setUp);
-  requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
+  await requireNewUnpaid(session, earlier, pipelines, repeat, setUp);
 }
 
 /**
@@ -232,7 +253,18 @@ export async function holdApproval(
   try {
     const { multisig, mint } = flywheel;
     const profile = settings.profile.value ?? '';
-    const batch = { multisig, mint, batchIndex, digest, batchId, profile, pipelines, own: repeat.own };
+    const newest = await newestBatch(session, multisig);
+    const batch = {
+      multisig,
+      mint,
+      newest,
+      batchIndex,
+      digest,
+      batchId,
+      profile,
+      pipelines,
+      own: repeat.own,
+    };
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(

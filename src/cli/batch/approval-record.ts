@@ -74,6 +74,8 @@ export interface AskedBatch extends RecordedFlywheel {
   readonly pipelines: readonly PipelineContent[];
   /** Ids of earlier batches of the same operation; their payments are not repeats. */
   readonly own: readonly string[];
+  /** Index of the newest batch on the embedded ledger: later approvals were on a ledger that was restored since. `null`: any. */
+  readonly newest: bigint | null;
 }
 
 export interface RecordedBatch extends AskedBatch {
@@ -233,7 +235,7 @@ export class ApprovalRecord {
     return { batchId, batchIndex, date };
   }
 
-  #known({ multisig, mint, pipelines, batchIndex, digest, own }: AskedBatch): Known {
+  #known({ multisig, mint, newest, pipelines, batchIndex, digest, own }: AskedBatch): Known {
     const index = String(batchIndex ?? '');
     const others = [multisig, mint, index, digest ?? ''];
     const totals = this.#all(
@@ -255,7 +257,13 @@ export class ApprovalRecord {
       ),
     );
     return {
-      paid: this.#paid(pipelines, [multisig, mint, index, JSON.stringify(own)]),
+      paid: this.#paid(pipelines, [
+        multisig,
+        mint,
+        index,
+        Number(newest ?? Number.MAX_SAFE_INTEGER),
+        JSON.stringify(own),
+      ]),
       count: totals.length,
       largest: totals.reduce<bigint | null>((most, one) => (most === null || one > most ? one : most), null),
       unseen: recipients.filter((one) => found.get(one) !== true),
@@ -263,13 +271,13 @@ export class ApprovalRecord {
     };
   }
 
-  /** @param others - identify batches to leave out: multisig, mint, index, ids as JSON */
+  /** @param others - identify batches to leave out: multisig, mint, index, newest index, ids as JSON */
   #paid(pipelines: readonly PipelineContent[], others: Values): readonly PaidProof[] {
     const bySubject = this.#file.prepare(
       `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
        FROM proofs p JOIN approvals a ON a.id = p.approval
        WHERE p.subject = ? AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
-         AND a.batch_id NOT IN (SELECT value FROM json_each(?))
+         AND CAST(a.batch_index AS INTEGER) <= ? AND a.batch_id NOT IN (SELECT value FROM json_each(?))
        ORDER BY p.content = ? DESC, paid DESC, a.id DESC LIMIT 1`,
     );
     return pipelines.flatMap((pipeline, at) => {

@@ -193,7 +193,8 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const hint = entry.isNew
       ? againHint(session)
       : `If they were paid, drop this operation: \`${commandLine(settings, 'pending', 'forget', entry.id)}\`. To pay again, drop it and run the file with --again.`;
-    const repeat = wallet ? null : this.#repeat(entry, hint);
+    // A rest leaves out what landed; its batch is checked before it is signed.
+    const repeat = wallet || this.rest ? null : this.#repeat(entry, hint);
     const setUp = async () => (await this.ask([stage.key]))?.batch?.id;
     await requirePlanApprovable(session, flywheel, content, repeat, setUp);
   }

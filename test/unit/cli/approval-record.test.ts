@@ -24,7 +24,7 @@ const pipeline = (name: string, ...actions: PipelineContent['actions']): Pipelin
 });
 const burning = (amount: bigint) => [pipeline('burn', { action: 'BURN', amount })];
 const batch = (batchIndex: bigint, pipelines = burning(0n)): RecordedBatch => ({
-  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint'), own: [], pipelines },
+  ...{ multisig: namedAddress('multisig'), mint: namedAddress('mint'), own: [], newest: null, pipelines },
   ...{ batchIndex, digest: sha256(`batch ${batchIndex}`), batchId: `batch ${batchIndex}`, profile: 'main' },
 });
 
@@ -147,6 +147,8 @@ describe('what is known', () => {
     // Another thing done for the same proof; the batch itself; one of the same operation.
     expect(paid({ pipelines: [pipeline('a', airdrop(alice, 1n))] })).toEqual([]);
     expect([paid({ batchIndex: 1n }), paid({ own: ['batch 1'] })]).toEqual([[], []]);
+    // The embedded ledger was restored to before the batch.
+    expect([paid({ newest: 0n }), paid({ newest: 1n })]).toEqual([[], approved]);
     record.executed(first, 1n, 1, false);
     expect(paid()).toEqual([approved[0], [1, 'batch 1', true, false]]);
     record.executed(first, 1n, 0, true);

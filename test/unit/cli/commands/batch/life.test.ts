@@ -283,7 +283,7 @@ describe('what was paid before', () => {
     const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
     const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
     const flywheel = { multisig, mint };
-    record.reserve({ ...flywheel, ...named, pipelines: content, own: [] }, () => undefined).signed();
+    record.reserve({ ...flywheel, ...named, pipelines: content, own: [], newest: null }, () => undefined).signed();
     record.executed(flywheel, 3n, executed, isOver);
     record.close();
     return cli;
