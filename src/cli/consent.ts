@@ -37,8 +37,10 @@ export async function requireConsent(
     );
   }
   session.output.progress.clear();
-  const line = sentenceLines(question, session.context.io.stderr).join('\n');
-  const answer = await session.context.io.prompt(typed === undefined ? `${line} [y/N] ` : `${line}: `);
+  const asked = typed === undefined ? `${question} [y/N]` : `${question}:`;
+  const answer = await session.context.io.prompt(
+    `${sentenceLines(asked, session.context.io.stderr).join('\n')} `,
+  );
   if (answer === null || !isConsent(answer.trim().toLowerCase(), typed))
     throw new FlywheelError('ERR_DECLINED', declined);
 }

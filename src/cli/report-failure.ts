@@ -1,6 +1,6 @@
 /** Turns every thrown value into a message on stderr and an exit code (contract, section 2.3). */
 import type { MessageForm } from '../compose/settings.js';
-import type { ExitCode } from '../errors/exit-codes.js';
+import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import type { CliContext, Io, OutputStream } from './context.js';
@@ -74,7 +74,9 @@ function errorLines(error: FlywheelError, { style, nowMs }: Manner, stream: Outp
     ...(error.hint === undefined ? [] : words('hint:', style.bold, error.hint)),
     ...(retryAfterSeconds === undefined ? [] : [retryLine(retryAfterSeconds, nowMs)]),
     ...(requestId === undefined ? [] : [`request id: ${safeLine(requestId)}`]),
-    ...(idempotencyKey === undefined ? [] : [`idempotency key: ${safeLine(idempotencyKey)}`]),
+    ...(error.exitCode === EXIT.unknownOutcome && idempotencyKey !== undefined
+      ? [`idempotency key: ${safeLine(idempotencyKey)}`]
+      : []),
   ];
 }
 
