@@ -1,4 +1,4 @@
-/** What a table may be described with: kinds of columns, and how a value of each stands in a cell. */
+/** Kinds of columns for table descriptions, and the mapping between values and cells. */
 import type { Generated } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { BASE_UNITS_DIGITS, MAX_BASE_UNITS } from '../values/token-amount.js';
@@ -9,9 +9,9 @@ export interface Column<Value = unknown> {
   readonly kind: Kind;
   readonly isOptional?: boolean;
   readonly values?: readonly string[];
-  /** What a number has to be, in SQL. */
+  /** SQL condition on the number, such as `>= 0`. */
   readonly range?: string;
-  /** The type of its values; there is no such value. */
+  /** Carries the value's type only; never set at run time. */
   readonly of?: Value;
 }
 
@@ -29,14 +29,13 @@ export interface TableDescription<Columns extends Readonly<Record<string, Column
   readonly references?: readonly {
     readonly columns: readonly (keyof Columns & string)[];
     readonly to: string;
-    /** Is it looked at when the transaction ends? */
+    /** Checked at commit, not per statement. */
     readonly isDeferred?: boolean;
   }[];
   readonly checks?: readonly string[];
   readonly indexes?: readonly Index[];
-  /** Is a row never changed or removed? */
   readonly isImmutable?: boolean;
-  /** Few where rows may be large, so that never much is in memory when all are read. @default 500 */
+  /** Lower for tables with large rows: a full read keeps one page in memory. @default 500 */
   readonly rowsPerPage?: number;
 }
 
@@ -47,21 +46,21 @@ export const oneOf = <const Value extends string>(...values: Value[]): Column<Va
   kind: 'text',
   values,
 });
-/** Up to 2^53. @param range - what it has to be, in SQL. */
+/** An integer up to 2^53. @param range - SQL condition, such as `>= 0` */
 export const integer = (range?: string): Column<number> => ({ kind: 'integer', ...(range && { range }) });
-/** A u64: text of 20 digits, which compares as numbers do. */
+/** A u64 as text of 20 digits: text order equals numeric order. */
 export const u64 = (): Column<bigint> => ({ kind: 'u64' });
 export const boolean = (): Column<boolean> => ({ kind: 'boolean' });
 export const json = <Value>(): Column<Value> => ({ kind: 'json' });
 export const bytes = (): Column<Uint8Array> => ({ kind: 'bytes' });
-/** A rising number that the database gives. */
+/** A rising number that the database assigns. */
 export const ordinal = (): Column<Generated<number>> => ({ kind: 'ordinal' });
 export const optional = <Value>(column: Column<Value>): Column<Value | null> =>
   ({ ...column, isOptional: true }) as Column<Value | null>;
 
 type Cell = string | number | Uint8Array | null;
 
-/** A u64 as 20 digits. @throws `ERR_INTERNAL` outside of u64. */
+/** @throws `ERR_INTERNAL` outside of u64 */
 function toU64Text(value: bigint): string {
   invariant(value >= 0n && value <= MAX_BASE_UNITS, `Not a u64: ${value}`);
   return value.toString().padStart(BASE_UNITS_DIGITS, '0');

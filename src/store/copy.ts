@@ -1,4 +1,4 @@
-/** Copies all that a store in a file holds into an empty database, in one transaction: all of it, found again as it was, or nothing. */
+/** Copies a file's store into an empty database in one transaction and compares the result: all rows are copied, or none. */
 import { createHash } from 'node:crypto';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Sha256 } from '../values/digest.js';
@@ -9,28 +9,28 @@ import { describe, TABLE_NAMES, type TableName } from './schema.js';
 import type { Store, StoreTransaction } from './store.js';
 
 interface CopyTerms {
-  /** Of the project, which has none in a data directory. @default the source's own */
+  /** Project name; a data directory has none. @default the source's name */
   readonly name?: string;
-  /** Looks at what stands in the target, in the transaction that wrote it. @throws what refuses it; then nothing is written. */
+  /** Checks the target inside the transaction that wrote it. An exception rolls the copy back. */
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
 
 export interface TableDigest {
   readonly name: string;
   readonly rows: number;
-  /** Over its rows in the order of their key: equal stores have equal digests. */
+  /** Over the rows in key order: equal stores have equal digests. */
   readonly sha256: Sha256;
 }
 
 interface Copied {
   readonly tables: readonly TableDigest[];
-  /** The target held exactly this before. */
+  /** The target already held exactly these rows. */
   readonly wasThere: boolean;
 }
 
-/** `progress` is one row that the target has already. */
+/** The target already has its one `progress` row. */
 const COPIED = TABLE_NAMES.filter((name) => name !== 'progress');
-/** A fresh database may have noted in it that it was made, and the days; the acts of the source come behind. */
+/** A fresh database may have audit entries and noted days. The source's audit entries are appended after them. */
 const OF_FRESH: readonly TableName[] = ['auditLog', 'notedDays'];
 
 const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): FlywheelError =>
@@ -42,7 +42,7 @@ const elseThere = (): FlywheelError =>
   });
 const notAgain = (table: string): FlywheelError => refuse(`differs in ${table} after it was written`);
 
-/** A row as it is written: leases are let go of, because who holds them works on the other store, and an act gets a number anew. */
+/** Leases are released in the copy: their holders work on the other store. */
 function asWritten(name: TableName, row: AnyRow, project: Pick<CopyTerms, 'name'>): AnyRow {
   if (name === 'flywheels') return { ...row, ...project };
   if (name === 'batches' || name === 'requests') return { ...row, holder: null, leaseUntilMs: 0 };
@@ -64,10 +64,7 @@ async function* rowsOf(tx: StoreTransaction, name: TableName, project: Pick<Copy
   for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, project));
 }
 
-/**
- * Of a table in both, read page by page side by side: a database ends a transaction that is idle for as long as it takes to read a
- * long table elsewhere.
- */
+/** Both sides are read in step, page by page: PostgreSQL ends a transaction that is idle while the other side reads a long table. */
 async function digestsOf(name: TableName, source: Pages, target: Pages): Promise<readonly TableDigest[]> {
   const sides = [source, target].map((pages) => ({ pages, hash: createHash('sha256'), rows: 0 }));
   for (let isOver = false; !isOver; ) {
@@ -83,7 +80,7 @@ async function digestsOf(name: TableName, source: Pages, target: Pages): Promise
   return sides.map(({ hash, rows }) => ({ name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 }));
 }
 
-/** Acts of the source that are not in the target, in their order; it has others as well. */
+/** Counts audit entries of the source that the target lacks, in order; the target may have other entries between them. */
 async function missingActs(source: StoreTransaction, target: StoreTransaction): Promise<number> {
   const acts: string[] = [];
   for await (const page of source.rows.pages('auditLog'))
@@ -94,7 +91,7 @@ async function missingActs(source: StoreTransaction, target: StoreTransaction): 
   return acts.length - found;
 }
 
-/** @returns the tables of the source, and the first that stands otherwise in the target. */
+/** @returns the source's tables, and the first table that differs in the target */
 async function compare(source: StoreTransaction, target: StoreTransaction, project: Pick<CopyTerms, 'name'>) {
   const tables: TableDigest[] = [];
   const wrong: string[] = [];
@@ -152,9 +149,8 @@ async function copyInto(
 }
 
 /**
- * Copies one state of a store. A target that holds exactly this already is left as it is, so that a copy whose answer was lost
- * can be repeated.
- * @throws `ERR_INPUT_INVALID` for a target that holds something else; `ERR_STORE_UNAVAILABLE`. Nothing was written then.
+ * Copies one snapshot of a store. A target that already holds exactly these rows is left unchanged, so a copy can be repeated after a lost answer.
+ * @throws `ERR_INPUT_INVALID` for a target with other rows, `ERR_STORE_UNAVAILABLE`; nothing was written then
  */
 export const copyStore = (
   from: Pick<Store, 'read'>,
@@ -162,6 +158,6 @@ export const copyStore = (
   terms: CopyTerms = {},
 ): Promise<Copied> =>
   from.read((source) =>
-    // What rows refer to is looked for when all of them are there.
+    // Deferred foreign keys are checked at commit.
     orRefused('what its rows refer to', () => to.transaction((target) => copyInto(source, target, terms))),
   );

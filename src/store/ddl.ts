@@ -1,4 +1,4 @@
-/** The schema of each database, made of the one description of the tables, and its version. */
+/** The schema of both databases, generated from the table descriptions, with its migrations and version. */
 
 import { type Kysely, sql } from 'kysely';
 import type { FlywheelError } from '../errors/flywheel-error.js';
@@ -6,14 +6,13 @@ import { sha256 } from '../values/digest.js';
 import type { AnyTable, Column } from './columns.js';
 import { describe, TABLE_NAMES, type Tables } from './schema.js';
 
-/** The table in which an applied migration has its row. */
+/** The table with one row for each applied migration. */
 export const VERSIONS = 'schema_versions';
 
 export type Database = 'sqlite' | 'postgres';
 
 const MAX_U64 = '18446744073709551615';
 
-/** The name of a table, a column or a constraint in the database. */
 export const sqlName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const quoted = (name: string): string => `"${sqlName(name)}"`;
@@ -24,7 +23,7 @@ const TYPES: Readonly<Record<Database, Readonly<Record<Column['kind'], string>>>
     ...{ integer: 'integer', boolean: 'integer', ordinal: 'integer' },
   },
   postgres: {
-    // Digits and times compare byte by byte, whatever the language of the database.
+    // Collation "C": digits and dates compare byte by byte, whatever the database's locale.
     ...{ text: 'text collate "C"', u64: 'text collate "C"', json: 'text collate "C"', bytes: 'bytea' },
     ...{ integer: 'bigint', boolean: 'bigint', ordinal: 'bigint' },
   },
@@ -32,7 +31,7 @@ const TYPES: Readonly<Record<Database, Readonly<Record<Column['kind'], string>>>
 
 const IS_JSON: Readonly<Record<Database, (column: string) => string>> = {
   sqlite: (column) => `json_valid(${column})`,
-  // What is no JSON fails as a value of that type.
+  // The cast fails on invalid JSON.
   postgres: (column) => `json_typeof(${column}::json) <> ''`,
 };
 
@@ -64,7 +63,7 @@ function tableOf(database: Database, name: string, table: AnyTable): readonly st
   const isNumbered = key.some((part) => columns[part]?.kind === 'ordinal');
   const lines = [
     ...Object.entries(columns).map(([column, of]) => columnOf(database, column, of)),
-    // SQLite gives numbers to a column only that is the key by itself.
+    // SQLite allows autoincrement only on a single-column primary key.
     ...(isNumbered && database === 'sqlite' ? [] : [`primary key ${list(key)}`]),
     ...unique.map((names) => `unique ${list(names)}`),
     ...references.map(
@@ -83,7 +82,7 @@ function tableOf(database: Database, name: string, table: AnyTable): readonly st
   ];
 }
 
-/** Rows that stay as they were written: no constraint can say so. */
+/** Triggers, because no constraint can forbid updates and deletes. */
 function immutable(database: Database, table: string): readonly string[] {
   const sentence = `an entry of ${table} stays`;
   if (database === 'sqlite')
@@ -99,16 +98,16 @@ function immutable(database: Database, table: string): readonly string[] {
   ];
 }
 
-/** Marks the file as a store of flywheel: "FLYS" as a 32-bit number. */
+/** "FLYS" as a 32-bit number: marks an SQLite file as a flywheel store. */
 export const APPLICATION_ID = 0x46_4c_59_53;
 
-/** The line of history of all files: one says nothing of where it was before. */
+/** The lineage of every file: a file does not record where it was before. */
 export const FILE_LINEAGE = 'file';
 
 /**
- * Which line of history the data is on: a cluster of its own, a standby that took over or a recovery up to some time, another
- * database, tables that were restored. A restart changes none of it. What a server does not tell, it tells nobody: the part stays
- * empty. It runs with the rights of who made it, so that all who write see the same.
+ * Identifies the data's line of history: cluster, WAL timeline, database, and the table's OID. It changes with another cluster, a
+ * failover, a point-in-time recovery, another database or restored tables; a restart keeps it. A part that the server does not
+ * reveal stays empty. `security definer`: every writer sees the same value.
  */
 const LINEAGE = `create function lineage_of(data oid) returns text
   language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $lineage$
@@ -125,25 +124,25 @@ const LINEAGE = `create function lineage_of(data oid) returns text
     return concat_ws('/', cluster, timeline, (select oid from pg_database where datname = current_database()), data);
   end $lineage$`;
 
-/** The lock of this store: one of all that are kept in the same database, each in a schema of its own. */
+/** Advisory lock of one store. Several stores may share a database, each in its own schema. */
 export const STORE_LOCK = "hashtextextended('flywheel store ' || current_schema(), 0)";
 
-/** Is the database a standby, or set to be read only? */
+/** True for a standby and for a read-only database. */
 const REFUSES = "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean";
 
 /**
- * What a transaction is told when it begins: the server's time; the version of the schema, which is changed alone with the store, so
- * that it stays for as long as a writer is at work; and where the data is and since when its server runs: an older copy is put in
- * place by another line of history, or while it is down.
+ * Read at the start of each transaction: the server's time, the schema version (it changes only under the exclusive store lock, so it
+ * stays the same while a writer runs), the lineage, and the server's start time: an older copy appears only with another
+ * lineage or after a restart.
  */
 export const BEGUN = `select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, ${REFUSES} as refuses,
     (select max(applied.version) from ${VERSIONS} as applied)::float8 as version, lineage_of('burns'::regclass) as lineage,
     extract(epoch from pg_postmaster_start_time())::text as started`;
 
 /**
- * Takes the locks of a writer, always in this order: the store, shared by those who write one project each and taken whole by all
- * others (no project), then its project; with an empty text it takes rows one by one. So whoever waits holds nothing that others wait for
- * but in the same order. What it tells then is as it stands once the locks are there.
+ * Takes a writer's locks, always in this order: the store lock (shared for a writer of one project, exclusive without a project), then the
+ * project lock. With an empty text no project lock is taken and rows are locked one by one. The fixed order prevents deadlocks. The
+ * values are read after the locks are taken.
  */
 const BEGIN_WRITE = `create function begin_write(wait text, project text)
   returns table (now_ms float8, refuses boolean, version float8, lineage text, started text)
@@ -161,7 +160,7 @@ const BEGIN_WRITE = `create function begin_write(wait text, project text)
     return query ${BEGUN};
   end $begin$`;
 
-/** Counts of the rate limits. Room in each page, so that a count changes its row in place and no index. */
+/** Rate-limit counters. fillfactor 50 leaves room in each page, so that an update changes the row in place and no index (HOT). */
 const RATE_COUNTS = `create table rate_counts (
   key text collate "C" primary key,
   whole_at_us bigint not null,
@@ -173,7 +172,7 @@ const RATE_COUNTS = `create table rate_counts (
 const firstProgress = (lineage: string): string =>
   `insert into progress (id, ledger_mark, lineage) values ('store', '', ${lineage})`;
 
-/** What only one of both has: where numbers of burns come from before they are written, and what each says in its own way. */
+/** Statements that only one database has: the source of burn numbers, and settings. */
 const OWN: Readonly<Record<Database, readonly string[]>> = {
   sqlite: [
     `pragma application_id = ${APPLICATION_ID}`,
@@ -200,29 +199,28 @@ interface Migration {
   readonly statements: (database: Database) => readonly string[];
 }
 
-/** In the order in which they are applied; an entry is never changed once it was released. */
+/** In order of application. A released entry never changes. */
 export const MIGRATIONS: readonly Migration[] = [{ name: 'initial', statements: schemaOf }];
 
-/** The version of the store that this build writes. */
 export const STORE_VERSION = MIGRATIONS.length;
 
-/** All applied migrations, each with its version and what its statements come to. */
+/** All applied migrations with their version and digest. */
 export const APPLIED = `select * from ${VERSIONS} order by version`;
 
 export interface Applied {
   readonly version: number;
-  /** SHA-256 of its statements. */
+  /** SHA-256 of the migration's statements. */
   readonly digest?: string;
 }
 
-/** Makes the error for a store that is not used. @param what - completes "The store FILE …" @param hint - @default to use another one */
+/** Makes the error for an unusable store. @param what - completes "The store FILE …" @param hint - @default to use another store */
 export type Refuse = (what: string, hint?: string) => FlywheelError;
 
 export const OTHER_BUILD = 'was written by another build of flywheel';
 
 const digestOf = (statements: readonly string[]): string => sha256(statements.join(';\n'));
 
-/** The version of a store, 0 for a new one; it may be newer. @throws where the tables of a version are not those that this build knows */
+/** @returns the store's version, 0 for a new store; it may be newer than this build. @throws if an applied migration's digest is not this build's */
 export function versionOf(database: Database, applied: readonly Applied[], refuse: Refuse): number {
   for (const { version, digest } of applied) {
     const migration = MIGRATIONS[Number(version) - 1];
@@ -242,7 +240,7 @@ export function requireKnown(version: number, refuse: Refuse): number {
 }
 
 /**
- * In a transaction that takes the write lock, so that of two processes that start at once the second finds the work done.
+ * Runs in a transaction that holds the write lock: of two processes that start together, the second finds the migrations applied.
  * kysely's Migrator has no transaction and no lock on SQLite.
  * @throws as {@link versionOf} and {@link requireKnown}
  */

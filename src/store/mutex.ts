@@ -1,11 +1,11 @@
-/** One at a time for each name that is in use, in the order of asking. */
+/** A first-come, first-served mutex for each name. */
 
 interface Waiting {
   readonly go: () => void;
   readonly fail: (error: Error) => void;
 }
 
-/** Those who wait behind the one that has it. */
+/** Callers that wait behind the current holder. */
 interface Queue {
   readonly waiting: Waiting[];
   timer?: NodeJS.Timeout;
@@ -17,15 +17,15 @@ export class Mutex {
   readonly #queues = new Map<string, Queue>();
 
   /**
-   * @param patienceMs - for how long one may keep the others waiting: a queue may be long, and only must not stand still.
-   * @param overdue - why they wait no longer.
+   * @param patienceMs - the longest time that one holder may keep the lock while others wait; the length of the queue does not count.
+   * @param overdue - makes the error for all waiting callers.
    */
   constructor(patienceMs: number, overdue: () => Error) {
     this.#patienceMs = patienceMs;
     this.#overdue = overdue;
   }
 
-  /** @throws what `overdue` makes, when one before it takes too long. */
+  /** @throws the error of `overdue` when a holder keeps the lock too long */
   async run<Result>(work: () => Promise<Result>, name = ''): Promise<Result> {
     await this.#take(name);
     try {
@@ -51,7 +51,7 @@ export class Mutex {
     const queue = this.#queues.get(name);
     const next = queue?.waiting.shift();
     if (queue !== undefined) this.#watch(queue);
-    // In a turn of the event loop of its own: many in a row would keep the sockets waiting.
+    // Each holder starts in its own turn of the event loop: many in a row would starve the sockets.
     if (next !== undefined) setImmediate(next.go);
     else this.#queues.delete(name);
   }

@@ -1,4 +1,4 @@
-/** The records that the store keeps, as the engine sees them: rows of the tables, without what only the store needs. */
+/** The records that the engine sees: table rows without the columns that only the store needs. */
 import type { NewRow, Row } from './schema.js';
 
 export type TokenRecord = Row<'tokens'>;
@@ -6,7 +6,7 @@ export type FlywheelRecord = Row<'flywheels'>;
 export type ApiKeyRecord = Row<'apiKeys'>;
 export type RequestRecord = Omit<Row<'requests'>, 'dayCount'>;
 export type GapRecord = Row<'gaps'>;
-/** A transaction that has moved something of a project and of which the store has no other record. */
+/** A transaction on chain that moved tokens of a project and has no other record in the store. */
 export type LostTransaction = Omit<Row<'gapTransactions'>, 'gapId' | 'position'>;
 
 export type AuditEntry = Row<'auditLog'>;
@@ -27,7 +27,6 @@ export type BurnOutcome = Pick<BurnRecord, 'sequence' | 'errorCode' | 'errorMess
   readonly dateSettled: string;
 };
 
-/** A pipeline as it was compiled. */
 export type PlannedPipeline = Omit<
   Row<'pipelines'>,
   'batchId' | 'position' | 'tokenId' | 'signature' | 'dateLanded'
@@ -41,12 +40,11 @@ export type BatchRecord = Omit<Row<'batches'>, 'ordinal'> & {
 
 export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
 
-/** A vote that was handed out for the owner to sign. */
+/** A vote transaction that was issued for the owner to sign. */
 export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
-/** What the owner is asked to sign about a batch. */
 export type IssuedVoteKind = IssuedVote['kind'];
 
-/** Of a bundle, from 0 on; they land together. */
+/** Ordered from 0 within the bundle; all land together. */
 export type BundleTransaction = Pick<Row<'bundleTransactions'>, 'signature' | 'bytes'>;
 export type BundleRecord = Omit<Row<'bundles'>, 'ordinal'> & {
   readonly transactions: readonly BundleTransaction[];

@@ -1,8 +1,6 @@
 /**
- * Every table of the store, described once. Types of rows, the schema of both databases and the mapping between values and
- * cells all follow from it: a new column is one line here.
- *
- * A column has one meaning wherever its name occurs. In the database names are in snake case.
+ * Describes every table once. Row types, the schema of both databases and the cell mapping derive from it: a new column is one line.
+ * A column name has one meaning in all tables. Names in the database are snake case.
  */
 import type { Selectable } from 'kysely';
 import { ACTION_NAMES, type SourceAction } from '../actions/registry.js';
@@ -30,7 +28,7 @@ import {
 
 const AUDIT_ACTIONS = ['register', 'keys.create', 'keys.revoke', 'caps.set', 'gap.accept', 'copy'] as const;
 
-/** Conditions of partial indexes, as statements have to write them out too. */
+/** Conditions of partial indexes. A statement must repeat the text for the index to serve it. */
 export const OPEN_BURN = "status in ('PENDING', 'CONFIRMED')";
 export const LANDED_BURN = "status in ('CONFIRMED', 'FINAL')";
 
@@ -38,7 +36,7 @@ const table = <Columns extends Readonly<Record<string, Column>>>(
   description: TableDescription<Columns>,
 ): TableDescription<Columns> => description;
 
-/** In an order in which each row finds those that it refers to. */
+/** Ordered so that each table comes after the tables that it references. */
 export const TABLES = {
   tokens: table({
     key: ['id'],
@@ -52,7 +50,7 @@ export const TABLES = {
       generation: oneOf<TokenGeneration>('v1', 'v2'),
       /** Base units ever minted. */
       supply: u64(),
-      /** Wallet whose tokens the two burn operations burn; it pays their fees too. */
+      /** Source of single burns; pays their fees. */
       burnWallet: text<Address>(),
       burnTokenAccount: text<Address>(),
       dateCreated: text(),
@@ -70,21 +68,21 @@ export const TABLES = {
       vault: text<Address>(),
       vaultTokenAccount: text<Address>(),
       owner: text<Address>(),
-      /** Initiates, approves and executes; pays fees and rent. */
+      /** Creates, approves and executes batches; pays fees and rent. */
       operator: text<Address>(),
       proofTypes: json<readonly string[]>(),
-      /** Base units a UTC day; `null` for no cap. */
+      /** Base units for each UTC day; `null` for no cap. */
       dailyBurnCap: optional(u64()),
       dailyAirdropCap: optional(u64()),
-      /** When one of them was lowered last: what was accepted before keeps its room. */
+      /** When a cap was last lowered. Amounts accepted before keep their room. */
       dateCapsLowered: optional(text()),
-      /** Unique among the projects of a database; `null` where a store holds one project. */
+      /** Unique in a database; `null` in a data directory. */
       name: optional(text()),
-      /** Who may act for it and what its token allows, as it was confirmed at its registration on a cluster. */
+      /** The project's members and token rights, as confirmed when it was registered on a cluster. */
       facts: optional(json<Readonly<Record<string, string>>>()),
-      /** Lamports that are left to the operator at least; `null`: as usual. */
+      /** Lamports that the operator must keep; `null`: the default. */
       minOperatorSol: optional(u64()),
-      /** Lamports of rent that waiting batches may take together; `null`: as usual. */
+      /** Lamports of rent that open batches may use together; `null`: the default. */
       maxBatchRent: optional(u64()),
     },
     unique: [['tokenId'], ['multisig', 'vaultIndex'], ['id', 'tokenId']],
@@ -97,16 +95,15 @@ export const TABLES = {
     columns: {
       id: text(),
       tokenId: text(),
-      /** SHA-256 of the key; the key itself is nowhere. */
+      /** SHA-256 of the key. The key itself is never stored. */
       hash: text<Sha256>(),
-      /** By which people tell it from others. */
       name: optional(text()),
       scopes: json<readonly Scope[]>(),
       /** `null`: every proof type of the flywheel. */
       proofTypes: optional(json<readonly string[]>()),
       dateCreated: text(),
       dateRevoked: optional(text()),
-      /** Valid before, and not from then on; `null` for a key without an end. */
+      /** The key is valid before this time, not at it; `null`: no expiry. */
       dateExpires: optional(text()),
     },
     unique: [['hash'], ['id', 'tokenId']],
@@ -117,41 +114,40 @@ export const TABLES = {
   batches: table({
     key: ['ordinal'],
     columns: {
-      /** Rises with every batch; tells the newest. */
+      /** Creation order of batches. */
       ordinal: ordinal(),
       id: text(),
       flywheelId: text(),
       tokenId: text(),
       keyId: text(),
-      /** The init request that made it, which may be forgotten. */
+      /** The init request; it may have been deleted. */
       requestId: text(),
       status: oneOf<BatchStatus>('AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'),
-      /** Index within the multisig; until the set-up has opened the batch on chain another may take it. */
+      /** Index within the multisig. Another batch may take it until the set-up has created this batch on chain. */
       batchIndex: u64(),
-      /** Day of its init, on whose caps its amounts count while it waits. */
+      /** Day of the init request; the batch counts against this day's caps while it waits. */
       day: text<UtcDay>(),
       initResult: optional(json<InitResult>()),
       executeResult: optional(json<ExecuteResult>()),
-      /** What all its pipelines come to; base units. */
+      /** Totals of all pipelines; amounts in base units. */
       pipelineCount: integer('>= 0'),
       burn: u64(),
       airdrop: u64(),
-      /** Different wallets that it airdrops to. */
+      /** Number of distinct airdrop recipients. */
       recipients: integer('>= 0'),
-      /** Rent that its accounts are expected to take on chain while it is not closed. */
+      /** Rent that the batch's accounts are expected to occupy on chain until it is closed. */
       setupRentLamports: u64(),
-      /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */
+      /** The lease's holder and expiry. Each acquisition uses a new holder name, which fences off earlier holders. */
       holder: optional(text()),
       leaseUntilMs: integer(),
       dateCreated: text(),
       dateUpdated: text(),
-      /** When it was cancelled, or `null`. */
       dateCancelled: optional(text()),
-      /** When nothing of it was left on chain, or `null`. */
+      /** When all its accounts on chain were closed, or `null`. */
       dateClosed: optional(text()),
     },
     unique: [['id'], ['id', 'tokenId']],
-    // A batch is of one project, and so are the flywheel and the key that it names.
+    // A batch, its flywheel and its API key are of one project.
     references: [
       { columns: ['flywheelId', 'tokenId'], to: 'flywheels (id, token_id)' },
       { columns: ['keyId', 'tokenId'], to: 'api_keys (id, token_id)' },
@@ -172,27 +168,26 @@ export const TABLES = {
     ],
   }),
 
-  /** What a batch is made of, in the order in which it is executed, and what each of these did. */
   pipelines: table({
     key: ['batchId', 'position'],
     columns: {
       batchId: text(),
       position: integer('>= 0'),
       tokenId: text(),
-      /** Of its proof. */
+      /** Proof type. */
       type: text(),
       payload: text(),
       proofHash: text<Sha256>(),
-      /** As they were asked for, in whole tokens. */
+      /** As requested, in whole tokens. */
       actions: json<readonly SourceAction[]>(),
-      /** Argument form of the vault message (squads-v4.md, section 3), base64. */
+      /** The vault message in argument form (squads-v4.md, section 3), base64. */
       message: text(),
-      /** Base units that all its actions burn and airdrop. */
+      /** Base units, summed over its actions. */
       burn: u64(),
       airdrop: u64(),
-      /** Of the transaction that executed it; `null` also where members have, and the chain does not tell it. */
+      /** The transaction that executed it; also `null` if members executed it and the chain does not tell which transaction it was. */
       signature: optional(text()),
-      /** When it was executed, as far as is known here; `null` while it is not. */
+      /** Execution time as far as known; `null` while not executed. */
       dateLanded: optional(text()),
     },
     references: [{ columns: ['batchId', 'tokenId'], to: 'batches (id, token_id)' }],
@@ -206,7 +201,6 @@ export const TABLES = {
     rowsPerPage: 50,
   }),
 
-  /** The actions of pipelines, in base units. */
   pipelineActions: table({
     key: ['batchId', 'position', 'number'],
     columns: {
@@ -215,7 +209,6 @@ export const TABLES = {
       /** Within the pipeline, from 0. */
       number: integer('>= 0'),
       kind: oneOf(...ACTION_NAMES),
-      /** `null` where it moves nothing. */
       amount: optional(u64()),
       recipient: optional(text<Address>()),
     },
@@ -226,36 +219,36 @@ export const TABLES = {
     ],
   }),
 
-  /** What of a batch may still land, and on which days it counts. */
+  /** The part of a batch that may still land, and the days on which it counts. */
   usageHolds: table({
     key: ['batchId', 'kind'],
     columns: {
       batchId: text(),
       kind: oneOf('burn', 'airdrop'),
       tokenId: text(),
-      /** Base units; a hold of nothing is none. */
+      /** Base units, never 0. */
       amount: u64(),
       fromDay: text<UtcDay>(),
-      /** `null`: every day from then on. */
+      /** `null`: every day from `fromDay` on. */
       toDay: optional(text<UtcDay>()),
     },
     references: [{ columns: ['batchId', 'tokenId'], to: 'batches (id, token_id)' }],
     indexes: [{ name: 'usage_holds_of_token', on: 'token_id, kind' }],
   }),
 
-  /** Votes that were handed out for the owner to sign; the operator pays and has signed. */
+  /** Votes issued for the owner to sign. The operator pays and has already signed. */
   issuedVotes: table({
     key: ['ordinal'],
     columns: {
       ordinal: ordinal(),
       batchId: text(),
       kind: oneOf('approve', 'reject', 'cancel'),
-      /** Wire bytes; the owner's signature is missing. */
+      /** Wire bytes without the owner's signature. */
       transaction: bytes(),
-      /** The operator's signature, base58: the name of the transaction on chain. */
+      /** The operator's signature, base58; it identifies the transaction on chain. */
       signature: text(),
       lastValidBlockHeight: u64(),
-      /** It can land no more, and has its costs if it has landed. */
+      /** It can no longer land; if it landed, its costs are stored. */
       isOver: boolean(),
       dateCreated: text(),
     },
@@ -267,14 +260,14 @@ export const TABLES = {
     ],
   }),
 
-  /** What each transaction of a batch that has landed, or failed on chain, has changed. */
+  /** Lamports that each transaction of a batch moved, whether it landed or failed on chain. */
   batchCosts: table({
     key: ['signature'],
     columns: {
       signature: text(),
-      /** Of the first, where members have executed several with one transaction. */
+      /** The first batch, if members executed several with one transaction. */
       batchId: text(),
-      /** Lamports before it minus lamports after it: below 0 where it has brought some. */
+      /** Lamports before minus lamports after; negative if the account gained. */
       operatorLamports: integer(),
       vaultLamports: integer(),
     },
@@ -290,9 +283,9 @@ export const TABLES = {
       id: text(),
       batchId: text(),
       phase: oneOf('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE'),
-      /** Index of its first transaction within its phase, from 0. */
+      /** Index of its first transaction within the phase, from 0. */
       first: integer('>= 0'),
-      /** SHA-256 over the comma-joined signatures. */
+      /** SHA-256 of the comma-joined signatures. */
       bundleId: text<Sha256>(),
       lastValidBlockHeight: u64(),
       status: oneOf('PENDING', 'LANDED', 'FAILED', 'EXPIRED'),
@@ -304,7 +297,7 @@ export const TABLES = {
     references: [{ columns: ['batchId'], to: 'batches (id)' }],
     indexes: [
       { name: 'bundles_of_batch', on: 'batch_id' },
-      // Of each step no more than one bundle is under way or done: a step is never taken twice.
+      // At most one bundle of a step is pending or landed: no step runs twice.
       {
         name: 'bundles_live',
         on: 'batch_id, phase, first',
@@ -326,27 +319,26 @@ export const TABLES = {
     references: [{ columns: ['bundle'], to: 'bundles (id)' }],
   }),
 
-  /** Logical requests: their idempotency keys, who works on them, and their answers. */
   requests: table({
     key: ['id'],
     columns: {
       id: text(),
-      /** The project: an idempotency key is the project's, whichever of its API keys brings it. */
+      /** An idempotency key belongs to the project, whichever of its API keys sends it. */
       tokenId: text(),
-      /** The API key that brought it first. */
+      /** The API key that sent it first. */
       keyId: text(),
       operation: oneOf<KeyedOperationId>('burn', 'burnBatch', 'initBatch', 'executeBatch'),
-      /** The idempotency key; a random one when the caller gave none. */
+      /** The idempotency key; random if the caller sent none. */
       value: text(),
       fingerprint: text<Sha256>(),
       status: oneOf('running', 'done'),
-      /** Who works on it, and until when that is believed; a name of its own for each time that it is taken. */
+      /** The lease's holder and expiry. Each acquisition uses a new holder name, which fences off earlier holders. */
       holder: optional(text()),
       leaseUntilMs: integer(),
       /** JSON text of the successful answer; `null` while running. */
       reply: optional(text()),
       batchId: optional(text()),
-      /** How many days had been noted when it was made. */
+      /** Number of noted days at its creation. */
       dayCount: integer(),
       dateCreated: text(),
     },
@@ -357,29 +349,29 @@ export const TABLES = {
     ],
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
-      // For whoever looks at the database: what is held, and by whom.
+      // For status queries: current leases and their holders.
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
-      // Serves the reference: the request may be linked before its batch is inserted.
+      // For the deferred reference: a request may be linked before its batch is inserted.
       { name: 'requests_of_batch', on: 'batch_id', where: 'batch_id is not null' },
       { name: 'requests_done', on: 'day_count', where: "status = 'done'" },
     ],
     rowsPerPage: 32,
   }),
 
-  /** Days on which the store was in use. */
+  /** Days on which the store was used. */
   notedDays: table({
     key: ['day'],
     columns: { day: text<UtcDay>(), dayCount: integer() },
     unique: [['dayCount']],
   }),
 
-  /** Burns: each with its own signature and its own outcome. */
+  /** Each burn has its own signature and its own outcome. */
   burns: table({
     key: ['sequence'],
     columns: {
-      /** Given by the store, rising; makes otherwise equal transactions differ. */
+      /** Assigned by the store, rising; makes otherwise equal transactions differ. */
       sequence: integer(),
-      /** May be forgotten before the burn. */
+      /** The request may be deleted before the burn. */
       requestId: text(),
       /** Position in its request, from 0. */
       index: integer('>= 0'),
@@ -390,13 +382,13 @@ export const TABLES = {
       /** Base units. */
       amount: u64(),
       persistOnchain: boolean(),
-      /** Day for which it was accepted; until it is final it counts on that day and on each later one up to that of its block. */
+      /** Day of acceptance. Until final, the burn counts on this day and each later one up to the day of its block. */
       day: text<UtcDay>(),
-      /** `CONFIRMED` has landed where a fork may still take it back; `FINAL` and `FAILED` are ends. */
+      /** A fork may still roll `CONFIRMED` back; `FINAL` and `FAILED` are final outcomes. */
       status: oneOf('PENDING', 'CONFIRMED', 'FINAL', 'FAILED'),
-      /** Base58; of the transaction signed last. */
+      /** Of the last signed transaction, base58. */
       signature: text(),
-      /** What is sent; `null` from its end on, when nothing is sent again. */
+      /** The bytes to send; `null` once the outcome is final, so nothing is sent again. */
       transaction: optional(bytes()),
       lastValidBlockHeight: u64(),
       errorCode: optional(text()),
@@ -404,7 +396,7 @@ export const TABLES = {
       dateCreated: text(),
       /** When the burn landed or failed. */
       dateSettled: optional(text()),
-      /** What its transaction has cost; `null` where none has landed. */
+      /** Fee of its transaction; `null` if none landed. */
       feeLamports: optional(u64()),
     },
     unique: [['signature'], ['requestId', 'index']],
@@ -416,39 +408,38 @@ export const TABLES = {
       "amount > '00000000000000000000'",
       "(status = 'PENDING') = (date_settled is null)",
       "(status = 'FAILED') = (error_code is not null)",
-      // What may be sent again has its bytes.
+      // A burn that may be sent again has its bytes.
       `("transaction" is not null) = (${OPEN_BURN})`,
     ],
     indexes: [
-      // What has not come to its end: read at every reservation, and nearly always next to nothing.
+      // Read at every reservation, and nearly always almost empty.
       { name: 'burns_open', on: 'token_id, day', where: OPEN_BURN },
       { name: 'burns_of_token', on: 'token_id, sequence' },
       { name: 'burns_landed', on: 'token_id, date_settled', where: LANDED_BURN },
-      // A part of the hash is enough to find a few, and takes a third of the room.
+      // 16 characters of the hash are selective enough and take a third of the space.
       { name: 'burns_of_proof', on: 'substr(proof_hash, 1, 16)' },
     ],
   }),
 
-  /** What has landed, for the daily caps. */
   dailyUsage: table({
     key: ['tokenId', 'day', 'kind'],
     columns: { tokenId: text(), day: text<UtcDay>(), kind: oneOf('burn', 'airdrop'), landed: u64() },
     references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
   }),
 
-  /** Who administered what. No entry is ever changed or removed, which only a trigger can state. */
+  /** Administrative actions. A trigger forbids updates and deletes. */
   auditLog: table({
     key: ['ordinal'],
     columns: {
       ordinal: ordinal(),
-      /** `null` for what concerns the whole store. */
+      /** `null` for an action on the whole store. */
       tokenId: optional(text()),
-      /** Who did it: a user of a machine, or a key. */
+      /** A user of a machine, or a key. */
       actor: text(),
       action: oneOf(...AUDIT_ACTIONS),
-      /** Id of what it was done to. */
+      /** Id of the changed object. */
       subject: optional(text()),
-      /** What there is to know of it; never a secret. */
+      /** Details of the action; never a secret. */
       detail: json<Readonly<Record<string, unknown>>>(),
       dateCreated: text(),
     },
@@ -457,14 +448,14 @@ export const TABLES = {
     isImmutable: true,
   }),
 
-  /** What the chain knows of a project and the store does not, because an older copy of it was restored. */
+  /** Transactions of a project that are on chain and missing from the store, because an older copy was restored. */
   gaps: table({
     key: ['id'],
     columns: {
       id: text(),
       tokenId: text(),
       status: oneOf('OPEN', 'ACCEPTED'),
-      /** Transactions that burned something. */
+      /** Number of transactions that burned tokens. */
       burns: integer('>= 0'),
       /** Base units. */
       burned: u64(),
@@ -476,7 +467,7 @@ export const TABLES = {
     references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
     checks: ["(status = 'ACCEPTED') = (date_accepted is not null)"],
     indexes: [
-      // Of each project no more than one gap is open.
+      // At most one open gap for each project.
       { name: 'gaps_open', on: 'token_id', where: "status = 'OPEN'", isUnique: true },
     ],
   }),
@@ -491,34 +482,34 @@ export const TABLES = {
       /** Base units. */
       burned: u64(),
       airdropped: u64(),
-      /** The memos that it names itself. */
+      /** Text of the transaction's own memos. */
       memo: optional(text()),
-      /** ISO text; `null` where no node says. */
+      /** ISO time; `null` if no node knows it. */
       dateLanded: optional(text()),
     },
     unique: [['signature']],
     references: [{ columns: ['gapId'], to: 'gaps (id)' }],
   }),
 
-  /** Up to which transaction of an account all was looked at: what others send to it is not looked at twice. */
+  /** The newest checked transaction of each account: its history is not read twice. */
   chainMarks: table({
     key: ['account'],
     columns: { account: text(), tokenId: text(), signature: text() },
     references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
   }),
 
-  /** One row: how far the store has come, and what it knows of its ledger. */
+  /** One row: the store's position on its ledger. */
   progress: table({
     key: ['id'],
     columns: {
       id: text(),
-      /** Hash of the ledger's first block, base58; `null` before they are bound to each other. */
+      /** Hash of the ledger's first block, base58; `null` until the store is bound to a ledger. */
       genesis: optional(text()),
-      /** Names the newest block of the ledger that was known at some write, greater for later ones; `''` where there is none. */
+      /** The newest ledger block known at the last write. The text rises with the block; `''` if none. */
       ledgerMark: text(),
-      /** On which line of history the store was written last. */
+      /** Line of history of the last write. */
       lineage: text(),
-      /** Height of the block with which all has expired that was sent on the line before; `null` once it has. */
+      /** Block height at which everything sent on the previous lineage has expired; `null` once passed. */
       heldUntil: optional(u64()),
     },
     checks: ["id = 'store'", "held_until is null or lineage <> ''"],
@@ -541,11 +532,11 @@ export type Row<Name extends TableName> = Readonly<Selectable<Tables[Name]>>;
 
 type Optional<Record> = { [Key in keyof Record]: null extends Record[Key] ? Key : never }[keyof Record];
 
-/** A row to be inserted: what may be `null` is where it is left out. */
+/** A row to insert: columns that may be `null` are optional. */
 export type NewRow<Name extends TableName> = Omit<Row<Name>, 'ordinal' | Optional<Row<Name>>> &
   Partial<Pick<Row<Name>, Optional<Row<Name>>>>;
 
-/** What is given of a row, with `null` for what may be left out: who makes one need not know of each column. */
+/** Completes a partial row with `null` for optional columns, so that callers need not know every column. */
 export function whole<Name extends TableName, const Given extends Partial<Row<Name>>>(
   name: Name,
   given: Given,

@@ -1,4 +1,4 @@
-/** What a repository works with: one open transaction whose rows are records. */
+/** The base of all repositories: one open transaction, row mapping, inserts, conditional changes and leases. */
 import { CamelCasePlugin, type Kysely, sql } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
@@ -16,7 +16,7 @@ import {
 
 export interface StoreSession {
   readonly db: Kysely<Tables>;
-  /** In PostgreSQL others write at the same time, and a row has a lock of its own. */
+  /** In PostgreSQL other processes write at the same time, and rows are locked one by one. */
   readonly database: Database;
 }
 
@@ -24,12 +24,12 @@ const COLUMNS: ReadonlyMap<string, Column> = new Map(
   Object.values(TABLES).flatMap(({ columns }) => Object.entries<Column>(columns)),
 );
 
-/** Names in camel case, and the values of columns from their cells. */
+/** Maps column names to camel case and cells to values. */
 export class RecordPlugin extends CamelCasePlugin {
   protected override mapRow(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
     const record: Record<string, unknown> = {};
     for (const key of Object.keys(row)) {
-      // libsql's own, and no column.
+      // Added by libsql; not a column.
       if (key === '_metadata') continue;
       const name = this.camelCase(key);
       const column = COLUMNS.get(name);
@@ -39,12 +39,12 @@ export class RecordPlugin extends CamelCasePlugin {
   }
 }
 
-/** States that partial indexes name: literals, because such an index serves only a condition that is written out. */
+/** Literals, because a partial index serves only a condition that repeats its text. */
 export const PENDING = sql.lit('PENDING' as const);
 export const CONFIRMED = sql.lit('CONFIRMED' as const);
 /**
- * Of burns, beside a state of these. SQLite does not see that one state is among several, and takes the index of open burns rather than
- * that of all of a token only for a condition on its second column.
+ * For burns; combine with a literal state from above. SQLite does not infer that one state is in the index's list, and prefers the
+ * token's index unless the second column has a condition, hence `day > ''`.
  */
 export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
 export const LANDED = sql.raw<boolean>(LANDED_BURN);
@@ -59,7 +59,7 @@ export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
     But
   >[];
 
-/** Inserts any number of rows; what a record has beside the columns of the table is left out. */
+/** Inserts any number of rows. Properties that are not columns of the table are ignored. */
 export async function insertAll<Name extends TableName>(
   { db }: StoreSession,
   name: Name,
@@ -76,15 +76,15 @@ export async function insertAll<Name extends TableName>(
   }
 }
 
-/** The condition on what a filter names, and none on what it does not. */
+/** A condition for a filter that is set, none for one that is not. */
 export const given = <Value, Condition>(
   value: Value | undefined,
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
 /**
- * Rows of a table as the description has them: what only looks up, inserts and changes single rows needs nothing else.
- * @param but - columns that are not read.
+ * Finds, inserts and changes single rows of a table.
+ * @param but - columns that are not read
  */
 export const tableOf = <Name extends TableName, But extends keyof Row<Name> = never>(
   session: StoreSession,
@@ -100,7 +100,7 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
       ),
       sql` and `,
     );
-  /** @returns whether there was such a row */
+  /** @returns whether a row matched `expected` and was changed */
   const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
     const update = db.updateTable<TableName>(name).set(change as object);
     const { numUpdatedRows } = await update.where(sql<boolean>`${matching(expected)}`).executeTakeFirst();
@@ -118,7 +118,7 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
 
     changes,
 
-    /** Changes the one row that is as expected. @throws `ERR_INTERNAL` where none is */
+    /** Changes the one row that matches `expected`. @throws `ERR_INTERNAL` if none does */
     change: async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<void> =>
       invariant(
         await changes(expected, change),
@@ -127,22 +127,22 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
   };
 };
 
-/** Of what nobody works on. */
+/** No lease. */
 export const FREE = { holder: null, leaseUntilMs: 0 } as const;
 
-/** Leases on rows of a table: who works on each, under a name of its own for each time that it is taken. */
+/** Leases on rows. Each acquisition has a new holder name, so that an earlier holder's writes fail. */
 export function leasesOf(session: StoreSession, table: 'requests' | 'batches') {
   const { change, changes } = tableOf(session, table);
   return {
-    /** Whoever had it; the engine decides whether that lease is over. */
+    /** Takes the lease from any holder. The engine checks first that the old lease is over. */
     take: (id: string, lease: { readonly holder: string; readonly leaseUntilMs: number }): Promise<void> =>
       change({ id }, lease),
 
-    /** Prolongs a lease. @returns whether it was still held so: another, by whose clock it was over, may have taken it. */
+    /** Prolongs a lease. @returns `false` if another process took it, by whose clock it was over */
     renew: (id: string, holder: string, leaseUntilMs: number): Promise<boolean> =>
       changes({ id, holder }, { leaseUntilMs }),
 
-    /** Gives a lease up, if it is still held so. @returns whether it was. */
+    /** Ends the lease if `holder` still has it. @returns whether it did */
     release: (id: string, holder: string): Promise<boolean> => changes({ id, holder }, FREE),
   };
 }

@@ -1,9 +1,8 @@
 /**
  * The store: repositories inside one transaction, over either database.
- *
- * A transaction is serialised with every other one that writes the same project, in this process and in others. Invariants are
- * constraints of the database, or updates that change a row only as it was expected: one record for (key, operation,
- * idempotency value), signatures unique, nothing settled twice, no status transition that `BATCH_TRANSITIONS` does not name.
+ * Transactions that write the same project are serialized, within this process and across processes. Invariants are database
+ * constraints or conditional updates: one record for (project, operation, idempotency value), unique signatures, one outcome for
+ * each burn, and only the status transitions of `BATCH_TRANSITIONS`.
  */
 import { type Expression, type Kysely, sql } from 'kysely';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -29,13 +28,12 @@ import { usageRepository } from './repositories/usage.js';
 import type { Row, Tables } from './schema.js';
 import type { StoreSession } from './session.js';
 
-/** What is known when a transaction has begun. */
 export interface Begun {
-  /** The store's time when the transaction began, in milliseconds since the Unix epoch: the clock that counts for leases, days and dates. */
+  /** The store's time at the start of the transaction, ms since the epoch: the clock for leases, days and dates. */
   readonly nowMs: number;
-  /** Which copy of the data it is on: another one after the database was restarted, or replaced by an older copy. */
+  /** Identifies the copy of the data: it changes when the database restarts or an older copy replaces it. */
   readonly copy: string;
-  /** The line of history of that copy: it changes when the database is restored, copied or fails over; a restart keeps it. */
+  /** The copy's line of history: a restore, a copy or a failover changes it, a restart does not. */
   readonly lineage: string;
 }
 
@@ -58,7 +56,7 @@ const repositoriesOf = (session: StoreSession) => ({
   rules: ruleRepository(session),
 });
 
-/** @param acts - to be done once it is committed. */
+/** @param acts - callbacks to run after the commit */
 export const transactionOver = (
   session: StoreSession,
   begun: Begun,
@@ -70,53 +68,52 @@ export const transactionOver = (
 });
 
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {
-  /** Has something done or said once what is written is committed; where it is rolled back, never. */
+  /** Runs `act` after the commit; never after a rollback. */
   whenCommitted(act: () => void): void;
 }
 
 interface OfProject {
-  /** `null`: rows of several, each taken by itself and only where nobody else has it. */
+  /** `null`: rows of several projects, each locked by itself. */
   readonly tokenId: string | null;
 }
 
-/** How far the store has come, and what it knows of its ledger. */
+/** The ledger that the store is bound to, and the newest block known at a write. */
 type StoreProgress = Pick<Row<'progress'>, 'genesis' | 'ledgerMark'>;
 
 export interface Store {
-  /** That of the last transaction of this process. */
+  /** Of this process's last transaction. */
   readonly copy: string;
-  /** That of the last transaction of this process. */
+  /** Of this process's last transaction. */
   readonly lineage: string;
-  /** What the store's clock says now at the latest, told without asking it; good for dates, and to judge whether something may be over. */
+  /** An upper bound of the store's time, without a query; for dates, and to decide whether something may have expired. */
   latestMs(): number;
   progress(): Promise<StoreProgress>;
-  /** Binds the store to a ledger, once. @throws `ERR_INTERNAL` when it is bound to another one. */
+  /** Binds the store to a ledger, once. @throws `ERR_INTERNAL` if it is bound to another one */
   bind(genesis: string): Promise<void>;
   /**
-   * Runs `work` in one transaction that takes a write lock at its start; commits when it resolves, rolls back when it throws.
-   * @param of - whose records are written; those of other projects may be written at the same time. Without it the transaction is
-   * alone with the whole store.
-   * @throws `ERR_STORE_UNAVAILABLE` when the store is locked too long, read-only, full or damaged, and nothing has changed; or when
-   *   the connection was lost at the commit, and it is not known whether something has.
+   * Runs `work` in one transaction that takes a write lock at its start. It commits when `work` resolves and rolls back when it throws.
+   * @param of - the project to write; other projects may be written at the same time. Without it the transaction locks the whole store.
+   * @throws `ERR_STORE_UNAVAILABLE` if the store is locked too long, read-only, full or damaged: nothing was changed; or if the connection
+   *  was lost during the commit: its outcome is unknown
    */
   transaction<Result>(work: (tx: StoreTransaction) => Promise<Result>, of?: OfProject): Promise<Result>;
-  /** Reads a consistent state without the write lock. */
+  /** Reads a consistent snapshot without the write lock. */
   read<Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result>;
   /**
-   * A key with all that hangs on it, and what the store's clock said then. Every call asks it, so it is one statement.
-   * @param asked - the request to look for beside it.
+   * A key with its project, and the store's time. One statement, because every API call needs it.
+   * @param asked - a request to look up with it
    */
   findKey(
     hash: Sha256,
     asked?: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
   ): Promise<(KeyWithProject & Pick<Begun, 'nowMs'>) | undefined>;
   /**
-   * What burns that are asked for now are accepted on, with numbers for them. It holds nothing: whoever writes them asks once more.
-   * A database is asked in one statement, which waits for no lock.
-   * @param count - of numbers.
+   * The room for new burns, and sequence numbers for them. The room is not reserved: check it again in the transaction that inserts.
+   * On PostgreSQL this is one statement that waits for no lock.
+   * @param count - how many numbers
    */
   reserve(tokenId: string, count: number): Promise<Reserved>;
-  /** Waits for the transactions that were begun before. */
+  /** Waits for running transactions. */
   close(): Promise<void>;
 }
 
@@ -125,7 +122,7 @@ export interface Asked<Found> {
   readonly begun: Begun;
 }
 
-/** How transactions of a database begin and end. */
+/** What a database implements for {@link createStore}. */
 export interface Transactions {
   write<Result>(
     work: (session: StoreSession, begun: Begun) => Promise<Result>,
@@ -133,15 +130,15 @@ export interface Transactions {
   ): Promise<Result>;
   read<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
   /**
-   * The row of one query, with nothing of its columns where there is none. @default in a read
-   * @param how - does it take numbers?
+   * Runs one query; its columns are missing from `row` if it found nothing. @default a query in `read`
+   * @param how - whether the query takes sequence numbers
    */
   readonly ask?: <Found>(
     query: (db: Kysely<Tables>) => Expression<Found>,
     how?: { readonly takes: boolean },
   ) => Promise<Asked<Found>>;
   latestMs(): number;
-  /** Nothing is begun any more. @param ended - when all that was begun before is at its end. */
+  /** Starts no more transactions. @param ended - resolves when the running ones have ended */
   close(ended: Promise<unknown>): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What every connection to a database has in common: how its address is read, for how long anything may take, and what kysely is given. */
+/** Connections to PostgreSQL: address, timeouts, and the driver that kysely uses. */
 
 import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import pg, { type Pool, type PoolClient } from 'pg';
@@ -18,23 +18,23 @@ import {
   toStoreError,
 } from './errors.js';
 
-/** Of an answer that does not come in this time the way to the server is given up: it may be cut without a word. */
+/** The connection is given up after this time: a broken network path may never report an error. */
 const QUERY_TIMEOUT_MS = 30_000;
-/** The server gives up before, and its locks with it. */
+/** Shorter than the client's timeout, so that the server gives up first and releases its locks. */
 const STATEMENT_TIMEOUT_MS = 25_000;
 
-/** The address without what is secret in it. */
+/** The address without secrets. */
 export function placeOf(url: string): string {
   const place = databasePlace(url);
   if (place !== null) return place;
   throw new FlywheelError('ERR_CONFIG_INVALID', 'The database address is not a URL. Expected postgres://….');
 }
 
-/** The address with the options of libpq in the meaning that they have there; what the driver made of them differed, and will again. @throws `ERR_CONFIG_INVALID` */
+/** Gives TLS options the meaning that libpq documents; the driver's own defaults differ. @throws `ERR_CONFIG_INVALID` */
 function libpqUrl(text: string): string {
   const url = new URL(text);
   const { searchParams: options } = url;
-  // The certificates of the system are what is used without others.
+  // Node.js uses the system's certificates when no file is named.
   if (options.get('sslrootcert') === 'system') {
     options.delete('sslrootcert');
     options.set('sslmode', 'verify-full');
@@ -44,34 +44,31 @@ function libpqUrl(text: string): string {
   return url.href;
 }
 
-/** Types by their OID, where a value is read in another way than by default: what is kept in a bigint stays below 2^53. */
+/** Parsers by type OID that differ from the driver's. bigint columns stay below 2^53. */
 const BYTEA = 17;
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   20: Number,
   [BYTEA]: (text) => Uint8Array.from(pg.types.getTypeParser(BYTEA, 'text')(text) as Buffer),
 };
 
-/** The server ends a transaction that does nothing for so long, and gives back its lock: its process is stopped or gone. */
+/** The server ends a transaction that is idle for this time and releases its locks: its process is stopped or gone. */
 const MAX_IDLE_IN_TRANSACTION_MS = 30_000;
 
-/** A connection that nobody has is kept for so long, which is longer than a server ever rests: to begin one is dear. */
+/** Idle connections are kept this long, because connecting is slow. */
 const KEEP_MS = 60_000;
 
-/**
- * What every connection insists on: a commit is on disk before it is answered, whatever the database is set to, and nobody
- * keeps the lock who does nothing.
- */
+/** A commit is on disk before the server answers, whatever the database's setting, and an idle transaction does not keep locks. */
 const SESSION = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local');
   set idle_in_transaction_session_timeout = ${MAX_IDLE_IN_TRANSACTION_MS}`;
 
 interface PoolTerms {
   readonly max: number;
   readonly connectTimeoutMs: number;
-  /** Of an answer; `null`: a statement may take as long as it takes, as changes of the schema do. @default 30,000 */
+  /** Timeout of an answer; `null` for none, as schema changes need. @default 30,000 */
   readonly queryTimeoutMs?: number | null;
-  /** As the server lists it. @default flywheel */
+  /** `application_name`. @default flywheel */
   readonly name?: string;
-  /** Statements with which each connection begins. @default those of a store */
+  /** Statements that each connection runs first. @default a store's session settings */
   readonly session?: string;
 }
 
@@ -94,12 +91,12 @@ export function createPool(url: string, terms: PoolTerms): pg.Pool {
       await client.query(session);
     },
   });
-  // A connection that ends while nobody has it is replaced when it is next needed.
+  // An idle connection may end; the pool replaces it when needed.
   pool.on('error', () => undefined);
   return pool;
 }
 
-/** What the address itself, or how the database is set up, is at fault for, as that; everything else as it is. */
+/** Errors caused by the address or the database's set-up become `ERR_CONFIG_INVALID`; other errors pass through. */
 export function asAddressProblem(error: unknown, place: string): unknown {
   const thrown = isFlywheelError(error, 'ERR_STORE_UNAVAILABLE') ? error.cause : error;
   const code = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
@@ -118,7 +115,7 @@ export function asAddressProblem(error: unknown, place: string): unknown {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Work on one connection, outside of a store. @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
+/** Runs `work` on one connection outside of a store. @throws `ERR_CONFIG_INVALID`, `ERR_STORE_UNAVAILABLE` */
 export async function withPool<Result>(
   url: string,
   work: (pool: pg.Pool, place: string) => Promise<Result>,
@@ -135,10 +132,10 @@ export async function withPool<Result>(
 }
 
 interface ClientTerms {
-  /** Named in errors; without secrets. */
+  /** For error messages; without secrets. */
   readonly place: string;
   readonly busyTimeoutMs: number;
-  /** Is nothing read either of a database that takes no writes? What a standby says may be old. */
+  /** Refuse reads as well on a database that accepts no writes: a standby's data may be old. */
   readonly mustWrite?: boolean;
 }
 
@@ -153,7 +150,7 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   constructor(client: PoolClient, terms: ClientTerms) {
     this.#client = client;
     this.#terms = terms;
-    // A connection that ends while nothing is asked on it says so by an event, which would end the process.
+    // An idle client that loses its connection emits an `error` event, which would end the process.
     client.on('error', this.#onError);
   }
 
@@ -163,15 +160,15 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   }
 
   async query<Result>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<Result>> {
-    // Without its connection the server rolls back by itself.
+    // The server rolls back when the connection ends.
     if (sql === 'rollback' && this.#isBroken) return { command: 'ROLLBACK', rowCount: 0, rows: [] } as never;
     const { place } = this.#terms;
     try {
       const result = await this.#client.query(sql, parameters.map(toCell));
-      // What failed before within the transaction has undone it, whether or not somebody has caught that failure.
+      // PostgreSQL answers ROLLBACK to a commit of a transaction in which a statement failed, even if the failure was caught.
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
-      // A standby, or set to be read only: the connection that was told so is not used again.
+      // A standby or read-only database. The connection is dropped, so that the next one may reach the primary.
       if (this.#terms.mustWrite === true && result.rows[0]?.refuses === true) {
         this.#isBroken = true;
         throw takesNoWrites(place);
@@ -186,7 +183,7 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
     const { place, busyTimeoutMs } = this.#terms;
     const isLost = isBroken(error);
     this.#isBroken ||= isLost;
-    // It may be stored or not: whoever wrote it finds out under the key of the request.
+    // The commit may have been stored or not. The caller finds out under the request's idempotency key.
     if (sql === 'commit' && isLost) return commitUnknown(place, error);
     if (isLockTimeout(error)) return lockedTooLong(place, busyTimeoutMs, 'another process', error);
     return toStoreError(error, place);

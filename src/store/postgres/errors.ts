@@ -1,4 +1,4 @@
-/** What PostgreSQL, and the way to it, can fail with, as errors of this program; and what of TLS its address may ask for. */
+/** Maps errors of PostgreSQL and its connection to flywheel errors, and checks the address's TLS options. */
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -11,15 +11,15 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** The server refuses to wait longer for a lock. */
+/** 55P03 lock_not_available: `lock_timeout` passed. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 
-/** The statement would write, and the transaction, or the whole database, may only be read. */
+/** 25006 read_only_sql_transaction. */
 const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
-/** Classes of SQLSTATE that say that the server cannot serve now: no connection, no resources, stopped by somebody, broken. */
+/** SQLSTATE classes of a server that cannot serve now: connection, resources, operator intervention, system and internal errors. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '58', 'XX']);
-/** The same of single states: too long idle, a deadlock, transactions that do not go together. */
+/** Single states with the same meaning: idle too long, deadlock, serialization failure, no database, login refused. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   '25P03',
   '25P04',
@@ -30,17 +30,14 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '28000',
 ]);
 
-/** An integrity constraint, or a rule that a trigger keeps. */
+/** Class 23: integrity constraint violation; triggers raise it too. */
 const isRefusedRow = (error: unknown): boolean => codeOf(error).startsWith('23');
 
-/**
- * Is the connection of no use any more, whatever was asked on it? Errors of the network have no SQLSTATE; the server ends the
- * connection with some of those that it sends.
- */
+/** @returns whether the connection is unusable. Network errors have no SQLSTATE; the server closes the connection with some of its own. */
 export function isBroken(error: unknown): boolean {
   const code = codeOf(error);
   if (isFlywheelError(error)) return false;
-  // Of a database that was made a standby the next connection may lead to the one that took its place.
+  // After a failover a new connection may reach the new primary.
   return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
@@ -50,30 +47,27 @@ export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
     cause,
   });
 
-/** The connection broke while a transaction was being committed, and nobody could be asked what became of it. */
+/** The connection broke during a commit, so its outcome is unknown. */
 export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
   storeUnavailable(place, 'was lost during a commit, whose outcome is unknown', {
     hint: 'Run the same command again when the database answers. Nothing happens twice.',
     cause,
   });
 
-/** What the database lacks until whoever runs it has changed that. */
+/** Something the database lacks until its administrator changes it. */
 interface Lack {
-  /** Of the store or the database that the sentence begins with. */
+  /** Completes "The database …" or "The store …". */
   readonly what: string;
   readonly hint: string;
 }
 
-/**
- * Tables, columns, triggers or functions that are not there, or are there already and are another's: the schema has the version
- * that it has to have, or none yet, so that it is not this program's statement that is wrong.
- */
+/** Objects that are missing, or exist and belong to another program. The version was checked before, so the statement itself is right. */
 const OTHER_OBJECTS: ReadonlySet<string> = new Set([
   ...['42P01', '42703', '42809', '3F000'],
   ...['42P06', '42P07', '42710', '42723', '42701'],
 ]);
 
-/** Names in the messages of the server, in the language that nearly all are set to. */
+/** Object names in the server's English messages. */
 const REFUSED_OBJECT = /(?:permission denied for|must be owner of|policy for) (\w+) "?([^"]+)"?$/;
 const OBJECT = /(relation|column|schema|trigger|function|table) "?([^" ]+)"? /;
 
@@ -82,7 +76,7 @@ const named = (error: unknown, names: RegExp): string | undefined => {
   return kind === undefined ? undefined : `${kind === 'relation' ? 'table' : kind} ${name}`;
 };
 
-/** @returns `undefined` for what is no lack of rights, of tables or of TLS. */
+/** @returns `undefined` if the error is not about rights, tables or TLS */
 export function lackOf(error: unknown): Lack | undefined {
   const code = codeOf(error);
   if (code === '42501')
@@ -101,8 +95,8 @@ export function lackOf(error: unknown): Lack | undefined {
 const of = (object: string | undefined): string => (object === undefined ? '' : ` (${object})`);
 
 /**
- * What was thrown, as `ERR_STORE_UNAVAILABLE` where the server, the way to it or how it is set up is at fault, and `ERR_INTERNAL` where a
- * statement is. Messages of the server stay in the cause: they may name what nobody else should read.
+ * `ERR_STORE_UNAVAILABLE` if the server, its connection or its set-up failed, `ERR_INTERNAL` if a statement did. Server messages stay in
+ * the cause: they may contain private data.
  */
 export function toStoreError(error: unknown, place: string): FlywheelError {
   if (isFlywheelError(error)) return error;
@@ -118,7 +112,7 @@ export function toStoreError(error: unknown, place: string): FlywheelError {
   return statementFailed(isRefusedRow(error), error);
 }
 
-/** Without one nothing is encrypted. `allow` of libpq is left out: what goes over such a connection is for the server to decide. */
+/** Without sslmode nothing is encrypted. libpq's `allow` is missing: there the server decides whether to encrypt. */
 const MODES: readonly string[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 const OPTIONS: ReadonlySet<string> = new Set(['ssl', 'sslmode', 'sslnegotiation', ...FILES]);
@@ -126,7 +120,7 @@ const OPTIONS: ReadonlySet<string> = new Set(['ssl', 'sslmode', 'sslnegotiation'
 const refused = (sentence: string, hint: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', sentence, { hint, cause });
 
-/** Files that cannot be read, or hold something else, would fail each connection anew. Of one nothing is said but its option. */
+/** Unreadable or wrong files would fail on every connection. Errors name the option, not the path. */
 function checkFiles(options: URLSearchParams): void {
   const named = FILES.filter((option) => options.has(option));
   const [ca, cert, key] = FILES.map((option) => {
@@ -152,7 +146,7 @@ function checkFiles(options: URLSearchParams): void {
   }
 }
 
-/** A slip in these would mean another protection than the one that was meant. @throws `ERR_CONFIG_INVALID` */
+/** A typo in a TLS option would silently change the protection. @throws `ERR_CONFIG_INVALID` */
 export function checkTlsOptions(options: URLSearchParams): void {
   for (const name of options.keys())
     if (name.startsWith('ssl') && !OPTIONS.has(name))
@@ -171,13 +165,13 @@ export function checkTlsOptions(options: URLSearchParams): void {
     );
 }
 
-/** What OpenSSL and Node.js call a certificate that is not believed. */
+/** Codes of OpenSSL and Node.js for an untrusted certificate. */
 const NOT_BELIEVED =
   /^(?:CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
-/** The driver has no code for it. */
+/** pg's message; it has no code. */
 const WITHOUT_TLS = /does not support SSL connections/;
 
-/** What is wrong with the protection that was asked for, as what the database does; `undefined` for all other errors. */
+/** TLS failures as a lack of the database; `undefined` for all other errors. */
 function tlsProblemOf(error: unknown): Lack | undefined {
   const code = codeOf(error);
   if (NOT_BELIEVED.test(code))

@@ -1,4 +1,4 @@
-/** Opens the store in a PostgreSQL database: its connections, who locks what, and what each transaction is told at its start. */
+/** Opens the store in a PostgreSQL database: its connections, its locks, and the start of each transaction. */
 
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { invariant } from '../../errors/flywheel-error.js';
@@ -12,7 +12,7 @@ import { asAddressProblem, createPool, kyselyOver, placeOf } from './connection.
 import { toStoreError } from './errors.js';
 import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
 
-/** Both clocks of this machine: one may be set, the other may stand still while the machine sleeps. */
+/** Two clocks of this machine: the wall clock may be set, the steady clock may stop during sleep. */
 interface LocalTime {
   readonly wallMs: number;
   readonly steadyMs: number;
@@ -30,12 +30,12 @@ class ServerClock {
     return { wallMs: this.#clock.nowMs(), steadyMs: performance.now() };
   }
 
-  /** @param before - when the server had not been asked yet. */
+  /** @param before - local time before the server was queried */
   tell(serverMs: number, before: LocalTime): void {
     this.#known = { serverMs, before };
   }
 
-  /** No later than by what has passed since before it was asked, by that of the two clocks that went further; before the first transaction there is nothing to go by. */
+  /** Upper bound of the server's time: its last known time plus the larger of both clocks' progress since before that query. Wall time before the first transaction. */
   latestMs(): number {
     const now = this.localNow();
     if (this.#known === undefined) return now.wallMs;
@@ -49,15 +49,15 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** Connections for reads. @default 4 */
   readonly readers?: number;
-  /** Connections for writes, each of another project. @default 4 */
+  /** Connections for writes. Each writes another project. @default 4 */
   readonly writers?: number;
-  /** For how long to wait for a connection or a lock. @default 5000 */
+  /** Timeout for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** May a statement take as long as it takes, as one does that looks through all rows? @default false */
+  /** Disables the statement timeout, for queries that scan all rows. @default false */
   readonly isPatient?: boolean;
-  /** Is the schema made and brought up to date, or has it to be there as this build knows it? @default 'update' */
+  /** `update` creates or migrates the schema; `require` refuses another version. @default 'update' */
   readonly schema?: 'update' | 'require';
-  /** Of this machine; time is the server's, and this only says how long ago it was told. @default the system's */
+  /** Local clock; measures only the time since the server's last answer. @default the system's */
   readonly clock?: Clock;
 }
 
@@ -69,10 +69,9 @@ interface BegunRow {
 }
 
 /**
- * Opens the store, and creates or updates it first when needed; of many processes that start at once one does so.
- *
- * @throws `ERR_STORE_UNAVAILABLE` when the server cannot be reached or cannot serve, `ERR_CONFIG_INVALID` when it refuses the user or has
- *   no such database, `ERR_STORE_VERSION_MISMATCH` when the schema is of another build, `ERR_LOCAL_NOT_FOUND` when it is required and not there.
+ * Opens the store and first creates or migrates its schema when needed; of several processes that start together, one does so.
+ * @throws `ERR_STORE_UNAVAILABLE` if the server cannot be reached or cannot serve, `ERR_CONFIG_INVALID` if it refuses the user or lacks the
+ *  database, `ERR_STORE_VERSION_MISMATCH` for the schema of another build, `ERR_LOCAL_NOT_FOUND` if the schema is required and missing
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
@@ -92,7 +91,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const patience = isPatient ? { queryTimeoutMs: null } : {};
   const reading = createPool(url, { max: readers, connectTimeoutMs: busyTimeoutMs, ...patience });
   const reader = kyselyOver(reading, terms);
-  // Of one project one transaction of this process at a time, so that those who wait for it keep no connection from others.
+  // One transaction of this process at a time for each project: waiting ones must not occupy the pool's connections.
   const mutex = new Mutex(busyTimeoutMs, () =>
     lockedTooLong(place, busyTimeoutMs, 'earlier transactions of this process'),
   );
@@ -101,7 +100,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (isClosed) throw storeClosed(place);
   };
 
-  /** Runs what tells when it was begun. @throws `ERR_STORE_UNAVAILABLE` when the schema was changed since it was opened. */
+  /** @throws `ERR_STORE_UNAVAILABLE` if the schema was migrated after this store was opened */
   const begin = async <Row extends BegunRow>(db: Kysely<Tables>, asked: RawBuilder<Row>) => {
     const before = clock.localNow();
     const { rows } = await asked.execute(db);
@@ -134,7 +133,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
             const { begun } = await begin(trx, locked);
             return work({ db: trx, database: 'postgres' }, begun);
           });
-      // Who takes single rows of any project waits for nobody.
+      // A writer that locks row by row takes no project lock.
       return of?.tokenId === null ? run() : mutex.run(run, of?.tokenId);
     },
     async read(work) {
@@ -165,7 +164,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       await ended;
       await writer.destroy();
       await reader.destroy();
-      // Pools that nobody has used are unknown to kysely.
+      // kysely ends only pools that it has used.
       await pool.end().catch(() => undefined);
     },
   });

@@ -1,29 +1,27 @@
 /**
- * Counts requests for the rate limits in the database, for all servers on it together and by its clock.
- *
- * A row holds the theoretical arrival time of the generic cell rate algorithm: when all points will be there again. Its commit
- * does not wait for the disk: a database that loses its power forgets the counts of the last fraction of a second. Counts have
- * a connection of their own for that, and because they must not wait behind what moves money.
+ * Rate-limit counters in the database, shared by all servers and timed by the database's clock.
+ * A row holds the theoretical arrival time of the generic cell rate algorithm (GCRA): the time when all points are back. Commits are
+ * asynchronous: after a crash the last fraction of a second is forgotten. The counters have their own connection for that, and
+ * must not wait behind transactions that move money.
  */
 import type { RateCounts } from '../../contract/served-engine.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { createPool } from './connection.js';
 
 interface PostgresRateCountsOptions {
-  /** As of the store. */
   readonly url: string;
-  /** For how long to wait for an answer; a request that cannot be counted is refused. @default 2000 */
+  /** A request that cannot be counted in this time is refused. @default 2000 */
   readonly timeoutMs?: number;
 }
 
-/** Rows without meaning are deleted once in so many statements, at most so many. */
+/** Expired rows are deleted once in this many takes, at most MAX_CLEANED at a time. */
 const TAKES_BETWEEN_CLEANING = 1_000;
 const MAX_CLEANED = 1_000;
 
-/** Kept to the connection, where nothing else is written. */
+/** Only this connection: it writes nothing else. */
 const SESSION = 'set synchronous_commit = off';
 
-/** $1 key, $2 the time in which one point comes back, $3 that of all. Points never lie further ahead than the period. */
+/** $1 key, $2 microseconds until one point returns, $3 microseconds until all return. The stored time is capped at one period ahead. */
 const AHEAD =
   'greatest(least(known.whole_at_us, excluded.counted_at_us + excluded.period_us), excluded.counted_at_us)';
 const FITTING = `least(1, (excluded.counted_at_us + excluded.period_us - ${AHEAD}) / excluded.interval_us)`;
@@ -34,13 +32,13 @@ const TAKE = `
   on conflict (key) do update set allowed = ${FITTING}, whole_at_us = ${AHEAD} + excluded.interval_us * ${FITTING},
     counted_at_us = excluded.counted_at_us, interval_us = excluded.interval_us, period_us = excluded.period_us
   returning whole_at_us - counted_at_us as whole_us, allowed`;
-/** Waits for nobody, so that nobody waits for it in a circle. */
+/** `skip locked`, so that cleaning cannot deadlock with a take. */
 const CLEAN = `
   delete from rate_counts where key in (
     select key from rate_counts where whole_at_us <= (extract(epoch from clock_timestamp()) * 1000000)::bigint
     order by key limit ${MAX_CLEANED} for update skip locked)`;
 
-/** Counts in the database of a store that was opened before. Nothing is asked until the first request comes. */
+/** Uses the database of a store that was opened before. Connects at the first request. */
 export function openPostgresRateCounts({
   url,
   timeoutMs = 2_000,

@@ -1,4 +1,4 @@
-/** The schema in a database and how it is doing: its version, how an older one is brought up to this build, what lies in it. */
+/** The schema in a PostgreSQL database: its version, migrations and status; and the registration lock. */
 import { sql } from 'kysely';
 import type pg from 'pg';
 import type { DatabaseStatus } from '../../contract/local-admin.js';
@@ -18,7 +18,7 @@ import {
 import { asAddressProblem, createPool, kyselyOver, placeOf, withPool } from './connection.js';
 import { toStoreError } from './errors.js';
 
-/** Another process may be at the same work, and a large table takes its time. */
+/** Long: another process may be migrating, and a large table takes time. */
 const LOCK_TIMEOUT_MS = 600_000;
 
 const refusalOf =
@@ -26,7 +26,7 @@ const refusalOf =
   (what, hint = 'Use another database, or empty this one.') =>
     new FlywheelError('ERR_STORE_VERSION_MISMATCH', `The database ${place} ${what}.`, { hint });
 
-/** The version as it stands, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another build. */
+/** @returns the schema version, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another build */
 export async function readVersion(pool: pg.Pool, place: string): Promise<number> {
   const { rows } = await pool.query<{ isThere: boolean }>(
     `select to_regclass('${VERSIONS}') is not null as "isThere"`,
@@ -36,8 +36,8 @@ export async function readVersion(pool: pg.Pool, place: string): Promise<number>
 }
 
 /**
- * A database is shared: who only uses it does not change what others, of an older version, still work on.
- * @throws `ERR_STORE_VERSION_MISMATCH`, and `ERR_LOCAL_NOT_FOUND` where it is required and nothing is there.
+ * A database is shared: `require` does not migrate a schema that processes of an older version may still use.
+ * @throws `ERR_STORE_VERSION_MISMATCH`; `ERR_LOCAL_NOT_FOUND` if the schema is required and missing
  */
 export function refuseOtherSchema(version: number, place: string, schema: 'update' | 'require'): void {
   requireKnown(version, refusalOf(place));
@@ -59,8 +59,8 @@ interface Upgrade {
 }
 
 /**
- * Makes the schema, or brings it up to date, under the lock of all who write; of many processes that start at once one does so.
- * @param isDryRun - only says what would be done. @throws as {@link refuseOtherSchema}, `ERR_STORE_UNAVAILABLE`
+ * Creates or migrates the schema under the exclusive store lock; of several processes that start together, one does so.
+ * @param isDryRun - only reports the migrations. @throws as {@link refuseOtherSchema}, `ERR_STORE_UNAVAILABLE`
  */
 export const upgradeStore = ({
   url,
@@ -86,7 +86,6 @@ export const upgradeStore = ({
 
 const MAX_LISTED = 20;
 
-/** All rows of a query, as JSON. */
 const listOf = (query: string): string =>
   `(select coalesce(json_agg(listed), '[]') from (${query}) as listed)`;
 
@@ -100,7 +99,7 @@ const SERVER = `select json_build_object(
       'flywheel', count(*) filter (where application_name like 'flywheel%'), 'all', count(*), 'max', current_setting('max_connections')::int)
     from pg_stat_activity where backend_type = 'client backend')) as found`;
 
-/** Work under a lease, by who holds it. */
+/** Current leases with their holders. */
 const HELD = `select holder, 1 as request, 0 as batch from requests where status = 'running' and lease_until_ms > now.ms
   union all select holder, 0, 1 from batches where lease_until_ms > now.ms`;
 
@@ -121,7 +120,7 @@ const CONTENT = `select json_build_object(
 
 type Inspection = Omit<DatabaseStatus, 'database' | 'source' | 'chain'> & { readonly genesis: string | null };
 
-/** Where there is no schema yet, or another one. */
+/** For a database without this build's schema. */
 const NO_CONTENT = {
   ...{ genesis: null, heldUntilBlock: null, projects: { count: 0, first: [] } },
   ...{ pending: { burns: 0, batches: 0 }, holders: [], openGaps: 0 },
@@ -142,16 +141,16 @@ export const inspectStore = (url: string): Promise<Inspection> =>
   });
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of transactions, so that it works through a pooler as well. */
+/** A transaction lock, because a pooler may give each transaction another connection. */
 const TAKE = `select pg_try_advisory_xact_lock(hashtextextended('flywheel registration', 0)) as taken`;
 
-/** @throws `ERR_STORE_UNAVAILABLE` while another has it; the server lets go of it with the connection. */
+/** The server releases the lock with the connection. @throws `ERR_STORE_UNAVAILABLE` while another process has it */
 export async function lockRegistrations(url: string): Promise<{ close(): Promise<void> }> {
   const place = placeOf(url);
   const pool = createPool(url, { max: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS });
   try {
     const client = await pool.connect();
-    // A connection that ends says so by an event, which would end the process: what is stored is looked at once more by then.
+    // A lost connection emits `error`, which would end the process. The caller checks the stored state again before it writes.
     client.on('error', () => undefined);
     const close = async (): Promise<void> => {
       client.release(true);

@@ -1,4 +1,4 @@
-/** Batches, the votes on them, and their bundles: the steps of a batch that were signed. */
+/** Batches, the votes issued for them, and their bundles: the signed steps of a batch. */
 import { sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
@@ -21,31 +21,31 @@ import { type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 import { requestsOf } from './requests.js';
 
-/** Every move that a batch may make (service specification, section 3). */
+/** Every allowed status transition (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
   ['AVAILABLE_TO_QUEUE', 'FINALIZED'],
   // Cancelled before its set-up was complete.
   ['AVAILABLE_TO_QUEUE', 'FAILED'],
   ['FINALIZED', 'EXECUTED'],
   ['FINALIZED', 'FAILED'],
-  // Members have executed more of it since, or it is cancelled.
+  // Members executed more of it, or it was cancelled.
   ['FAILED', 'FAILED'],
   ['FAILED', 'EXECUTED'],
 ];
 
 export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
-  /** Some transaction of its has this signature. */
+  /** One of its transactions has this signature. */
   readonly txHash?: string | undefined;
-  /** Its request had this key. */
+  /** The idempotency key of its request. */
   readonly idempotencyKey?: string | undefined;
-  /** What its pipelines hold, each of these somewhere among them. */
+  /** Each condition must match some pipeline of the batch, not necessarily the same one. */
   readonly holds?: PipelineFilter;
 }
 
 export type ListedBatches = Listed<BatchHead>;
 
-/** Not final; written out, because a partial index serves only a condition that is. */
+/** Literals, because a partial index serves only a condition that repeats its text. */
 const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
 
 const HEAD = columnsBut('batches', 'ordinal');
@@ -57,7 +57,7 @@ export const batchRepository = (session: StoreSession) => {
   const pipelines = pipelineRepository(session);
   const { find, change } = tableOf(session, 'batches', 'ordinal');
 
-  /** Also of a vote that the owner has sent, and of a transaction of members. */
+  /** Also finds votes that the owner sent, and transactions of members. */
   const batchOf = (signature: string) =>
     db
       .selectFrom('bundleTransactions')
@@ -67,7 +67,6 @@ export const batchRepository = (session: StoreSession) => {
       .union(db.selectFrom('pipelines').select('batchId').where('signature', '=', signature))
       .union(db.selectFrom('batchCosts').select('batchId').where('signature', '=', signature));
 
-  /** Of batches with a pipeline that meets one condition. */
   const holding = (filter: PipelineFilter) => {
     const conditions = sql.join(pipelineConditions(filter), sql` and `);
     return filter.proofHashes === undefined
@@ -76,7 +75,7 @@ export const batchRepository = (session: StoreSession) => {
   };
 
   return {
-    /** A batch begins to wait for its set-up. It is of the project of its request. */
+    /** Stores a batch in the status AVAILABLE_TO_QUEUE, in the project of its request. */
     async insert(
       request: { readonly id: string; readonly tokenId: string },
       { pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
@@ -88,7 +87,6 @@ export const batchRepository = (session: StoreSession) => {
       await pipelines.insert({ id: batch.id, tokenId }, planned, actions);
     },
 
-    /** Without what it is made of. */
     find,
 
     /** With its pipelines, which may be large. */
@@ -97,7 +95,7 @@ export const batchRepository = (session: StoreSession) => {
       return head && { ...head, pipelines: await pipelines.ofBatch(id) };
     },
 
-    /** The newest batch of the token that is not final. */
+    /** The token's newest batch that is AVAILABLE_TO_QUEUE or FINALIZED. */
     current: (tokenId: string): Promise<BatchHead | undefined> =>
       batches
         .select(HEAD)
@@ -110,7 +108,7 @@ export const batchRepository = (session: StoreSession) => {
     /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
       const { tokenId, status, txHash, idempotencyKey, holds = {} } = filter;
-      // These are found by an index, however many there are.
+      // These filters have an index, so the number of rows need not be bounded.
       const isFound = [txHash, idempotencyKey, holds.proofHashes].some((one) => one !== undefined);
       const conditions = [
         ...given(status, (one) => sql`status = ${one}`),
@@ -121,18 +119,17 @@ export const batchRepository = (session: StoreSession) => {
       return listed(session, 'batches', filter, conditions, !isFound);
     },
 
-    /** The id of the batch with an ordinal. */
     async idAt(ordinal: number): Promise<string> {
       return (await batches.select('id').where('ordinal', '=', ordinal).executeTakeFirstOrThrow()).id;
     },
 
-    /** Its ordinal, if it is a batch of the token. */
+    /** `undefined` if the batch is not of this token. */
     async ordinalOf(tokenId: string, id: string): Promise<number | undefined> {
       const found = batches.select('ordinal').where('id', '=', id).where('tokenId', '=', tokenId);
       return (await found.executeTakeFirst())?.ordinal;
     },
 
-    /** Rent of all batches of the flywheel that are not closed. @param since - of those whose set-up is not complete, or was not then */
+    /** Rent of the flywheel's batches that are not closed. @param since - only those being set up, or updated at or after this time */
     async rentLamports(flywheelId: string, since?: string): Promise<bigint> {
       const open = batches
         .select('setupRentLamports')
@@ -158,10 +155,10 @@ export const batchRepository = (session: StoreSession) => {
       return counts;
     },
 
-    /** Anything but its status. */
+    /** Everything except the status. */
     change: (id: string, to: Partial<Omit<Row<'batches'>, 'status'>>): Promise<void> => change({ id }, to),
 
-    /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS}. */
+    /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS} */
     async transition(
       id: string,
       to: BatchStatus,
@@ -179,7 +176,7 @@ export const batchRepository = (session: StoreSession) => {
       invariant(numUpdatedRows === 1n, `Batch ${id} cannot become ${to} from the status it has.`);
     },
 
-    /** What each transaction has changed: once, whoever tells it, and however often. */
+    /** Each transaction's cost is stored once, however often it is reported. */
     async addCosts(batchId: string, costs: readonly TransactionCost[]): Promise<void> {
       for (const piece of piecesOf(costs.map((cost) => ({ ...cost, batchId }))))
         await db
@@ -189,7 +186,6 @@ export const batchRepository = (session: StoreSession) => {
           .execute();
     },
 
-    /** What all its transactions have changed until now. */
     async cost(id: string): Promise<BatchCost> {
       const sum = (name: keyof BatchCost) =>
         sql<number>`coalesce(cast(sum(${sql.ref(name)}) as bigint), 0)`.as(name);
@@ -201,7 +197,7 @@ export const batchRepository = (session: StoreSession) => {
 
     ...leasesOf(session, 'batches'),
 
-    /** Does nothing for a transaction that was issued before: until the blockhash changes, the same vote is the same bytes. */
+    /** A no-op for a vote that was issued before: with the same blockhash, the same vote has the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>
       void (await db
         .insertInto('issuedVotes')
@@ -209,18 +205,18 @@ export const batchRepository = (session: StoreSession) => {
         .onConflict((conflict) => conflict.column('signature').doNothing())
         .execute()),
 
-    /** In the order in which they were issued. */
+    /** In order of issue. */
     votes: (id: string): Promise<readonly IssuedVote[]> =>
       votes.where('batchId', '=', id).orderBy('ordinal').execute(),
 
-    /** Those that may have landed since they were looked for, of one project or of all. */
+    /** Votes that may still land, of one project or of all. */
     openVotes: (tokenId: string | null): Promise<readonly IssuedVote[]> =>
       votes
         .where(sql<boolean>`is_over = 0 and (cast(${tokenId} as text) is null
           or batch_id in (select id from batches where token_id = ${tokenId}))`)
         .execute(),
 
-    /** No vote with one of these signatures lands any more. */
+    /** These votes can no longer land. */
     async endVotes(signatures: readonly string[]): Promise<void> {
       for (const piece of piecesOf(signatures))
         await db.updateTable('issuedVotes').set({ isOver: true }).where('signature', 'in', piece).execute();
@@ -243,8 +239,8 @@ export const bundleRepository = (session: StoreSession) => {
     },
 
     /**
-     * In the order of phase and first transaction; expired ones are left out.
-     * @param phases - only of these: a batch has up to thousands of signed transactions. @default all
+     * Ordered by phase and first transaction, without expired bundles.
+     * @param phases - limits what is read: a batch may have thousands of signed transactions. @default all
      */
     async ofBatch(
       batchId: string,
@@ -269,13 +265,13 @@ export const bundleRepository = (session: StoreSession) => {
       const byBundle = new Map<string, BundleTransaction[]>();
       for (const { bundle, ...transaction } of transactions)
         byBundle.set(bundle, [...(byBundle.get(bundle) ?? []), transaction]);
-      // The sort is stable, so within a phase the order of the query stays.
+      // The sort is stable: within a phase the query's order stays.
       return found
         .map((bundle) => ({ ...bundle, transactions: byBundle.get(bundle.id) ?? [] }))
         .sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
     },
 
-    /** Writes how pending bundles ended, all of them alike. */
+    /** Gives all these pending bundles the same outcome. @throws `ERR_INTERNAL` unless every one is pending */
     async settle(
       ids: readonly string[],
       outcome: { status: BundleStatus; errorMessage?: string; failedTransaction?: number },

@@ -1,4 +1,4 @@
-/** Burns: the intent of each, then its outcome; written in few statements however many there are. */
+/** Burns: each one's intent, then its outcome; many burns take few statements. */
 import { type NotNull, type RawBuilder, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
@@ -12,46 +12,45 @@ import { daysOf, SUM, usedOn } from './usage.js';
 
 export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
-  /** Any of these. */
   readonly statuses?: readonly BurnStatus[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
-  /** Of the request with this key. */
+  /** The idempotency key of its request. */
   readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
 }
 
-/** Which burns to add up: those with sequence numbers from `from` up to `to`, which is not among them. */
+/** The burns to sum: sequence numbers from `from` (inclusive) to `to` (exclusive). */
 export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
   readonly from: number;
   readonly to: number;
-  /** ISO times at which they came to their end, inclusive and exclusive. */
+  /** ISO times of the outcome, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
 }
 
-/** Burns of one type that came to the same end on one day. */
+/** Burns of one type that had the same outcome on one day. */
 export interface BurnSum {
   readonly day: UtcDay;
   readonly type: string;
-  /** Else they failed. */
+  /** `false`: failed. */
   readonly isLanded: boolean;
   readonly count: number;
-  /** Base units; those of many burns may be more than a u64. */
+  /** Base units; the sum may exceed a u64. */
   readonly amount: bigint;
   readonly feeLamports: bigint;
 }
 
-/** What burns that are asked for now are accepted on. */
+/** The day on which new burns would count, and what is used of it. */
 export interface Room {
-  /** The day of now, but none before the latest on which something counts: a clock that goes back opens no day once more. */
+  /** Today, or the latest day on which something counts, if that is later: a clock that goes back does not reopen a day. */
   readonly day: UtcDay;
   /** Base units that count on that day. */
   readonly used: bigint;
 }
 
-/** The same, with numbers for them. */
+/** A {@link Room} with reserved sequence numbers. */
 export interface Reserved extends Room {
-  /** Rising numbers that nobody else is given. What is not used of them stays unused. */
+  /** Rising and unique; unused numbers are never given out again. */
   readonly sequences: readonly number[];
 }
 
@@ -72,25 +71,24 @@ const roomOf = (row: RoomRow | undefined): Room => {
   return { day: row.day, used: SUM.whole(row) };
 };
 
-/** Room and numbers in one query beside that which tells the time, of a database that gives numbers to many at once. */
+/** PostgreSQL only: room and numbers in the query that also reads the server's time (`begun`). */
 export const reserveQuery = (tokenId: string, count: number) => sql<
   RoomRow & { readonly numbers: readonly string[] }
 >`select room.*, array(select nextval('burn_numbers') from generate_series(1, ${count})) as numbers
   from (${roomQuery(tokenId, sql`to_char(to_timestamp(begun.now_ms / 1000) at time zone 'utc', 'YYYY-MM-DD')`)}) as room`;
 
-/** What {@link reserveQuery} has found. */
 export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly string[] }>): Reserved => ({
   ...roomOf(row as RoomRow),
   sequences: (row.numbers ?? []).map(Number),
 });
 
-/** A burn that has not come to its end. */
+/** A burn without a final outcome; its bytes are still stored. */
 type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
 
-/** What an outcome says of its burn. */
+/** The columns that an outcome sets. */
 const OUTCOME = ['status', 'errorCode', 'errorMessage', 'dateSettled', 'feeLamports'] as const;
 
-/** One statement for many outcomes: each burn is found by its number, and changes only while it is pending. */
+/** One statement for many outcomes. A burn is found by its sequence number and changes only while it is PENDING. */
 const settleStatement = (outcomes: readonly BurnOutcome[]) => {
   const rows = outcomes.map(
     (outcome) =>
@@ -115,14 +113,14 @@ export const burnRepository = (session: StoreSession) => {
       return roomOf((await roomQuery(tokenId, sql`${today}`).execute(db)).rows[0]);
     },
 
-    /** Numbers of a file, which one process writes at a time; a database gives them by {@link reserveQuery}. */
+    /** SQLite only: one process writes at a time. PostgreSQL uses {@link reserveQuery}. */
     async nextInFile(count: number): Promise<readonly number[]> {
       const next = sql<{ last: number }>`update burn_numbers set last = last + ${count} returning last`;
       const last = (await next.execute(db)).rows[0]?.last ?? Number.NaN;
       return Array.from({ length: count }, (_, at) => last - count + 1 + at);
     },
 
-    /** Burns of a request, whose project is theirs. */
+    /** Stores PENDING burns in the project of their request. */
     insertMany: (
       { id: requestId, tokenId }: Pick<RequestRecord, 'id' | 'tokenId'>,
       intents: readonly Omit<BurnIntent, 'requestId' | 'tokenId'>[],
@@ -134,8 +132,8 @@ export const burnRepository = (session: StoreSession) => {
       ),
 
     /**
-     * New signature for a pending burn whose signature `expired` is proven never to land.
-     * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` when the burn has another signature by now: somebody else carries it on.
+     * Replaces the signature of a pending burn. The `expired` signature must be proven never to land.
+     * @throws `ERR_DUPLICATE_IDEMPOTENCY_KEY` if the burn has another signature by now: another process works on it
      */
     async resign(
       sequence: number,
@@ -153,7 +151,7 @@ export const burnRepository = (session: StoreSession) => {
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
 
-    /** Only pending burns change; those that have come to their end lose their bytes. @throws `ERR_INTERNAL` where one is not pending */
+    /** Changes only pending burns; a burn with a final outcome loses its bytes. @throws `ERR_INTERNAL` if any is not pending */
     async settleMany(outcomes: readonly BurnOutcome[]): Promise<void> {
       let affected = 0n;
       for (const piece of piecesOf(outcomes))
@@ -164,14 +162,14 @@ export const burnRepository = (session: StoreSession) => {
       );
     },
 
-    /** Burns that have landed where a fork may still take them back, of one project or of all. */
+    /** Confirmed burns that a fork may still roll back, of one project or of all. */
     confirmed(tokenId: string | null): Promise<readonly OpenBurn[]> {
       const open = burns.selectAll().where(OPEN).$narrowType<{ transaction: NotNull }>();
       const confirmed = open.where('status', '=', CONFIRMED);
       return (tokenId === null ? confirmed : confirmed.where('tokenId', '=', tokenId)).execute();
     },
 
-    /** No fork can take the transactions with these signatures back any more. @returns those burns that were still confirmed */
+    /** Marks transactions as finalized: no fork can roll them back. @returns the burns that were still confirmed */
     async finalize(
       signatures: readonly string[],
     ): Promise<readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[]> {
@@ -187,14 +185,14 @@ export const burnRepository = (session: StoreSession) => {
       return final;
     },
 
-    /** A confirmed burn is pending again, if it is still that transaction. @returns whether it was */
+    /** Makes a confirmed burn pending again, if it still has that signature. @returns whether it did */
     reopen: ({ sequence, signature }: Pick<BurnRecord, 'sequence' | 'signature'>): Promise<boolean> =>
       changes(
         { sequence, signature, status: 'CONFIRMED' },
         { status: 'PENDING', dateSettled: null, feeLamports: null },
       ),
 
-    /** In the order of their index, `from` to `to` (exclusive). */
+    /** Ordered by index, `from` inclusive to `to` exclusive. */
     ofRequest: (requestId: string, from = 0, to = Number.MAX_SAFE_INTEGER): Promise<readonly BurnRecord[]> =>
       burns
         .selectAll()
@@ -204,7 +202,7 @@ export const burnRepository = (session: StoreSession) => {
         .orderBy('index')
         .execute(),
 
-    /** Exact sums; so that one call never takes long, of few thousand burns at a time. */
+    /** Exact sums. Callers pass ranges of a few thousand burns, so that no call takes long. */
     async sums({ tokenId, from, to, since, until, types }: BurnSumsQuery): Promise<readonly BurnSum[]> {
       const rows = await burns
         .select([
@@ -235,7 +233,7 @@ export const burnRepository = (session: StoreSession) => {
       }));
     },
 
-    /** The highest number of a burn, 0 when there is none. */
+    /** The highest sequence number, 0 without burns. */
     async lastSequence(): Promise<number> {
       const row = await burns.select(({ fn }) => fn.max('sequence').as('last')).executeTakeFirst();
       return row?.last ?? 0;
@@ -254,7 +252,7 @@ export const burnRepository = (session: StoreSession) => {
     /** Newest first. */
     list(filter: BurnFilter): Promise<Listed<Omit<BurnRecord, 'transaction'>>> {
       const { tokenId, types, statuses, proofHashes, idempotencyKey, txHash, since, until } = filter;
-      // These are found by an index, however many there are; and where all are wanted, no more are looked at than are listed.
+      // These filters have an index. Without any filter, only the listed rows are read. In both cases the number of rows need not be bounded.
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
       const conditions = [

@@ -1,4 +1,4 @@
-/** What the store knows of the chain's own record: which signatures are its own, what has landed that it has no record of, and its line of history. */
+/** Compares the chain with the store: known signatures, gaps, and the line of history. */
 import { sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
@@ -7,9 +7,9 @@ import { columnsBut, insertAll, type StoreSession, tableOf } from '../session.js
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
-/** Every signature that the store has ever written down: before it was sent, or as one by which members have executed a pipeline, or as one of a gap. */
+/** Signatures that the store has recorded: before sending, for pipelines that members executed, or in a gap. */
 export const signatureRepository = ({ db }: StoreSession) => ({
-  /** Which of them are known. @param tables - that hold them. @default any */
+  /** @param tables - @default all */
   async known(
     signatures: readonly string[],
     tables: readonly (typeof SIGNED)[number][] = SIGNED,
@@ -26,7 +26,7 @@ export const signatureRepository = ({ db }: StoreSession) => ({
   },
 });
 
-/** The line of history on which the store was written last. */
+/** The line of history of the last write. */
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
 export const lineageRepository = ({ db }: StoreSession) => ({
@@ -38,7 +38,6 @@ export const lineageRepository = ({ db }: StoreSession) => ({
 
 const NOTHING = { burns: 0, burned: 0n, airdropped: 0n, transactions: 0 };
 
-/** What a gap comes to with more transactions in it. */
 function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) {
   const { burns, burned, airdropped, transactions } = before ?? NOTHING;
   return {
@@ -49,7 +48,7 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
   };
 }
 
-/** What the chain knows of a project and the store does not. */
+/** Transactions of a project that are on chain and missing from the store. */
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const gaps = tableOf(session, 'gaps');
@@ -62,12 +61,12 @@ export const gapRepository = (session: StoreSession) => {
   return {
     change: gaps.change,
 
-    /** The one that is open; there is one at most. */
+    /** A project has at most one open gap. */
     open,
 
     allOpen: (): Promise<readonly GapRecord[]> => openGaps.orderBy('dateFound').orderBy('id').execute(),
 
-    /** Opens a gap, or adds to the one that is open. @param lost - at least one, in the order in which they landed. */
+    /** Opens a gap, or adds to the open one. @param lost - at least one, in the order in which they landed */
     async add(
       gap: Pick<GapRecord, 'id' | 'tokenId' | 'dateFound'>,
       lost: readonly LostTransaction[],
@@ -94,7 +93,7 @@ export const gapRepository = (session: StoreSession) => {
         .orderBy('position')
         .execute(),
 
-    /** Up to which transaction of an account all was looked at. */
+    /** The newest transaction of the account up to which its history was checked. */
     mark: async (account: string): Promise<string | undefined> =>
       (await tableOf(session, 'chainMarks').find({ account }))?.signature,
 

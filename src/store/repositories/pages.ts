@@ -1,9 +1,9 @@
-/** Lists a page at a time, newest first, of which no call takes long: only so many rows are looked at. */
+/** Pagination, newest first. A call reads a bounded number of rows, so that none takes long. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Row } from '../schema.js';
 import { columnsBut, given, type StoreSession } from '../session.js';
 
-/** About 10 ms. */
+/** 10,000 rows take about 10 ms. */
 const MAX_LOOKED_AT = 10_000;
 
 export interface Page {
@@ -11,24 +11,24 @@ export interface Page {
   /** ISO times of creation, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
-  /** Only what is older than the one with this number. */
+  /** Only rows with a smaller number. */
   readonly before?: number;
   readonly limit: number;
 }
 
 export interface Listed<Item> {
   readonly items: readonly Item[];
-  /** What to give as `before` for those after them, `null` when there are none. */
+  /** The `before` of the next page; `null` on the last page. */
   readonly next: number | null;
 }
 
-/** Tables that are listed: what numbers their rows, and what of a row is shown. */
+/** Listed tables with the column that numbers their rows and the columns that are returned. */
 const LISTS = {
   burns: { number: 'sequence', columns: columnsBut('burns', 'transaction') },
   batches: { number: 'ordinal', columns: columnsBut('batches') },
 } as const;
 
-/** @param isBounded - is no more looked at than {@link MAX_LOOKED_AT}, because no index finds what the conditions are about? */
+/** @param isBounded - read at most {@link MAX_LOOKED_AT} rows, for conditions without an index */
 export async function listed<Name extends keyof typeof LISTS>(
   { db }: StoreSession,
   name: Name,
@@ -58,10 +58,10 @@ export async function listed<Name extends keyof typeof LISTS>(
   return { items, next: next ?? null };
 }
 
-/** Has a column one of these? PostgreSQL takes no empty list. */
+/** PostgreSQL rejects an empty `in ()`. */
 export const isOneOf = (column: string, some: readonly string[]) =>
   some.length === 0 ? sql<boolean>`false` : sql<boolean>`${sql.raw(column)} in (${sql.join(some)})`;
 
-/** Is a row of one of these proofs? The index holds a part of the hash. */
+/** The index holds the hash's first 16 characters. */
 export const isOfProof = (hashes: readonly string[]) =>
   sql<boolean>`(substr(proof_hash, 1, 16) in (${sql.join(hashes.map((one) => one.slice(0, 16)))}) and proof_hash in (${sql.join(hashes)}))`;

@@ -1,4 +1,4 @@
-/** Pipelines of batches: what each is to do and what it did; and everything that has moved, by burns and pipelines alike. */
+/** Pipelines of batches with their outcome; and the list of all token movements, of burns and pipelines. */
 import { type RawBuilder, sql } from 'kysely';
 import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
@@ -10,42 +10,39 @@ import { isOfProof, isOneOf } from './pages.js';
 const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
 const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
 
-/** What pipelines are looked for by. */
 export interface PipelineFilter {
-  /** Of the proof. */
+  /** Type of the proof. */
   readonly type?: string | undefined;
-  /** Any of these. */
   readonly proofHashes?: readonly string[] | undefined;
-  /** Of an action of its. */
+  /** The kind of one of its actions. */
   readonly action?: string | undefined;
   readonly toAddress?: string | undefined;
 }
 
-/** What a pipeline comes to, for sums. */
 export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
 
 export interface Landing {
   readonly position: number;
-  /** `null` where the chain does not tell it. */
+  /** `null` if the chain does not tell it. */
   readonly signature: string | null;
   readonly dateLanded: string;
 }
 
 export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
 
-/** Which pipelines of a batch to list, in their order. */
+/** Which pipelines of a batch to list, by position. */
 export interface PipelinesQuery extends PipelineFilter {
   readonly batchId: string;
   readonly txHash?: string | undefined;
   readonly hasLanded?: boolean | undefined;
-  /** With this position, or with any other. */
+  /** Only this position, or all others. */
   readonly at?: number | undefined;
   readonly notAt?: number | undefined;
   readonly from: number;
   readonly limit: number;
 }
 
-/** Tokens that were burned or sent, by a burn or by an action of a pipeline. */
+/** Tokens burned or airdropped, by a burn or by an action of a pipeline. */
 export interface MovedRow {
   readonly kind: MovingActionName;
   readonly date: string;
@@ -53,15 +50,15 @@ export interface MovedRow {
   readonly recipient: Address | null;
   readonly type: string;
   readonly proofHash: string;
-  /** `null` where members of the multisig sent the transaction, and the chain does not tell which. */
+  /** `null` if members of the multisig sent the transaction and the chain does not tell which it was. */
   readonly signature: string | null;
-  /** Of the batch; `null` for a burn alone. */
+  /** `null` for a single burn. */
   readonly batchId: string | null;
-  /** Where it stands in the list, beside its date. */
+  /** Orders rows of the same date; part of the pagination cursor. */
   readonly place: MovedPlace;
 }
 
-/** Of a burn the id of its request and its index; of an action its batch, pipeline and number. */
+/** For a burn: its request's id and its index. For an action: batch id, pipeline position and action number. */
 interface MovedPlace {
   readonly id: string;
   readonly position: number;
@@ -74,13 +71,12 @@ export interface MovedFilter {
   readonly types?: readonly string[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   readonly recipient?: string | undefined;
-  /** Of the transaction. */
   readonly signature?: string | undefined;
   readonly batchId?: string | undefined;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
-  /** Only what stands behind this. */
+  /** Only rows after this one in the list. */
   readonly before?: ({ readonly date: string } & MovedPlace) | undefined;
   readonly limit: number;
 }
@@ -89,7 +85,7 @@ const hasAction = (condition: RawBuilder<unknown>) =>
   sql<boolean>`exists (select 1 from pipeline_actions where pipeline_actions.batch_id = pipelines.batch_id
     and pipeline_actions.position = pipelines.position and ${condition})`;
 
-/** Conditions on a pipeline of a query over `pipelines`. */
+/** For queries over `pipelines`. */
 export const pipelineConditions = ({ type, proofHashes, action, toAddress }: PipelineFilter) => [
   ...given(type, (one) => sql<boolean>`pipelines.type = ${one}`),
   ...given(proofHashes, isOfProof),
@@ -104,7 +100,7 @@ export const pipelineRepository = (session: StoreSession) => {
   const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
 
   return {
-    /** @param actions - in base units, for each of the pipelines. */
+    /** @param actions - one list for each pipeline, in base units */
     async insert(
       batch: { readonly id: string; readonly tokenId: string },
       planned: readonly PlannedPipeline[],
@@ -140,24 +136,23 @@ export const pipelineRepository = (session: StoreSession) => {
         .limit(limit)
         .execute() as Promise<readonly PipelineRow[]>,
 
-    /** Marks as landed only what has not landed yet. */
+    /** Marks only pipelines that have not landed. @throws `ERR_INTERNAL` if one has */
     async land(batchId: string, landings: readonly Landing[]): Promise<void> {
       for (const { position, ...landing } of landings)
         await change({ batchId, position, dateLanded: null }, landing);
     },
 
-    /** What each pipeline of a batch comes to, for sums. */
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
       ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
 
-    /** Burns and airdrops, newest first: one row for each that has moved tokens. */
+    /** Burns and airdrops, newest first: one row for each movement of tokens. */
     async moved(filter: MovedFilter): Promise<readonly MovedRow[]> {
       const { tokenId, kind, types, proofHashes, recipient, signature, batchId } = filter;
       const { since, until, before, limit } = filter;
-      // A literal, because SQLite prefers the order to the index of a signature where it does not know how few are wanted.
+      // A literal limit: with a parameter SQLite scans in list order instead of using the signature's index.
       const most = sql.lit(limit);
       const and = (conditions: readonly RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
-      /** Conditions that burns and pipelines share, by the names of their columns. @param place - of id, position and number */
+      /** Conditions that burns and pipelines share. @param place - columns of id, position and number */
       const both = (date: string, typeName: string, place: string) => [
         sql`token_id = ${tokenId}`,
         ...given(since, (one) => sql`${sql.raw(date)} >= ${one}`),

@@ -1,4 +1,4 @@
-/** Tokens, flywheels and keys: what a project is registered with; and who administered what. */
+/** Tokens, flywheels and API keys of projects; and the audit log. */
 import { type Kysely, sql } from 'kysely';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
@@ -23,7 +23,7 @@ export const tokenRepository = (session: StoreSession, { db } = session) => ({
 export const flywheelRepository = (session: StoreSession, { db } = session) => ({
   ...tableOf(session, 'flywheels'),
 
-  /** The first ones by their names, those without one last. */
+  /** Ordered by name; projects without a name come last. */
   list: (limit: number): Promise<readonly FlywheelRecord[]> =>
     db
       .selectFrom('flywheels')
@@ -38,16 +38,16 @@ export interface KeyWithProject {
   readonly key: ApiKeyRecord;
   readonly token: TokenRecord | undefined;
   readonly flywheel: FlywheelRecord | undefined;
-  /** The request of its project that is known by an idempotency key. */
+  /** The project's request with the given operation and idempotency key. */
   readonly earlier: RequestRecord | undefined;
 }
 
-/** The columns of a key and of what hangs on it; their names occur in several of the tables. */
+/** Columns are selected by position (`c0`, `c1`, …): the tables share column names. */
 const PARTS = (['apiKeys', 'tokens', 'flywheels', 'requests'] as const).flatMap((table) =>
   Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
 );
 
-/** One query for all that every call asks of its key. @param asked - the request to look for beside it */
+/** Loads a key, its project and an earlier request in one query, because every API call needs them. @param asked - the request */
 export const keyQuery = (
   db: Kysely<Tables>,
   hash: Sha256,
@@ -66,7 +66,7 @@ export const keyQuery = (
     .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
     .where('apiKeys.hash', '=', hash);
 
-/** What {@link keyQuery} has found, if there is such a key. */
+/** Reads a row of {@link keyQuery}; `undefined` if there is no such key. */
 export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | undefined {
   const found: Record<(typeof PARTS)[number]['table'], Record<string, unknown>> = {
     ...{ apiKeys: {}, tokens: {}, flywheels: {}, requests: {} },
@@ -92,7 +92,7 @@ export const apiKeyRepository = (session: StoreSession, { db } = session) => ({
 });
 
 export interface AuditFilter {
-  /** Of one project; of all where it is missing. */
+  /** @default all projects */
   readonly tokenId?: string;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string;

@@ -1,4 +1,4 @@
-/** Requests: the idempotency record of every operation, from its first sign of life to the end of its retention; and all work that has not come to its end. */
+/** Requests: the idempotency record of every operation, from its start to the end of its retention; and all unfinished work. */
 import { sql } from 'kysely';
 import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -8,10 +8,10 @@ import { DONE, FREE, leasesOf, OPEN, PENDING, type StoreSession, tableOf } from 
 
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 
-/** Have all burns of a request come to their end? Else it is kept for them. */
+/** A request is kept until none of its burns is PENDING or CONFIRMED. */
 const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and ${OPEN})`;
 
-/** Ids of the requests that came with an idempotency key, whatever they are about. */
+/** Requests with an idempotency key, of any keyed operation. */
 export const requestsOf = ({ db }: StoreSession, tokenId: string, idempotencyKey: string) =>
   db
     .selectFrom('requests')
@@ -33,7 +33,7 @@ export const requestRepository = (session: StoreSession) => {
   return {
     find: requests.find,
 
-    /** @returns whether it did: where (token, operation, value) is taken, nothing is written. */
+    /** @returns `false`, with nothing written, if (token, operation, value) is taken */
     async insert(request: RequestRecord): Promise<boolean> {
       const dayCount = sql<number>`coalesce((select max(day_count) from noted_days), 0)`;
       const { numInsertedOrUpdatedRows } = await db
@@ -51,15 +51,15 @@ export const requestRepository = (session: StoreSession) => {
     complete: (id: string, reply: string): Promise<void> =>
       requests.change({ id, status: 'running' }, { status: 'done', reply, ...FREE }),
 
-    /** The same, if the request is still held so. @returns whether it was. */
+    /** Completes the request only if `holder` still has its lease. @returns whether it did */
     completeHeld: (id: string, holder: string, reply: string): Promise<boolean> =>
       requests.changes({ id, status: 'running', holder }, { status: 'done', reply, ...FREE }),
 
-    /** The request has no answer again, and nobody works on it; one that is forgotten stays so. */
+    /** Removes the answer and the lease. @returns `false` if the request was already deleted */
     reopen: (id: string): Promise<boolean> =>
       requests.changes({ id }, { status: 'running', reply: null, ...FREE }),
 
-    /** A failed request does not use its key up. @throws `ERR_INTERNAL` for one whose burns may still land. */
+    /** A failed request frees its idempotency key. @throws `ERR_INTERNAL` if burns of it may still land */
     async remove(id: string): Promise<void> {
       const { numDeletedRows } = await db
         .deleteFrom('requests')
@@ -71,9 +71,8 @@ export const requestRepository = (session: StoreSession) => {
     },
 
     /**
-     * Notes that the store was in use on a day. Retention counts days of use: a clock that jumps ahead ages nothing by more than
-     * one.
-     * @returns how many days have been noted.
+     * Notes that the store was used on a day. Retention counts days of use: a clock that jumps ahead ages requests by one day only.
+     * @returns the number of noted days
      */
     async noteDay(day: UtcDay): Promise<number> {
       const dayCount = sql<number>`(select coalesce(max(day_count), 0) + 1 from noted_days)`;
@@ -86,10 +85,8 @@ export const requestRepository = (session: StoreSession) => {
     },
 
     /**
-     * Forgets answers that were given at least so many noted days ago; never a running request, nor one whose burns may still
-     * land.
-     * @param atMost - so many of them.
-     * @returns how many it were; fewer than asked for when none is left.
+     * Deletes requests answered at least `olderThanDays` noted days ago; never a running one, nor one whose burns may still land.
+     * @returns the number deleted; less than `atMost` when no more are left
      */
     async removeDone(olderThanDays: number, atMost: number): Promise<number> {
       const old = db
@@ -105,15 +102,15 @@ export const requestRepository = (session: StoreSession) => {
   };
 };
 
-/** What is left to be done, by the ids of its requests and batches, each in the order in which it was begun. */
+/** Ids of requests and batches with work left, each list in order of creation. */
 export interface Unfinished {
-  /** Requests that have pending burns. */
+  /** Requests with pending burns. */
   readonly burns: readonly string[];
-  /** Batches whose set-up was begun. What was stopped for a reason is for its project to carry on or to cancel. */
+  /** Batches in set-up that have no error. A set-up with an error waits for its project to resume or cancel it. */
   readonly setUps: readonly string[];
-  /** Batches that the operator has approved, or set out to, and that nobody has begun to end. */
+  /** Batches that the operator approved, or started to approve, and for which no cancellation or rejection was started. */
   readonly executions: readonly string[];
-  /** Batches that are over and may have left something on chain. */
+  /** Finished batches that may still have accounts on chain. */
   readonly closings: readonly string[];
 }
 
@@ -131,9 +128,9 @@ export const unfinishedRepository = ({ db }: StoreSession) => {
   );
 
   return {
-    /** Of one project, or of all. */
+    /** @param tokenId - @default all projects */
     async all(tokenId: string | null = null): Promise<Unfinished> {
-      // Sorted here: for the order SQLite would look through all batches, and all burns.
+      // Sorted here: with `order by`, SQLite would scan all batches and all burns.
       const idsIn = async (found: typeof batches): Promise<readonly string[]> => {
         const own = tokenId === null ? found : found.where('tokenId', '=', tokenId);
         return (await own.execute()).toSorted((a, b) => a.ordinal - b.ordinal).map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** All rows of a store: to be copied, and held to what they have to keep and no constraint can state. */
+/** Reads and writes whole tables for copies, and checks the invariants that no constraint can state. */
 import { sql } from 'kysely';
 import { sqlName } from '../ddl.js';
 import { describe, OPEN_BURN, TABLE_NAMES, type TableName } from '../schema.js';
@@ -13,11 +13,11 @@ export interface Broken {
 
 interface Rule extends Omit<Broken, 'wrong'> {
   readonly rows: string;
-  /** Where the other database keeps it by itself. */
+  /** The only database that needs the check; the other one enforces the rule itself. */
   readonly only?: StoreSession['database'];
 }
 
-/** Exact sums of `amount` as two numbers that compare in this order. */
+/** Exact sums of `amount` as (high, low), which compare in this order. */
 const sums = (by: string, rows: string): string => `
   select ${by}, high + low / ${HALF} as high, low % ${HALF} as low from (
     select ${by}, cast(${SUM.high} as bigint) as high, cast(${SUM.low} as bigint) as low
@@ -30,16 +30,16 @@ const more = (by: string, one: string, other: string): string => {
 };
 
 const COUNTED = 'select token_id, kind, landed as amount from daily_usage';
-/** On the day of its landing, but none before the day that it was accepted for. */
+/** The day of landing, or the day of acceptance if that is later. */
 const LANDED_ON =
   'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
 const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'FINAL'`;
 
-/** Counts in the gap that it is part of. */
+/** The pipeline counts in its gap instead. */
 const IN_GAP =
   'exists (select 1 from gap_transactions where gap_transactions.signature = pipelines.signature)';
 
-/** All that counts as landed for good. @param pipelines - which of those that have landed */
+/** Everything that counts as landed for good. @param pipelines - SQL condition on pipelines */
 const landed = (pipelines: string): string => `
   select token_id, 'burn' as kind, amount from burns where status = 'FINAL'
   union all select token_id, 'burn', burn from pipelines where ${pipelines} and not ${IN_GAP}
@@ -78,7 +78,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'sums',
     what: 'projects whose days count too little',
-    // What members have executed may have been counted before it was known to have landed.
+    // Pipelines that members executed may be counted before their landing is known.
     rows: more('token_id, kind', landed('signature is not null'), COUNTED),
   },
   {
@@ -99,14 +99,14 @@ const RULES: readonly Rule[] = [
   {
     name: 'one project',
     what: 'rows that belong to two projects',
-    // Keys, flywheels and holds are held to it by references; a request may be forgotten before what it has made.
+    // References cover keys, flywheels and holds. A request may be deleted before its burns and batches.
     rows: `select 1 from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id
       union all select 1 from batches join requests on requests.id = batches.request_id where requests.token_id <> batches.token_id`,
   },
   {
     name: 'signatures',
     what: 'transactions stored twice',
-    // A vote that was handed out and has come back stands among those of its batch as well.
+    // A vote that was issued and came back is also in its batch's bundles.
     rows: `select 1 from (
         select signature from burns union all select signature from gap_transactions
         union all select signature from (select signature from bundle_transactions union select signature from issued_votes) as own
@@ -115,7 +115,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'landings',
     what: 'pipelines with a transaction of another batch',
-    // What stands in no bundle is a transaction of members.
+    // A signature in no bundle is a transaction of members.
     rows: `select 1 from pipelines join bundle_transactions on bundle_transactions.signature = pipelines.signature
       join bundles on bundles.id = bundle
       where bundles.batch_id <> pipelines.batch_id or phase <> 'EXECUTE' or bundles.status <> 'LANDED'`,
@@ -173,7 +173,7 @@ export const ruleRepository = ({ db, database }: StoreSession) => ({
 
 export type AnyRow = Readonly<Record<string, unknown>>;
 
-/** No database is on this line of history: the source of a copy may have gone on. */
+/** A lineage that no database has: the source may continue after the copy. */
 const COPIED = 'copy';
 
 export const rowRepository = (session: StoreSession) => {
@@ -184,7 +184,7 @@ export const rowRepository = (session: StoreSession) => {
       return rows.length === 0;
     },
 
-    /** All rows in the order of the key, of which never more than a page is in memory. */
+    /** All rows in key order, with one page in memory at a time. */
     async *pages(name: TableName): AsyncGenerator<readonly AnyRow[]> {
       const { key, rowsPerPage = 500 } = describe(name);
       const keys = sql.join(key.map((column) => sql.ref(column)));
@@ -203,7 +203,7 @@ export const rowRepository = (session: StoreSession) => {
 
     clear: async (name: TableName): Promise<void> => void (await db.deleteFrom(name).execute()),
 
-    /** The database has come as far as the other store had, and goes on behind its numbers. */
+    /** Takes over the source's genesis and continues after its numbers. */
     async takeOver(genesis: string | null): Promise<void> {
       await db.updateTable('progress').set({ genesis, lineage: COPIED, heldUntil: null }).execute();
       if (database === 'sqlite') {

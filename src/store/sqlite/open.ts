@@ -1,4 +1,4 @@
-/** The store in an SQLite file: its directory, its mode, its settings, its version, and what kysely is given for it. */
+/** Opens the store in an SQLite file: directory, permissions, version, locks, and the driver for kysely. */
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -46,23 +46,22 @@ import { type Begun, createStore, type Store, type StoreTransaction, transaction
 
 const storeName = (path: string) => ({ path, noun: 'store' });
 
-/** `ERR_STORE_UNAVAILABLE` where the file is at fault and `ERR_INTERNAL` where a statement is; any other error stays as it is. */
+/** `ERR_STORE_UNAVAILABLE` if the file is at fault, `ERR_INTERNAL` if a statement is; other errors pass through. */
 function toStoreError(error: unknown, path: string): unknown {
   const translated = translateSqliteError(storeName(path), error);
   return isOfSqlite(translated) ? statementFailed(isRefusedRow(error), error) : translated;
 }
 
-/** Longest pause between two tries to get the write lock; short, because a busy neighbour leaves only short gaps. */
+/** Longest pause between attempts to take the write lock; short, because a busy process leaves only short gaps. */
 const MAX_POLL_MS = 10;
 
 interface Place {
   readonly path: string;
-  /** For how long to wait for a lock that another process has. */
   readonly busyTimeoutMs: number;
   readonly clock: Clock;
 }
 
-/** A lock is asked for again and again rather than waited for inside SQLite, which would stop the whole process. */
+/** Polls: waiting for a lock inside SQLite would block the event loop. */
 async function whenFree<Result>({ path, busyTimeoutMs }: Place, work: () => Result): Promise<Result> {
   const startMs = performance.now();
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
@@ -77,16 +76,13 @@ async function whenFree<Result>({ path, busyTimeoutMs }: Place, work: () => Resu
   }
 }
 
-/**
- * kysely over one connection, whose transactions take their lock as `begin` says: a writer when it begins, a snapshot with its first
- * statement.
- */
+/** kysely over one connection. `begin immediate` takes the write lock at once, `begin` a snapshot at the first statement. */
 function kyselyOver(
   connection: SqliteConnection,
   place: Place,
   begin: 'begin immediate' | 'begin',
 ): Kysely<Tables> {
-  /** After some failures, a full disk among them, SQLite rolls back by itself; a statement that came then would last at once. */
+  /** After some failures, such as a full disk, SQLite rolls back by itself. A later statement would then commit on its own. */
   const requireTransaction = (): void => {
     if (!connection.inTransaction)
       throw storeUnavailable(place.path, 'rolled the transaction back after an earlier failure');
@@ -109,7 +105,7 @@ function kyselyOver(
       },
     },
   });
-  // A statement that was prepared for that would stay in progress where the lock is not to be had.
+  // Not prepared: a prepared `begin` would stay in progress when the lock is not free.
   driver.beginTransaction = () => whenFree(place, () => void connection.exec(begin));
   driver.commitTransaction = async () => {
     requireTransaction();
@@ -125,24 +121,24 @@ function kyselyOver(
 }
 
 interface SqliteStoreOptions {
-  /** The file; it and its directory are for this user only. */
+  /** The file and its directory get permissions for this user only. */
   readonly path: string;
-  /** Make the file when it is missing. Where there should be one, a new and empty one would hide the loss. @default true */
+  /** Create a missing file. `false` where a file must exist: a new, empty one would hide the loss. @default true */
   readonly create?: boolean;
-  /** For how long to wait for a lock. @default 5000 */
+  /** Timeout for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** Names the newest block of the ledger that this process has seen, as text that is greater for later ones. @default none */
+  /** The newest ledger block that this process has seen, as text that rises with the block. @default none */
   readonly ledgerMark?: () => string;
-  /** The time of the store is that of who has opened it. @default the system's */
+  /** Clock of the store. @default the system's */
   readonly clock?: Clock;
 }
 
-/** A log that outgrew this is folded into the file when the store is closed, because the next to open would read it all. */
+/** A larger WAL is checkpointed on close, because the next process to open the store would read all of it. */
 const MAX_LOG_LEFT_BYTES = 512 * 1_024;
 
 /**
- * The version of the store, 0 for a file that is new. Read without kysely, whose first statement costs more than all of opening.
- * @throws `ERR_STORE_UNAVAILABLE` for a database that another program, or another part or build of this one, has made
+ * @returns the store's version, 0 for a new file. Does not use kysely, whose first statement takes longer than the whole opening.
+ * @throws `ERR_STORE_UNAVAILABLE` for a database of another program, or of another part or build of flywheel
  */
 function versionIn(database: SqliteConnection, refuse: Refuse, path: string): number {
   const isOurs = (): boolean => {
@@ -152,7 +148,7 @@ function versionIn(database: SqliteConnection, refuse: Refuse, path: string): nu
   const has = (what: string): boolean =>
     database.prepare(`select 1 from sqlite_master where ${what} limit 1`).all([]).length > 0;
   const wasOurs = isOurs();
-  // Else it is being made by another process right now, or was between the two looks.
+  // Checked twice: another process may be creating the store between the two reads.
   if (!wasOurs && has('true') && !isOurs())
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path} is a database, but not a store of flywheel.`, {
       hint: 'Nothing was written. Check --data-dir.',
@@ -165,13 +161,13 @@ function versionIn(database: SqliteConnection, refuse: Refuse, path: string): nu
   return 0;
 }
 
-/** Transactions over one connection, one after the other. */
+/** Transactions over one connection, one at a time. */
 interface Transactions {
   readonly connection: SqliteConnection;
   run<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
 }
 
-/** @param use - `power-cut`: to write, and to make what is not there or is older. */
+/** @param use - `power-cut`: writes, and creates or migrates the schema */
 async function open(
   connect: Connect,
   place: Place,
@@ -187,7 +183,7 @@ async function open(
   const inspect = (own: SqliteConnection): void => {
     version = versionIn(own, refuse, path);
   };
-  // Setting the journal's mode fails at once when another process does the same.
+  // Setting the journal mode fails at once if another process does the same.
   const connection = await whenFree(place, () =>
     connect({ use, busyTimeoutMs: isWriter ? 0 : busyTimeoutMs, foreignKeys: isWriter, inspect }),
   );
@@ -199,7 +195,7 @@ async function open(
     const mutex = new Mutex(busyTimeoutMs, () =>
       lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
     );
-    // The time of a file is that of this process; one that is replaced under it is noticed by who has it open.
+    // `copy` is constant: {@link watchFile} detects a replaced file.
     const begun = (): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
     return {
       connection,
@@ -216,7 +212,7 @@ async function open(
   }
 }
 
-/** Only tidies up: where it fails, the log stays and loses nothing. */
+/** Best effort: on failure the WAL stays and nothing is lost. */
 function foldLog(database: SqliteConnection, path: string): void {
   try {
     const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -227,9 +223,8 @@ function foldLog(database: SqliteConnection, path: string): void {
 }
 
 /**
- * Opens the store, and makes it first when needed. Nothing but one small read is done for a store that is up to date.
- *
- * @throws `ERR_STORE_UNAVAILABLE` when the file is missing, foreign, locked too long, read-only, damaged, or of another build.
+ * Opens the store and creates it first when needed. An up-to-date store takes one small read.
+ * @throws `ERR_STORE_UNAVAILABLE` if the file is missing, foreign, locked too long, read-only, damaged, or of another build
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, busyTimeoutMs = BUSY_TIMEOUT_MS, create = true } = options;
@@ -241,7 +236,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
     const writer = await open(connect, place, 'power-cut');
-    /** Reads beside the transactions of the writer, each of one state; the connection is opened by the first. */
+    /** Snapshot reads beside the writer; the connection opens at the first read. */
     let reader: Promise<Transactions> | undefined;
     const isSameFile = watchFile(path);
     let isClosed = false;
@@ -283,9 +278,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 /**
- * One look into the store as it lies there; nothing is written.
- *
- * @throws as {@link openSqliteStore}.
+ * Reads the store once, without writing.
+ * @throws as {@link openSqliteStore}
  */
 export async function lookIntoSqliteStore<Found>(
   path: string,
