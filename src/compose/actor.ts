@@ -1,8 +1,8 @@
-/** The names of this process: who administers from it, and who holds leases. */
+/** Names of this process for the audit log and for leases. */
 import { hostname, userInfo } from 'node:os';
 import { getuid, pid } from 'node:process';
 
-/** A user need not have a name, as in a container. */
+/** A user id may have no name, as in a container. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -11,8 +11,8 @@ function userName(): string {
   }
 }
 
-/** `host/N`: the process, as leases and logs name it. */
+/** `host/PID`, for leases and logs. */
 export const processName = (): string => `${hostname()}/${pid}`;
 
-/** `user@host pid N`: the user of the machine, as the audit log names them. */
+/** `user@host pid PID`, for the audit log. */
 export const processActor = (): string => `${userName()}@${hostname()} pid ${pid}`;

@@ -1,4 +1,4 @@
-/** Nothing is asked of a cluster or sent to it before it is known to be the one of the flywheel, with its mint and the Squads program. */
+/** Checks the cluster before it is used: genesis hash, Squads program and mint must be those of the project. */
 import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../chain/programs.js';
@@ -14,7 +14,7 @@ export const clusterText = (genesisHash: string | null): string =>
     ? 'no cluster'
     : `${clusterName(genesisHash) ?? 'the cluster'} (genesis ${genesisHash})`;
 
-/** The store was made for this cluster. @throws `ERR_STORE_UNAVAILABLE` */
+/** @throws `ERR_STORE_UNAVAILABLE` if the store was made for another cluster */
 export async function requireSameCluster(store: Store, genesisHash: string): Promise<void> {
   const { genesis } = await store.progress();
   if (genesis === genesisHash) return;
@@ -28,14 +28,13 @@ export async function requireSameCluster(store: Store, genesisHash: string): Pro
 const mismatch = (message: string, genesisHash: string): FlywheelError =>
   new FlywheelError('ERR_CHAIN_MISMATCH', `${message} on ${clusterText(genesisHash)}.`);
 
-/** The nodes make sure of the genesis hash themselves, each before it is first believed. */
+/** Checks only the program: the node pool checks each node's genesis hash before it uses the node. @throws `ERR_CHAIN_MISMATCH` */
 export async function verifyProgram(chain: Chain, genesisHash: string): Promise<void> {
   const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
   if (program?.executable === true) return;
   throw mismatch(`The Squads program ${SQUADS_PROGRAM} of this project does not exist`, genesisHash);
 }
 
-/** The mint is on the chain as it was registered. */
 async function verifyMint(chain: Chain, token: TokenRecord, genesisHash: string): Promise<void> {
   const { mintAddress, decimals, tokenProgram } = token;
   const [account] = await chain.getAccounts([mintAddress]);
@@ -48,15 +47,15 @@ async function verifyMint(chain: Chain, token: TokenRecord, genesisHash: string)
   throw mismatch(`The mint ${mintAddress} was registered with ${registered}, but has ${found}`, genesisHash);
 }
 
-/** Of a data directory, whose store holds one project. */
+/** For a data directory. @throws `ERR_CHAIN_MISMATCH` */
 export async function verifyDirectory(chain: Chain, store: Store, genesisHash: string): Promise<void> {
   await verifyProgram(chain, genesisHash);
   for (const token of await store.read((tx) => tx.tokens.list())) await verifyMint(chain, token, genesisHash);
 }
 
 /**
- * Looks at the mint of each project before something is first written for it, until it has been found as it was registered. One
- * that is gone or changed keeps only its own project from going on.
+ * For a database: checks a project's mint before the first write for it, until the check passes. A missing or changed mint
+ * blocks only its own project.
  */
 export function verifyEachProject(chain: Chain, store: Store, genesisHash: string): TokenCheck {
   const checks = new Map<string, () => Promise<void>>();
@@ -67,7 +66,7 @@ export function verifyEachProject(chain: Chain, store: Store, genesisHash: strin
       await verifyMint(chain, token, genesisHash);
     } catch (cause) {
       if (!isFlywheelError(cause, 'ERR_CHAIN_MISMATCH')) throw cause;
-      // To a client it is a service that cannot serve now: what it has asked for may be under way.
+      // Clients get a retryable code: their request may be under way.
       throw new FlywheelError('ERR_UNAVAILABLE', cause.message, { cause });
     }
   };

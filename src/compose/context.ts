@@ -1,4 +1,4 @@
-/** What the command line opens: services, administration, servers. Each is loaded when it is first asked for. */
+/** What the command line can open. Each import is lazy, so that a command loads only what it uses. */
 import type { RegistrationTerms } from '../contract/registration.js';
 import type { ListenAddress } from '../rpc-node/rpc-node.js';
 import type { Clock } from '../values/time.js';
@@ -13,16 +13,16 @@ export interface Ambient {
   readonly version: string;
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Waits. @throws when the signal is aborted. */
+  /** @throws when `signal` is aborted */
   sleep(ms: number): Promise<void>;
-  /** Takes lines of logs. */
+  /** Receives log lines. */
   readonly io: { readonly stderr: { write(text: string): unknown } };
 }
 
 export type Openers = ReturnType<typeof createOpeners>;
 
 export const createOpeners = (ambient: Ambient) => ({
-  /** The embedded engine or the remote API, whichever the settings name. @param warn - takes what a person should know */
+  /** The embedded engine, or the remote API if the settings have its address. @param warn - receives warnings for the user */
   openService: async (settings: Settings, warn: (text: string) => void): Promise<OpenedService> => {
     if (settings.apiUrl.value === null)
       return (await import('./embedded-service.js')).openEmbeddedService(ambient, settings);
@@ -35,20 +35,19 @@ export const createOpeners = (ambient: Ambient) => ({
     (await import('./server.js')).startServer(ambient, settings, options),
   startLocalRpc: async (settings: Settings, address: ListenAddress) =>
     (await import('./rpc-node.js')).startRpcOverLedger(ambient, settings, address),
-  /** Looks at each of the user's own RPC nodes, without a service. */
   checkRpc: async (settings: Settings) => (await import('./rpc.js')).checkRpcNodes(ambient, settings),
-  /** Registers a project of a cluster. @param cluster - a name or the address of a node. @returns the plan where nobody agrees */
+  /** @param cluster - a name, or the address of a node. @returns the plan if the user does not agree to it */
   register: async (settings: Settings, cluster: string, terms: RegistrationTerms) =>
     (await import('./registration/registrar.js')).registerProject(ambient, settings, cluster, terms),
-  /** The database of the settings. @throws `ERR_CONFIG_INVALID` where none is named. */
+  /** @throws `ERR_CONFIG_INVALID` if the settings name no database */
   openDatabase: async (settings: Settings) =>
     (await import('./database-admin.js')).createDatabaseAdmin(ambient, settings),
-  /** The chain of the data directory, read from its configuration alone; `null` where there is none, or the service is elsewhere. */
+  /** Reads configuration and store only, not the network. `null` without a project or in remote use. */
   dataChain: async (settings: Settings) =>
     settings.apiUrl.value === null ? (await import('./place.js')).chainOfPlace(settings) : null,
-  /** What the flywheel of the data directory is held against, as it was registered; `null` where there is none, or the service is elsewhere. */
+  /** The project's pins as it was registered. `null` without a project or in remote use. */
   dataPins: async (settings: Settings) =>
     settings.apiUrl.value === null ? (await import('./project.js')).pinsOfPlace(settings) : null,
-  /** The settings with what the data directory that they name says: which nodes the cluster of its flywheel is reached through. */
+  /** The settings completed by the data directory's own, such as the RPC nodes of its cluster. */
   effectiveSettings: async (settings: Settings) => (await import('./rpc.js')).effectiveSettings(settings),
 });

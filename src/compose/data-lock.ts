@@ -1,14 +1,13 @@
 /**
- * Who uses a data directory. Every process that works in it holds a shared lock for as long as it does; wiping it takes the
- * exclusive one, and one process at a time sets it up, which it also works in. The lock is SQLite's own on an empty database, so the
- * system lets go of it however a process ends.
+ * Locks of a data directory: shared while a process works in it, exclusive to delete it, reserved to set it up. They are SQLite's own
+ * locks on an empty database, so the system releases them however a process ends.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { loadSqlite, prepareSqliteFile } from '../files/sqlite-connection.js';
 import { isBusy } from '../files/sqlite-errors.js';
 
-/** A set-up takes a part of a second, on a machine that is busy some. */
+/** A set-up takes a fraction of a second, or a few seconds on a busy machine. */
 const SET_UP_WAIT_MS = 10_000;
 const POLL_MS = 20;
 const SET_UP_REFUSAL =
@@ -36,7 +35,7 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
     const close = (): void => {
       if (!isHeld) return;
       isHeld = false;
-      // The driver keeps what is open of a closed connection until its statements are collected.
+      // The driver keeps a closed connection's locks until its statements are collected.
       connection.exec('rollback');
       connection.close();
     };
@@ -49,7 +48,7 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
   }
 }
 
-/** For working in the directory. @throws `ERR_STORE_UNAVAILABLE` while it is being wiped. */
+/** @throws `ERR_STORE_UNAVAILABLE` while the directory is being deleted */
 export const shareDataDirectory = (path: string): Promise<DataLock> =>
   take(
     path,
@@ -57,19 +56,19 @@ export const shareDataDirectory = (path: string): Promise<DataLock> =>
     'another flywheel process is deleting the data directory, or the lock file cannot be used',
   );
 
-/** For wiping it. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it. */
+/** For deleting the directory. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it */
 export const ownDataDirectory = (path: string): Promise<DataLock> =>
   take(path, 'begin exclusive', 'another flywheel process uses the data directory');
 
 /**
- * For setting it up, which others may work in meanwhile. Whoever does that already is waited for: what it has made is there then.
- * @throws `ERR_STORE_UNAVAILABLE` where that takes too long, or while the directory is being wiped.
+ * For setting the directory up while others may work in it. Waits for another set-up to finish.
+ * @throws `ERR_STORE_UNAVAILABLE` after `waitMs`, or while the directory is being deleted
  */
 export async function setUpDataDirectory(path: string, waitMs = SET_UP_WAIT_MS): Promise<DataLock> {
   const startMs = performance.now();
   for (;;) {
     try {
-      // SQLite lets one hold this beside any number that read.
+      // SQLite allows one reserved lock beside any number of shared ones.
       return await take(path, 'begin immediate', SET_UP_REFUSAL);
     } catch (error) {
       if (!isBusy((error as Error).cause) || performance.now() - startMs >= waitMs) throw error;

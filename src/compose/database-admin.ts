@@ -1,4 +1,4 @@
-/** `flywheel db …`: brings a database up to date and tells how it is doing; looks for what must not be, in a data directory too. */
+/** `flywheel db …`: migrates, copies to and inspects a database; `db check` also reads a data directory. */
 import { clusterName } from '../chain/node-address.js';
 import type { DatabaseFinding, DatabaseStatus } from '../contract/local-admin.js';
 import { requireRegistration } from '../engine/admin/project.js';
@@ -17,7 +17,7 @@ import { whileOpen } from './opened.js';
 import { databaseOf, lookIntoStore, openDatabase, requirePlace } from './place.js';
 import type { Settings } from './settings.js';
 
-/** Every row of the database or of the data directory, held to every rule. @throws `ERR_LOCAL_NOT_FOUND` */
+/** @throws `ERR_LOCAL_NOT_FOUND` */
 async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
   requirePlace(settings);
   const broken = await lookIntoStore(settings, (tx) => tx.rules.check(), true);
@@ -38,9 +38,9 @@ const noteCopy = (tx: StoreTransaction): Promise<void> =>
   });
 
 /**
- * Nobody works in the directory meanwhile; what it holds stays as it is.
- * @throws `ERR_USAGE` for a flywheel on a ledger of its own, which a database cannot hold; `ERR_INPUT_INVALID` where the database
- *   holds something else; `ERR_STORE_UNAVAILABLE` while another process works in the directory.
+ * Locks the directory exclusively during the copy and does not change it.
+ * @throws `ERR_USAGE` for a project on the embedded ledger, which cannot be in a database; `ERR_INPUT_INVALID` if the database has
+ *  other rows; `ERR_STORE_UNAVAILABLE` while another process works in the directory
  */
 async function copyIntoDatabase(settings: Settings, address: DatabaseAddress) {
   const dataDir = settings.dataDir.value;
@@ -66,7 +66,7 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress) {
 export type DatabaseAdmin = ReturnType<typeof createDatabaseAdmin>;
 
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
-  /** @throws `ERR_CONFIG_INVALID` where no database is named. */
+  /** @throws `ERR_CONFIG_INVALID` if no database is named */
   const named = (): DatabaseAddress => {
     const address = settings.database.value;
     if (address !== null) return address;
@@ -81,7 +81,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
       const { upgradeStore } = await import('../store/postgres/upgrade.js');
       return { database: address.shown, ...(await upgradeStore({ url: address.reveal(), isDryRun })) };
     },
-    /** Everything of the data directory. @throws `ERR_INPUT_INVALID` where something else is there; nothing was written then. */
+    /** Copies the data directory into the database. @throws `ERR_INPUT_INVALID` if the database has other rows; nothing was written then */
     copy: async () => copyIntoDatabase(settings, named()),
     status: async (): Promise<DatabaseStatus> => {
       const address = named();
@@ -90,7 +90,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
       const chain = genesis === null ? null : { name: clusterName(genesis), genesisHash: genesis };
       return { database: address.shown, source: address.name, chain, ...status };
     },
-    /** Looks for rows that break what has to hold. @param terms - `onChain`: what has landed is looked up there too. */
+    /** Counts rows that break an invariant. `onChain` also checks landed transactions against the chain. */
     check: async ({ onChain }: { readonly onChain: boolean }) => {
       const findings = await checkRows(settings);
       if (!onChain) return findings;

@@ -1,4 +1,4 @@
-/** The embedded engine as a command sees it, on its own ledger or a cluster, and how long it waits: for a cluster, and for whoever else works. */
+/** The embedded engine as a command's service, with limits on waiting for a cluster and for other processes. */
 import { walletChain } from '../chain/node-address.js';
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -8,7 +8,7 @@ import { opening } from './opened.js';
 import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done */
 export const openEmbeddedService = (
   ambient: Ambient,
   settings: Settings,
@@ -25,7 +25,7 @@ export const openEmbeddedService = (
     let pins = source === 'flag' && given !== null ? given : registered.pins;
     return {
       kind: 'embedded',
-      // A local ledger itself is never waited for.
+      // The embedded ledger answers at once; only a cluster needs a time limit.
       service: waitingForOthers(ambient, isLocal ? engine : withPatience(engine, waitMs), waitMs),
       ...{ credential, symbol, chain, sender },
       ...{ isOnThisMachine: isLocal, explorer: network.name },
@@ -45,7 +45,7 @@ export const openEmbeddedService = (
       },
       operations: {
         directory: settings.dataDir.value,
-        // The same for a directory, and for the database that it was copied into.
+        // The same for a data directory and for the database that it was copied into.
         address: isLocal
           ? `embedded:${network.genesisHash}`
           : `cluster:${network.genesisHash}:${flywheel?.mint ?? ''}`,
@@ -58,9 +58,8 @@ export const openEmbeddedService = (
   });
 
 /**
- * The service, each of whose operations stops waiting after so long. What was sent by then is stored, and the same call carries
- * it on.
- * @throws `ERR_TIMEOUT` where the time is over before the end is known.
+ * Limits each operation to `waitMs`. What was sent by then is stored, and the same call resumes it.
+ * @throws `ERR_TIMEOUT` if the outcome is not known in time
  */
 export function withPatience(service: Service, waitMs: number): Service {
   const patient: Perform = async (id, input, call) => {
@@ -77,10 +76,7 @@ export function withPatience(service: Service, waitMs: number): Service {
   return { ...eachOperation(patient), close: () => service.close() };
 }
 
-/**
- * The service, asked again for so long where another process is at the same request or batch, or was when it died: then its lease
- * runs out.
- */
+/** Retries for `waitMs` while another process works on the same request or batch. If that process died, its lease expires meanwhile. */
 function waitingForOthers(
   { clock, sleep }: Pick<Ambient, 'clock' | 'sleep'>,
   service: Service,

@@ -1,4 +1,4 @@
-/** What the environment and the settings say about every connection of this process: proxy, certificates, time. */
+/** Connection settings from the environment and the options: proxy, certificates, timeouts. */
 import { readFileSync } from 'node:fs';
 import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
@@ -10,7 +10,7 @@ import type { Settings } from './settings.js';
 export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
   timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
 
-/** Proxy and certificates as the environment names them. @throws `ERR_CONFIG_INVALID` */
+/** @throws `ERR_CONFIG_INVALID` */
 export function httpEnvironment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {
   const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
   const noProxy = env['NO_PROXY'] ?? env['no_proxy'];

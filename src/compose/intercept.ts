@@ -1,9 +1,8 @@
-/** Store and chain of an engine, with something around each of their calls: a check before the first, a measurement of every one. */
+/** Wraps the calls of an engine's store and chain: with a check before the first, or a measurement of each. */
 import type { Chain } from '../chain/chain.js';
 import type { Measured } from '../contract/served-engine.js';
 import type { Store } from '../store/store.js';
 
-/** The same object, of which each call of a method by its name goes through `around`. */
 const intercept = <Target extends object>(
   target: Target,
   around: (method: string, call: () => unknown) => unknown,
@@ -16,7 +15,7 @@ const intercept = <Target extends object>(
     },
   });
 
-/** Until it has succeeded once. */
+/** Runs `work` until it succeeds once; concurrent calls share one run. */
 export function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
@@ -28,7 +27,7 @@ export function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** A chain of which nothing is asked before the check has passed. All that it does is asynchronous. */
+/** Delays each call until `check` has passed. All methods of {@link Chain} are asynchronous. */
 export function checkedChain(chain: Chain, check: () => Promise<void>): Chain {
   const verify = once(check);
   return intercept(chain, async (_method, call) => {
@@ -37,12 +36,11 @@ export function checkedChain(chain: Chain, check: () => Promise<void>): Chain {
   });
 }
 
-/** What of a store is counted as a transaction. */
+/** Store methods that are measured, by kind of transaction. */
 const TRANSACTIONS: Readonly<Record<string, 'read' | 'write'>> = {
   ...{ transaction: 'write', read: 'read', findKey: 'read', reserve: 'write' },
 };
 
-/** The same object; what it answers later is timed. */
 const timed = <Target extends object>(
   target: Target,
   tell: (method: string, seconds: number) => void,
@@ -54,7 +52,7 @@ const timed = <Target extends object>(
     return answer.finally(() => tell(method, (performance.now() - startMs) / 1_000));
   });
 
-/** The same store and chain, which tell how long each transaction and each question took. */
+/** Reports the duration of each store transaction and each chain call. */
 export const measured = (
   { store, chain }: { readonly store: Store; readonly chain: Chain },
   onMeasured: (measured: Measured) => void,

@@ -1,4 +1,4 @@
-/** Who keeps the keys of the operator and the burn wallet: files of the data directory, whoever gave a keypair, or a program. */
+/** Sources of the operator's and the burn wallet's key: files of the data directory, a given keypair, or a signer program. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -21,12 +21,12 @@ import type { KeyKeeper, Settings } from './settings.js';
 export interface FileKeyring extends Keyring {
   get(address: Address): KeypairSigner;
   create(): KeypairSigner;
-  /** Keeps a keypair that was given. @returns its file where it was not there yet */
+  /** Stores a given keypair. @returns the path of its file, `null` if the file existed */
   keep(address: Address, keypair: Uint8Array): string | null;
   forget(address: Address): void;
 }
 
-/** Keys in `directory`, each in a file named by its address; read when first needed. */
+/** Each key is in a file named by its address and read at first use. */
 export function createFileKeyring(directory: string): FileKeyring {
   const signers = new Map<Address, KeypairSigner>();
   const fileOf = (address: Address): string => join(directory, `${address}.json`);
@@ -59,17 +59,17 @@ export function createFileKeyring(directory: string): FileKeyring {
   };
 }
 
-/** A keyring with programs that run until it is closed. */
+/** Closing it ends its signer programs. */
 export interface OpenedKeyring extends Keyring {
   close(): Promise<void>;
 }
 
-/** Keys that somebody else may keep, by the settings that say who does. */
+/** Settings that name another source of a key. */
 const SETTINGS = { operator: 'operator', 'burn wallet': 'burnWallet' } as const;
 
 type Custodian = keyof typeof SETTINGS;
 
-/** A key that is read when it is first needed; it has to be that of the address. */
+/** Reads the key at its first signature. @throws `ERR_KEYPAIR_INVALID` if it is the key of another address */
 function createLateSigner(
   address: Address,
   role: Custodian,
@@ -93,10 +93,10 @@ function createLateSigner(
 }
 
 /**
- * Keys from whoever the settings say, else the data directory; new ones are made there.
- * @param stored - programs that the directory was registered with.
- * @param outlivesSignal - do programs go on after an interrupt, until the keyring is closed?
- * @throws `ERR_CONFIG_INVALID` for a command that is none.
+ * Keys from the source in the settings, else from the data directory; new keys are stored there.
+ * @param stored - signer programs of the data directory's registration
+ * @param outlivesSignal - keep programs running after an interrupt, until the keyring is closed
+ * @throws `ERR_CONFIG_INVALID` for an invalid command
  */
 export function openKeyring(
   ambient: Ambient,
@@ -108,7 +108,7 @@ export function openKeyring(
   const keeperOf = (role: Custodian) => {
     const { value, source } = signers[SETTINGS[role]];
     const command = stored[SETTINGS[role]];
-    // What the directory was registered with comes before a profile, which may be of another one.
+    // The registration's program overrides a profile, which may be of another project.
     const isStored = command !== undefined && (value === null || source === 'profile');
     const keeper = isStored ? { command, where: 'The program in local.json' } : value;
     if (keeper === null || 'load' in keeper) return keeper;

@@ -1,4 +1,4 @@
-/** What can be done with the flywheel of the settings beside calling its service; the engine is opened when it is first needed. */
+/** Administration of the project of the settings. The engine opens at the first call that needs it. */
 import { resolve } from 'node:path';
 import type { AuditQuery, CapChanges, FundInput, KeyTerms } from '../contract/admin.js';
 import type {
@@ -69,7 +69,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
       requireLocalConfig(dataDir);
       return (await engine()).fund(input);
     },
-    /** Takes the Squads program over from the user's own RPC node. @throws `ERR_USAGE` where none is named. */
+    /** Downloads the Squads program from the user's RPC node. @throws `ERR_USAGE` if no node is set */
     fetchSquads: () => fetchFromCluster(ambient, settings),
     reset: async () => {
       await close();
@@ -83,19 +83,19 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
     setCaps: async (changes: CapChanges) => (await engine()).setCaps(changes),
     createKey: async (terms: KeyTerms) => (await engine()).createKey(terms),
     listKeys: async () => (await engine()).listKeys(await ownKey()),
-    /** @param afterMs - for how long it stays valid. */
+    /** @param afterMs - how long the key stays valid */
     revokeKey: async (id: string, afterMs: number) => (await engine()).revokeKey(id, afterMs, await ownKey()),
-    /** What the chain knows and the store does not; `null` when nothing is missing. @throws `ERR_UNAVAILABLE` */
+    /** Transactions that are on chain and missing from the store; `null` if none are. @throws `ERR_UNAVAILABLE` */
     gap: async () => {
       const found = await (await gaps()).find();
       return found === null ? null : gapReport(found);
     },
-    /** Goes on without what is missing. @throws `ERR_INPUT_INVALID` when it is not so many transactions. */
+    /** Accepts the gap as lost. @throws `ERR_INPUT_INVALID` if it does not have exactly `transactions` transactions */
     acceptGap: async (transactions: number) => {
       await (await gaps()).accept(transactions);
     },
     audit: async (query: AuditQuery) => (await engine()).audit(query),
-    /** Writes the owner's keypair file (0600); never over an existing file. */
+    /** Writes the owner's keypair file with mode 0600; never overwrites a file. */
     exportOwner: async (outFile: string) => {
       const { bytes, address } = readOwner(requireLocalConfig(dataDir).ownerKeypair);
       const keypair = resolve(cwd, outFile);
@@ -120,7 +120,7 @@ function gapReport({ token, flywheel, gap }: NonNullable<Awaited<ReturnType<GapA
   };
 }
 
-/** The keys of a flywheel on a cluster move what lies there: they are not wiped with a word. */
+/** Refuses a project on a cluster: deleting its keys loses the funds of operator and burn wallet. @throws `ERR_USAGE` */
 function requireWipeable(dataDir: string): void {
   const { unfinished, registration } = dataFiles(dataDir);
   if (readDataConfig(dataDir) === undefined && exists(unfinished) && !exists(registration)) return;

@@ -1,4 +1,4 @@
-/** The data directory of an embedded engine: which files it holds, and the little that must be known before any is opened. */
+/** The data directory of an embedded engine: its files, and `local.json`, which is read before any of them is opened. */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -16,13 +16,12 @@ import { Secret } from '../values/secret.js';
 const FORMAT_VERSION = 2;
 
 const LEDGER = z.object({
-  /** Holds what `local fund` gives out. */
+  /** Source of the SOL of `local fund`. */
   treasury: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)),
-  /** Absolute path of the owner's keypair file. */
   ownerKeypair: z.string(),
-  /** Does the real Squads program run in place of the native one? */
+  /** Run the real Squads program instead of the built-in one. */
   squadsProgram: z.boolean(),
-  /** Identity of the ledger, base58. */
+  /** Hash of the ledger's first block, base58. */
   genesis: z.string(),
 });
 
@@ -30,25 +29,23 @@ const CLUSTER = z.object({
   cluster: z.object({
     /** Base58; nodes of any other cluster are refused. */
     genesisHash: z.string(),
-    /** Addresses of nodes as they were given, the first choice first; they may hold keys. */
+    /** As given, in order of preference; addresses may contain keys. */
     rpcUrls: z.array(z.string()).min(1).readonly(),
-    /** How many of them have to agree. */
+    /** How many nodes must agree. */
     rpcQuorum: z.int().positive(),
-    /** Lamports that a transaction pays beyond its signatures at most, where it is not as usual. */
+    /** Lamports beyond the signature fees that a transaction may pay; default if missing. */
     maxPriorityFee: z.int().nonnegative().optional(),
-    /** When a transaction counts as landed, where it is not as usual. */
+    /** When a transaction counts as landed; default if missing. */
     commitment: z.enum(['confirmed', 'finalized']).optional(),
   }),
-  /** Commands of the programs that sign; of what is not named, the key lies in the data directory. */
+  /** Commands of signer programs. A role without one has its key in the data directory. */
   signers: z.object({ operator: z.string().optional(), burnWallet: z.string().optional() }),
 });
 
 const FILE = z.union([CLUSTER, LEDGER]).and(z.object({ version: z.literal(FORMAT_VERSION) }));
 
-/** What `local.json` says of a flywheel on the embedded ledger. */
 export type LocalConfig = Readonly<z.infer<typeof LEDGER>>;
 
-/** What it says of a flywheel on a cluster. */
 export type ClusterConfig = Readonly<z.infer<typeof CLUSTER>>;
 
 export const isOnCluster = (config: LocalConfig | ClusterConfig): config is ClusterConfig =>
@@ -69,11 +66,11 @@ export const dataFiles = (dataDir: string) => ({
   approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
-  /** A flywheel that `local init` has not finished. */
+  /** Where `local init` prepares a project before moving it into place. */
   unfinished: join(dataDir, 'init.tmp'),
 });
 
-/** The configuration of a data directory; `undefined` until `local init` or `register` is done. */
+/** @returns `undefined` until `local init` or `register` is done. @throws `ERR_STORE_UNAVAILABLE` for a damaged file */
 export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | undefined {
   const path = dataFiles(dataDir).config;
   const text = read(path);
@@ -90,7 +87,7 @@ export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | u
   }
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done */
 export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig {
   const config = readDataConfig(dataDir);
   if (config !== undefined) return config;
@@ -101,7 +98,7 @@ export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig 
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in ${dataDir}.`);
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` where the flywheel is on a cluster. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` for a project on a cluster */
 export function requireLocalConfig(dataDir: string): LocalConfig {
   const config = requireDataConfig(dataDir);
   if (!isOnCluster(config)) return config;
@@ -112,7 +109,6 @@ export function requireLocalConfig(dataDir: string): LocalConfig {
   );
 }
 
-/** The same, or `undefined` until `local init` is done. */
 export const readLocalConfig = (dataDir: string): LocalConfig | undefined =>
   exists(dataFiles(dataDir).config) ? requireLocalConfig(dataDir) : undefined;
 
@@ -121,13 +117,13 @@ export function writeLocalConfig(dataDir: string, config: LocalConfig | ClusterC
   writePrivate(dataFiles(dataDir).config, `${JSON.stringify({ version: FORMAT_VERSION, ...config })}\n`);
 }
 
-/** The API key in a file, or `null`. */
+/** @returns `null` for a missing or empty file */
 export function readSecret(file: string): Secret | null {
   const text = read(file)?.trim();
   return text === undefined || text === '' ? null : new Secret(text);
 }
 
-/** The bytes in a keypair file of the data directory. @throws the error, naming the file and the reason, never its content. */
+/** @throws `code`, naming the file and the reason, never the content */
 export function readKeypair(path: string, code: ErrorCode): Uint8Array {
   const refuse = (reason: string): FlywheelError =>
     new FlywheelError(code, `${path}: the key cannot be read: ${reason}.`);
@@ -142,21 +138,21 @@ export function readKeypair(path: string, code: ErrorCode): Uint8Array {
   return parsed.bytes;
 }
 
-/** The owner's keypair. @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content. */
+/** @throws `ERR_KEYPAIR_INVALID`, naming the file and the reason, never the content */
 export function readOwner(path: string): { readonly bytes: Uint8Array; readonly address: Address } {
   const bytes = readKeypair(path, 'ERR_KEYPAIR_INVALID');
   return { bytes, address: createKeypairSigner(bytes).address };
 }
 
-/** Writes a file that only the user can read. @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
+/** Writes a file with mode 0600. @throws `ERR_STORE_UNAVAILABLE` */
 export const writePrivate = (path: string, text: string | Uint8Array): void =>
   writeFileAtomic(path, text, 'ERR_STORE_UNAVAILABLE', { mode: PRIVATE_FILE_MODE });
 
-/** Removes what an engine keeps in its data directory, and nothing else that may lie there. */
+/** Deletes only the files that an engine keeps in its data directory. */
 export function wipeDataDirectory(dataDir: string): void {
   const { config, keys, apiKey, owner, squadsProgram, approvals, unfinished, ...files } = dataFiles(dataDir);
   const { store, ledger, journal, approvalRecord } = files;
-  // The configuration goes last: until then the directory can be wiped again.
+  // The configuration goes last: until then an interrupted deletion can be repeated.
   const databases = [store, ledger, journal, approvalRecord].flatMap((file) => [
     file,
     `${file}-wal`,

@@ -1,7 +1,6 @@
 /**
- * `flywheel local init`: a data directory from nothing to a registered project. All of it is made in a directory inside, on the
- * same file system also where the data directory is a mounted volume, and moved into place once it is whole; the configuration,
- * without which there is no flywheel, is written last. Whatever cuts it off, the same command makes a new one.
+ * `flywheel local init`: prepares a project in a subdirectory, moves it into place when complete, and writes the configuration last.
+ * The subdirectory is on the same file system even if the data directory is a mount. An interrupted run is simply repeated.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,8 +29,8 @@ import { whileOpen } from './opened.js';
 import { readSquadsProgram } from './squads-program.js';
 
 /**
- * Sets up a data directory, as the only one: another that does is waited for.
- * @throws `ERR_LOCAL_ALREADY_EXISTS` where that is done.
+ * Sets up a data directory; waits for another process that does the same.
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` if it has a project by then
  */
 export async function initLocal(
   dataDir: string,
@@ -53,7 +52,7 @@ export async function initLocal(
   });
 }
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS`, also where a registration on a cluster has begun; what is on a cluster cannot be wiped. */
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` for a directory with a project, or with an unfinished registration on a cluster */
 function requireNone(dataDir: string): void {
   const config = readDataConfig(dataDir);
   const elsewhere = { hint: 'Use another directory: --data-dir.' };
@@ -72,8 +71,8 @@ function requireNone(dataDir: string): void {
 }
 
 /**
- * Removes what an earlier set-up has left, whose directory stays until it is done: databases without it have lost their
- * configuration, and are not to be replaced.
+ * Removes what an interrupted set-up left. Databases without its subdirectory belong to a project that lost its configuration, and must not
+ * be replaced.
  */
 function clearUnfinished(dataDir: string): void {
   const { unfinished, store, ledger } = dataFiles(dataDir);
@@ -102,7 +101,7 @@ async function setUp(
   const { owner: ownOwner, unfinished } = dataFiles(dataDir);
   const files = dataFiles(unfinished);
   if (input.squadsProgram !== null) writePrivate(files.squadsProgram, readSquadsProgram(input.squadsProgram));
-  // One that lies there already may hold something elsewhere.
+  // An existing owner key is kept: it may hold funds elsewhere.
   const isNew = input.owner === null && !exists(ownOwner);
   if (isNew) writePrivate(files.owner, keypairText(generateKeypair()));
   const owner = input.owner?.address ?? readOwner(isNew ? files.owner : ownOwner).address;
@@ -120,7 +119,7 @@ async function setUp(
   });
 }
 
-/** Puts all of a database into its one file, which the driver does only when the process ends. */
+/** Merges the WAL into the database file before it moves; the driver does so only when the process ends. */
 async function foldLog(path: string): Promise<void> {
   const connect = await loadSqlite({ path, noun: 'database' });
   const connection = connect({ use: 'bare', busyTimeoutMs: 0 });
@@ -128,7 +127,7 @@ async function foldLog(path: string): Promise<void> {
   connection.close();
 }
 
-/** Moves what was made into place. What an earlier set-up had moved before it was cut off gives way. */
+/** Replaces files that an interrupted set-up had already moved. */
 async function moveInto(dataDir: string): Promise<void> {
   const { unfinished, ...files } = dataFiles(dataDir);
   const { lock, store, ledger, keys: newKeys } = dataFiles(unfinished);

@@ -1,4 +1,4 @@
-/** Puts an engine together: its store, its chain and its keys, for a ledger in a data directory, a cluster, or a database. */
+/** Builds an engine from store, chain and keys: for the embedded ledger, for a cluster, or for a database. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChainReader } from '../chain/chain.js';
 import { localGenesis } from '../chain/local/ledger/ledger.js';
@@ -40,10 +40,10 @@ import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 import { findLedgerGap, requireTogether } from './two-files.js';
 
-/** An engine, and what of its chain a command needs beside it. */
+/** An engine, and the parts of its chain that commands need. */
 export interface LedgerEngine {
   readonly engine: Engine;
-  /** Its chain, read as carefully as it has to be. */
+  /** Reads with the checks that approvals need. */
   readonly chain: ChainReader;
   readonly sender: ChainSender;
   readonly network: DataChain;
@@ -51,7 +51,7 @@ export interface LedgerEngine {
 }
 
 export interface OpenedEngine extends LedgerEngine {
-  /** The project that they are about. @throws as {@link findProject} */
+  /** @throws as {@link findProject} */
   project(): Promise<Project>;
 }
 
@@ -62,13 +62,13 @@ export interface EngineFiles {
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Hears what is done, and by whom. */
+  /** Receives each step of an operation, for logs. */
   readonly onEvent?: (event: EngineEvent) => void;
-  /** Hears how long the engine has waited, and for what. */
+  /** Receives durations of store and chain calls, for metrics. */
   readonly onMeasured?: (measured: Measured) => void;
-  /** Is what a ledger has and its store lacks written down, to be accepted, where it is refused else? @default false */
+  /** Record transactions that the store lacks as a gap to be accepted, instead of refusing to open. @default false */
   readonly findsGap?: boolean;
-  /** What stands between the engine and the files of a ledger, such as whatever delays, loses or refuses. @default nothing */
+  /** Wraps store and ledger, to inject delays and faults. @default nothing */
   readonly between?: (files: EngineFiles) => EngineFiles;
 }
 
@@ -83,13 +83,12 @@ export const DEFAULT_LIMITS: EngineLimits = {
   maxOpenRentLamports: MAX_OPEN_RENT_LAMPORTS,
 };
 
-/** For engines that serve many at once: smaller commits cost some burns a second, and nobody waits long for one. */
+/** For servers: smaller commits cost some throughput, and keep each client's wait short. */
 export const SHARED_LIMITS = {
   burnsPerCommit: 32,
   bundlesPerCommit: 4,
 } as const satisfies Partial<EngineLimits>;
 
-/** The engine over its parts, which is closed with what was opened. */
 function engineOver(
   opened: Opened,
   parts: Pick<EngineParts, 'treasury' | 'project' | 'verifyToken' | 'clock' | 'store' | 'chain'>,
@@ -98,7 +97,7 @@ function engineOver(
 ): Engine {
   const leases = new Leases(processName());
   opened.keep(keyring);
-  // The store, which is closed next, waits for what is written for that.
+  // Leases end before the store closes, which waits for their last writes.
   opened.keep({ close: () => void leases.giveUp() });
   return createEngine({
     ...parts,
@@ -114,9 +113,9 @@ export function openEngine(
   ambient: Ambient,
   settings: Settings,
   options: EngineOptions & {
-    /** Does its work go on after an interrupt, until it is closed? @default false */
+    /** Continue after an interrupt until the engine is closed. @default false */
     readonly outlivesSignal?: boolean;
-    /** Is the schema of a database brought up to date? @default false */
+    /** Migrate the schema of a database. @default false */
     readonly upgrades?: boolean;
   } = {},
 ): Promise<OpenedEngine> {
@@ -180,22 +179,22 @@ async function storeOnCluster(opened: Opened, dataDir: string, { cluster }: Clus
   return { store, genesis: cluster.genesisHash };
 }
 
-/** A configuration, or what `local init` has of one before the ledger is made. */
+/** `local init` has no genesis until the ledger is created. */
 type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
   readonly genesis: string | null;
 };
 
 type LedgerOptions = EngineOptions & {
   readonly clock: Clock;
-  /** @default waits as long as it is told to */
+  /** @default a timer without a signal */
   readonly sleep?: Ambient['sleep'];
-  /** @default that of the directory */
+  /** @default the data directory's keys */
   readonly keyring?: OpenedKeyring;
 };
 
 /**
- * Opens store and ledger of a data directory, and makes them where there is no genesis yet.
- * @throws `ERR_STORE_UNAVAILABLE` when a file cannot be used.
+ * Opens store and ledger of a data directory; creates them if `config.genesis` is `null`.
+ * @throws `ERR_STORE_UNAVAILABLE` if a file cannot be used
  */
 export const openLedgerEngine = (
   dataDir: string,
@@ -217,7 +216,7 @@ async function openLedger(
   const files = dataFiles(dataDir);
   const squadsProgram = config.squadsProgram ? { squadsProgram: readSquadsProgram(files.squadsProgram) } : {};
   const create = config.genesis === null;
-  // Keeps others from wiping the directory.
+  // Keeps other processes from deleting the directory.
   opened.keep(await shareDataDirectory(files.lock));
   let ledger: LocalChain | undefined;
   const ledgerMark = (): string => ledger?.knownMark ?? '';

@@ -1,4 +1,4 @@
-/** What has been opened so far, to be closed again whatever happens next. */
+/** Closes resources in reverse order of opening. */
 export class Opened {
   readonly #closers: (() => unknown)[] = [];
 
@@ -12,7 +12,7 @@ export class Opened {
   }
 }
 
-/** Closes at the end what the work has opened. */
+/** Closes everything that `work` opened when it ends. */
 export async function whileOpen<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result> {
   const opened = new Opened();
   try {
@@ -22,7 +22,7 @@ export async function whileOpen<Result>(work: (opened: Opened) => Promise<Result
   }
 }
 
-/** Closes what the work has opened only where it fails; else that is up to whoever has the result. */
+/** Closes everything that `work` opened only if it fails; otherwise its result does. */
 export async function opening<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result> {
   const opened = new Opened();
   try {

@@ -1,4 +1,4 @@
-/** Where the project of the settings is kept: in the data directory that they name, or in a database; never in both. */
+/** Decides where the settings' project is stored: in the data directory or in a database, never in both. */
 import { clusterName } from '../chain/node-address.js';
 import type { DataChain } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -16,7 +16,6 @@ import {
 import { whileOpen } from './opened.js';
 import type { Settings } from './settings.js';
 
-/** A project of its own in the data directory, or those of a database. */
 type DataPlace =
   | { readonly kind: 'ledger'; readonly config: LocalConfig }
   | { readonly kind: 'cluster'; readonly config: ClusterConfig }
@@ -25,9 +24,9 @@ type DataPlace =
 export type PlaceSettings = Pick<Settings, 'database' | 'dataDir'>;
 
 /**
- * The database that is to be used, or `null`. The variable that other programs have as well is nothing to a flywheel on a ledger
- * of its own; whatever else names a database beside a directory with a flywheel leaves open which of the two is meant.
- * @throws `ERR_CONFIG_INVALID` where it is open.
+ * The database to use, or `null`. A variable that other programs share (`DATABASE_URL`) is ignored beside a project on the embedded
+ * ledger. Any other database beside a data directory with a project is ambiguous.
+ * @throws `ERR_CONFIG_INVALID` if ambiguous
  */
 export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddress | null {
   const found = database.value;
@@ -43,7 +42,7 @@ export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddres
   );
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link databaseOf}. */
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link databaseOf} */
 export function requirePlace(settings: PlaceSettings): DataPlace {
   const address = databaseOf(settings);
   if (address !== null) return { kind: 'database', address };
@@ -55,7 +54,7 @@ export const onCluster = (genesisHash: string): DataChain => ({
   ...{ kind: 'cluster', name: clusterName(genesisHash), genesisHash },
 });
 
-/** The chain of the flywheels of the settings, without asking it; `null` before there is one. */
+/** The chain of the settings' projects, without a call to it; `null` without a project. */
 export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain | null> {
   if (databaseOf(settings) !== null) {
     const progress = await lookIntoStore(settings, (tx) => tx.lineages.progress());
@@ -67,19 +66,18 @@ export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain |
   return { kind: 'ledger', name: null, genesisHash: config.genesis };
 }
 
-/** Connections that neither read nor write projects: one gives out numbers, one counts requests. */
+/** One connection reserves sequence numbers, one counts requests. */
 const OTHERS = 2;
 
-/** How the connections that a process takes at most are shared out. */
+/** Splits a process's connection limit among its pools. */
 export function connectionsOf(pool: number): { readonly readers: number; readonly writers: number } {
   const readers = Math.floor((pool - OTHERS) / 2);
   return { readers, writers: pool - OTHERS - readers };
 }
 
 /**
- * The store in a database, whatever it holds.
- * @throws `ERR_CONFIG_INVALID` for an address that is none, `ERR_LOCAL_NOT_FOUND` where nothing was made there yet,
- *   `ERR_STORE_UNAVAILABLE`
+ * @throws `ERR_CONFIG_INVALID` for an invalid address, `ERR_LOCAL_NOT_FOUND` if the required schema is missing,
+ *  `ERR_STORE_UNAVAILABLE`
  */
 export async function openDatabase(
   address: DatabaseAddress,
@@ -90,8 +88,8 @@ export async function openDatabase(
 }
 
 /**
- * What a look into the store of the settings finds, whatever it holds; `null` where nothing was made there yet. Nothing is written.
- * @param isPatient - may it take as long as it takes?
+ * Reads the settings' store without writing; `null` if there is none yet.
+ * @param isPatient - no statement timeout
  */
 export async function lookIntoStore<Found>(
   settings: PlaceSettings,

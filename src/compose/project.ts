@@ -1,4 +1,4 @@
-/** Which project a command is about, and what its flywheel is held against. */
+/** Finds the project of a command, and the pins of its flywheel. */
 import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { Flywheel } from '../chain/flywheel.js';
@@ -15,14 +15,14 @@ import { readSecret } from './local-config.js';
 import { databaseOf, lookIntoStore, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 
-/** The project that a command is about, and the key to it that was given or is kept on this machine. */
+/** A command's project, with the API key that was given or is stored on this machine. */
 export interface Project {
   readonly credential: Secret | null;
-  /** The others are `null` where the key, which is refused later, says nothing and nothing is registered. */
+  /** The other fields are `null` if the key is unknown or nothing is registered; the service refuses the key later. */
   readonly tokenId: string | null;
   readonly symbol: string | null;
   readonly flywheel: Flywheel | null;
-  /** Whoever holds the operator's key trusts what was registered. */
+  /** Pins as registered: the operator's machine trusts its own registration. */
   readonly pins: Pins | null;
 }
 
@@ -34,16 +34,16 @@ async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistrati
 }
 
 /**
- * That of the API key, else the one that is named, else the only one.
- * @throws `ERR_CONFIG_INVALID` where several could be meant, or the key is of another project than the one that is named;
- *   `ERR_LOCAL_NOT_FOUND` for a name that is not there.
+ * The project of the API key, else the named one, else the only one.
+ * @throws `ERR_CONFIG_INVALID` if several are possible, or the key belongs to another project than the named one;
+ *  `ERR_LOCAL_NOT_FOUND` for an unknown name
  */
 export async function findProject(
   tx: StoreTransaction,
   settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
 ): Promise<Project> {
   const given = settings.apiKey.value;
-  // Only a database has names.
+  // Only projects in a database have names.
   const name = databaseOf(settings) === null ? null : settings.project.value;
   const own = given === null ? undefined : await ofKey(tx, given);
   if (own !== undefined && name !== null && own.flywheel.name !== name)
@@ -64,15 +64,15 @@ export async function findProject(
   };
 }
 
-/** What the flywheel of the settings is held against, read from its store alone; `null` before there is one. */
+/** The settings' pins, from the store alone; `null` without a project. */
 export const pinsOfPlace = async (
   settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
 ): Promise<Pins | null> => (await lookIntoStore(settings, (tx) => findProject(tx, settings)))?.pins ?? null;
 
-/** @param confirmed - at its registration on a cluster. @default what follows from how it is made on a local ledger */
+/** @param confirmed - facts of a registration on a cluster; empty on the embedded ledger, where they follow from how accounts are made */
 function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>>): Pins {
   const { multisig, owner, operator, vault, vaultIndex, mint, decimals, tokenProgram } = flywheel;
-  // The associated-token program makes accounts of Token-2022 with an owner that cannot be changed.
+  // The associated-token program creates Token-2022 accounts with an immutable owner.
   const extensions =
     tokenProgram === TOKEN_2022_PROGRAM
       ? [{ type: TOKEN_EXTENSION.immutableOwner, data: new Uint8Array() }]

@@ -1,4 +1,4 @@
-/** A remote API as a command sees it: the client, the key, the user's own RPC, and the flywheel that the profile pins. */
+/** A remote API as a command's service: client, API key, the user's RPC nodes, and the profile's pins. */
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
@@ -14,14 +14,14 @@ import type { OwnRpc } from './rpc.js';
 import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 
-/** How warnings are said, and how the outside is reached, where not over the sockets of this machine. */
+/** Warnings, and replacements for the network. */
 interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
   readonly warn: (text: string) => void;
-  /** Reads the user's own chain. @default the RPC that the settings name */
+  /** @default the RPC nodes of the settings */
   readonly chain?: ChainReader;
 }
 
-/** Builds the client for an API address; nothing is sent before the first call. */
+/** Sends nothing before the first call. */
 export async function openRemoteService(
   ambient: Ambient,
   settings: Settings,
@@ -75,7 +75,7 @@ export async function openRemoteService(
   };
 }
 
-/** The user's own nodes, which few commands ask: what asks them is loaded only where some are named. */
+/** Loads the RPC code only if nodes are set: few commands use them. */
 async function openRpc(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
@@ -106,7 +106,7 @@ function clientDeps(
   };
 }
 
-/** @throws `ERR_UNAVAILABLE` when no node says which cluster it is of. */
+/** @throws `ERR_UNAVAILABLE` if no node names its cluster */
 async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
   const [{ checkRpcNodes }, { walletChain }] = await Promise.all([
     import('./rpc.js'),
@@ -121,7 +121,7 @@ async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<str
   );
 }
 
-/** The flywheel that is pinned, with what follows from it; decimals and token program are the mint's own, read from the chain. */
+/** The pinned flywheel; decimals and token program come from the mint on chain. */
 async function trust(pins: Pins, chain: ChainReader | null): Promise<Flywheel | null> {
   if (chain === null) return null;
   const [{ flywheelOf }, { decodeMint }] = await Promise.all([

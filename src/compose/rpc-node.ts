@@ -1,4 +1,4 @@
-/** `flywheel local rpc`: a node of a test cluster on the ledger of a data directory. */
+/** `flywheel local rpc`: an RPC node of a test cluster on a data directory's ledger. */
 
 import { type LedgerOptions, openLedger } from '../chain/local/ledger/ledger.js';
 import { Runtime } from '../chain/local/runtime/runtime.js';
@@ -24,11 +24,11 @@ export interface RunningRpc extends RunningServer {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
-/** A compute limit that no two airdrops in a row share: the same transfer under the same blockhash would be the same transaction. */
+/** Consecutive airdrops get different compute limits: equal transfers with one blockhash would be the same transaction. */
 const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
-/** Airdrops from the treasury, which is read when the first is asked for. */
+/** The treasury's key is read at the first airdrop. */
 function airdropsOf(keys: string, treasury: Address): Airdrop {
   const keyring = createFileKeyring(keys);
   let given = 0;
@@ -44,8 +44,8 @@ function airdropsOf(keys: string, treasury: Address): Airdrop {
 }
 
 /**
- * What the cluster of a data directory is made of; its lock is held against being wiped.
- * @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done.
+ * Opens ledger and runtime, with a shared lock on the data directory.
+ * @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done
  */
 export async function openClusterParts(
   dataDir: string,
@@ -69,7 +69,7 @@ export async function openClusterParts(
   });
 }
 
-/** Starts the node of `flywheel local rpc`. @throws as {@link openClusterParts}, and `ERR_CONFIG_INVALID` when it cannot listen */
+/** @throws as {@link openClusterParts}, and `ERR_CONFIG_INVALID` if it cannot listen */
 export async function startRpcOverLedger(
   { clock, io }: Ambient,
   settings: Settings,

@@ -1,4 +1,4 @@
-/** The user's own RPC nodes as the settings name them, reached in the way of the API client: proxies, certificates, time limits. */
+/** The user's RPC nodes from the settings, with the proxies, certificates and timeouts of the API client. */
 import { setTimeout } from 'node:timers/promises';
 import type { NodeReport } from '../chain/node-address.js';
 import {
@@ -22,16 +22,14 @@ import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
 import type { Setting, Settings } from './settings.js';
 
-/** The cluster of the settings. */
 export interface OwnRpc extends RpcChain {
   close(): Promise<void>;
 }
 
-/** Which cluster is meant, and for how long it is worked on. */
 interface RpcTerms {
-  /** Genesis hash that every node must have. @default whichever the nodes have */
+  /** Genesis hash that every node must have. @default the nodes' own */
   readonly genesis?: string;
-  /** Does the work go on after a signal, until it is closed? @default false */
+  /** Continue after a signal, until closed. @default false */
   readonly outlivesSignal?: boolean;
 }
 
@@ -42,7 +40,7 @@ interface Nodes {
 
 const MS_PER_SECOND = 1_000;
 
-/** User and password of an address travel in a header (RFC 7617). */
+/** User and password of a URL go into a header (RFC 7617). */
 function authorization({ username, password }: URL): Readonly<Record<string, string>> {
   if (username === '' && password === '') return {};
   const pair = [username, password].map((part) => {
@@ -68,7 +66,6 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings): Rp
   };
 }
 
-/** What ends waiting: the signal of the process, or nothing. */
 const waiting = (ambient: Ambient, outlivesSignal: boolean): Pick<NodePoolOptions, 'sleep' | 'signal'> =>
   outlivesSignal
     ? { sleep: (ms) => setTimeout(ms) }
@@ -99,8 +96,8 @@ function nodesOf(
 }
 
 /**
- * The cluster behind the user's own nodes, or `null` where none is named; nothing is asked before the first call.
- * @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than have to agree.
+ * `null` if no node is set. Sends nothing before the first call.
+ * @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than the quorum
  */
 export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc | null {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
@@ -115,7 +112,7 @@ export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerm
   return { ...rpc, close };
 }
 
-/** The nodes that a flywheel on a cluster is reached through. @throws `ERR_CONFIG_INVALID` where none is named. */
+/** The nodes of a project on a cluster. @throws `ERR_CONFIG_INVALID` if none is set */
 export function openDataRpc(ambient: Ambient, settings: Settings, terms: RpcTerms): OwnRpc {
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const rpc = openOwnRpc(ambient, effectiveSettings(settings), terms);
@@ -125,19 +122,19 @@ export function openDataRpc(ambient: Ambient, settings: Settings, terms: RpcTerm
   });
 }
 
-/** Was it given for this run? A profile may be of another flywheel than the directory. */
+/** Whether a value was set for this run; a profile may be of another project than the directory. */
 export const isOwn = ({ source }: Setting<unknown>): boolean => source === 'flag' || source === 'environment';
 
 /**
- * The settings as the data directory that they name has them, unless others were given for this run; the same in remote use.
- * @throws `ERR_CONFIG_INVALID` naming the directory, never the address.
+ * The settings completed by the data directory's own, which values set for this run override. Unchanged in remote use.
+ * @throws `ERR_CONFIG_INVALID`, naming the directory, never the address
  */
 export function effectiveSettings(settings: Settings): Settings {
   const { value: dataDir } = settings.dataDir;
   if (settings.apiUrl.value !== null || databaseOf(settings) !== null || !exists(dataFiles(dataDir).config))
     return settings;
   const place = requirePlace(settings);
-  // A database that is named for other programs is none of its.
+  // {@link databaseOf} has ignored the database here, so it is removed.
   const key = settings.apiKey.value === null ? readSecret(apiKeyFile(dataDir, null)) : null;
   const own: Settings = {
     ...settings,
@@ -159,7 +156,7 @@ export function effectiveSettings(settings: Settings): Settings {
   };
 }
 
-/** The settings with the nodes of the cluster: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
+/** The settings with the cluster's nodes: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
 export function withClusterNodes(settings: Settings, cluster: string): Settings {
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const { rpcUrl, rpcQuorum } = settings;
@@ -175,12 +172,12 @@ export function withClusterNodes(settings: Settings, cluster: string): Settings 
   return chosen;
 }
 
-/** Names of clusters as people type them. */
+/** Cluster names that users type for another official name. */
 const NAMES: Readonly<Record<string, string>> = { mainnet: 'mainnet-beta' };
 
 /**
- * The cluster of that name or address: whichever the nodes are of when they are first asked, and from then on that one only.
- * @throws `ERR_CHAIN_MISMATCH` when the nodes are not of the cluster that was named.
+ * A cluster by name or node address. Fixes the genesis hash that the nodes report first.
+ * @throws `ERR_CHAIN_MISMATCH` if the nodes are of another cluster than the named one
  */
 export async function openNamedCluster(
   ambient: Ambient,
@@ -208,7 +205,6 @@ export async function openNamedCluster(
   return rpc;
 }
 
-/** Looks at every node that the settings name. */
 export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]> {
   return whileOpen((opened) => checkNodes(opened.keep(nodesOf(ambient, settings)).options));
 }

@@ -1,4 +1,4 @@
-/** `flywheel serve`: the engine of a data directory or a database on HTTP, and what it does unasked: it brings to its end what any process has left unfinished. */
+/** `flywheel serve`: the engine over HTTP, with a background loop that finishes work that any process left unfinished. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Measured } from '../contract/served-engine.js';
@@ -17,7 +17,6 @@ import { type Opened, opening } from './opened.js';
 import { databaseOf } from './place.js';
 import type { Settings } from './settings.js';
 
-/** Options of `serve` beyond the global ones. */
 export interface ServeOptions
   extends Required<
     Pick<HttpServerOptions, 'metricsToken' | 'rates' | 'keyRates' | 'corsOrigins' | 'bearer'>
@@ -26,7 +25,7 @@ export interface ServeOptions
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
-  /** For how long running requests may go on after a stop was asked for. */
+  /** How long running requests may continue after a stop. */
   readonly shutdownGraceMs: number;
 }
 
@@ -36,10 +35,10 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** What happens to every operation is for who looks closely; that another took one over is for everybody. */
+/** Events at level debug; takeovers and the like are at level info. */
 const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', 'settled']);
 
-/** Finishes what an earlier server left, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init`. */
+/** Reconciles once, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init` */
 export const startServer = (
   ambient: Ambient,
   settings: Settings,
@@ -57,17 +56,16 @@ export const startServer = (
     };
   });
 
-/** A server over its engine that does not listen yet. */
+/** A server that does not listen yet. */
 export interface OpenServer {
   readonly server: HttpServer;
-  /** Closes what the server works on. */
+  /** Closes the engine. */
   close(): Promise<void>;
 }
 
-/** What a server is given before it listens. */
 export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
   Pick<EngineOptions, 'between'> & {
-    /** Microseconds that never go back, for rate limits of this process. @default those of the system */
+    /** Monotonic microseconds for in-process rate limits. @default the system's */
     readonly nowUs?: () => number;
   };
 
@@ -90,7 +88,7 @@ async function createServer(
 ): Promise<HttpServer> {
   const { logLevel, maxBodyBytes, between, nowUs, ...served } = options;
   const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
-  /** Takes what was measured, once the server counts. */
+  /** Set once the server counts. */
   let observe: ((measured: Measured) => void) | undefined;
   const data = opened.keep(
     await openEngine(ambient, settings, {
@@ -105,7 +103,7 @@ async function createServer(
   await requireKeys(engine, Object.keys(served.keyRates));
   opened.keep(
     await keepReconciling(engine, {
-      // What a chain takes its time with is not waited for.
+      // On a cluster, reconciling may take long; the server does not wait for it.
       inBackground: data.network.kind === 'cluster',
       onProblem: (what, error) => {
         const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
@@ -129,7 +127,7 @@ async function createServer(
   );
 }
 
-/** All servers on one database count together. */
+/** Servers on one database share the counters. */
 async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServerOptions['nowUs']) {
   const address = databaseOf(settings);
   if (address === null) return createMemoryCounts(nowUs);
@@ -137,7 +135,7 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
   return opened.keep(await openPostgresRateCounts({ url: address.reveal() }));
 }
 
-/** A server may start before its nodes answer: it is then not ready, and what it is asked waits for the same check. */
+/** A server may start before its nodes answer: it reports not ready, and requests wait for the same check. */
 async function verifyAtStart({ chain }: OpenedEngine, log: HttpServerDeps['log']): Promise<void> {
   try {
     await chain.latestBlockhash();
@@ -147,7 +145,7 @@ async function verifyAtStart({ chain }: OpenedEngine, log: HttpServerDeps['log']
   }
 }
 
-/** A rate for a key that is not there is most likely a slip. @throws `ERR_CONFIG_INVALID` */
+/** A rate for an unknown key is probably a typo. @throws `ERR_CONFIG_INVALID` */
 async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     if (await engine.hasKey(id)) continue;
@@ -157,23 +155,23 @@ async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void
   }
 }
 
-/** Time between the end of one look and the next. */
+/** Pause between the end of one run and the next. */
 const INTERVAL_MS = 15_000;
 
 interface Reconciling {
-  /** Stops what is waited for, and resolves when nothing is done any more; whatever was sent is stored. */
+  /** Aborts waits, and resolves when no work runs; everything sent is stored. */
   close(): Promise<void>;
 }
 
 interface ReconcilingOptions {
   readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
-  /** Where a chain takes its time nobody waits for the first look. @default false */
+  /** Do not wait for the first run. @default false */
   readonly inBackground?: boolean;
   /** @default 15,000 */
   readonly intervalMs?: number;
 }
 
-/** @throws what goes wrong with the first look, unless that is taken in the background. */
+/** @throws the first run's error, unless it runs in the background */
 export async function keepReconciling(
   engine: Pick<Engine, 'reconcile'>,
   { onProblem, inBackground = false, intervalMs = INTERVAL_MS }: ReconcilingOptions,

@@ -1,4 +1,4 @@
-/** A service with what a command needs beside it: the key, the chain, the flywheel to trust. */
+/** A service with what commands need beside it: API key, chain, trusted flywheel, journal identity. */
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
@@ -11,54 +11,54 @@ export interface OpenedService {
   readonly kind: 'embedded' | 'remote';
   readonly service: Service;
   readonly credential: Secret | null;
-  /** The local ledger or the user's own RPC; `null` where no chain can be read. */
+  /** The embedded ledger or the user's RPC nodes; `null` if no chain can be read. */
   readonly chain: ChainReader | null;
-  /** Brings a signed transaction onto that chain; `null` where there is none. */
+  /** Sends signed transactions to that chain; `null` without one. */
   readonly sender: ChainSender | null;
-  /** The chain is a ledger of this machine: to look at it takes no network. */
+  /** The chain is a ledger on this machine: reads need no network. */
   readonly isOnThisMachine: boolean;
-  /** Name of the public cluster that it is on, where that is known without asking; else `null`. */
+  /** Name of the public cluster for explorer links, if known without a request. */
   readonly explorer: string | null;
-  /** That chain, as wallets call it. @throws `ERR_UNAVAILABLE` */
+  /** The chain id that wallets use. @throws `ERR_UNAVAILABLE` */
   walletChain(): Promise<string>;
   /**
-   * The flywheel that the user trusts, from the local registration or the profile: every address that an approval may name.
-   * `null` when nothing is pinned.
+   * The flywheel that the user trusts, from the local registration or the profile: all addresses that an approval may name.
+   * `null` without pins.
    */
   trusted(): Promise<Flywheel | null>;
-  /** What votes are held against; known whether or not a chain can be read. `null` when nothing is pinned. */
+  /** Votes must match them; known without reading a chain. */
   readonly pins: Pins | null;
-  /** What was confirmed just now is pinned for the rest of the command, whether or not a profile keeps it. */
+  /** Pins for the rest of the command, whether or not a profile stores them. */
   confirm(pins: Pins): void;
-  /** What the token is called where it was registered; `null` where that is elsewhere. */
+  /** The token's symbol from the local registration; `null` in remote use. */
   readonly symbol: string | null;
-  /** A machine to try a batch out in. @throws `ERR_INTERNAL` where there is none for this computer. */
+  /** Runs a batch in a local virtual machine. @throws `ERR_INTERNAL` if there is no build for this platform */
   simulator(): Promise<Simulator>;
-  /** What requests would come to; `null` where the service is elsewhere and would have to be sent them. */
+  /** Dry runs; `null` in remote use. */
   readonly foresight: Foresight | null;
-  /** What the service itself has left unfinished; `null` where it is elsewhere and sees to that. */
+  /** Unfinished work of the embedded engine; `null` in remote use, where the service recovers itself. */
   readonly recovery: Recovery | null;
-  /** Whose operations a journal keeps. */
+  /** Identifies the journal's operations. */
   readonly operations: {
     readonly directory: string;
-    /** Of the service, or the chain of an engine of this process. */
+    /** Of the service, or of the embedded engine's chain. */
     readonly address: string;
-    /** Its multisig and mint; `null` where they are not known. */
+    /** Multisig and mint; `null` if unknown. */
     readonly flywheel: string | null;
   };
-  /** Takes in which flywheel it is of, before its journal is opened; `null` where that is known. */
+  /** Sets the flywheel before the journal opens; `null` if it is known. */
   readonly locate: ((flywheel: Pick<Pins, 'multisig' | 'mint'>) => void) | null;
-  /** Transactions that the chain has taken back since they landed, found when it was opened; they are pending again. */
+  /** Transactions that the chain rolled back, found on opening; they are pending again. */
   readonly takenBack: number;
   close(): Promise<void>;
 }
 
-/** The machine is loaded when it is first asked for. */
+/** The virtual machine loads at the first use. */
 export async function openSimulator(): Promise<Simulator> {
   const { createSimulator } = await import('../chain/local/simulator.js');
   return createSimulator();
 }
 
-/** A flywheel as a journal names it. */
+/** The form that journals store. */
 export const flywheelText = (pins: Pick<Pins, 'multisig' | 'mint'> | null): string | null =>
   pins === null ? null : `${pins.multisig} ${pins.mint}`;

@@ -1,4 +1,4 @@
-/** The resolved global options: each value together with where it came from. What a command does with them is its own matter. */
+/** The resolved global options, each with its source. */
 import type { Limits } from '../approval/limits.js';
 import type { Pins } from '../approval/pins.js';
 import type { Commitment } from '../chain/chain.js';
@@ -8,7 +8,7 @@ import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { DatabaseAddress } from '../values/database-address.js';
 import type { Secret } from '../values/secret.js';
 
-/** Where a value came from, strongest first. */
+/** Strongest first. */
 export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'solana config' | 'default';
 
 export interface Setting<Value> {
@@ -18,16 +18,16 @@ export interface Setting<Value> {
 
 export type OutputMode = 'human' | 'json' | 'ndjson' | 'csv';
 
-/** How errors, warnings and notices are written: as sentences, or a JSON object a line. */
+/** Form of errors, warnings and notices: sentences, or one JSON object per line. */
 export type MessageForm = 'text' | 'json';
 
-/** Who keeps a key that the embedded engine signs with, and where that is said: a program, or a keypair that the environment gives. */
+/** The source of a signing key (a program, or a keypair from the environment), and where that source is set. */
 export type KeyKeeper = { readonly where: string } & (
   | { readonly command: string }
   | { load(): Promise<KeypairSigner> }
 );
 
-/** Of what is `null` the data directory says who keeps it; it does itself unless it names another. */
+/** `null`: as the data directory says; by default the key is in it. */
 export interface SignerSettings {
   readonly operator: Setting<KeyKeeper | null>;
   readonly burnWallet: Setting<KeyKeeper | null>;
@@ -47,42 +47,40 @@ export interface Settings {
   readonly debug: boolean;
   readonly noInput: boolean;
   readonly yes: boolean;
-  /** Name of the profile in use, or `null`. */
   readonly profile: Setting<string | null>;
-  /** Base address of the remote API; `null`: the embedded engine. */
+  /** Base URL of the remote API; `null`: the embedded engine. */
   readonly apiUrl: Setting<string | null>;
   readonly apiKeyHeader: Setting<string>;
-  /** From environment or profile; `null`: for the embedded engine the key that `local init` made. */
+  /** From environment or profile; `null`: for the embedded engine, the key that `local init` made. */
   readonly apiKey: Setting<Secret | null>;
   readonly configDir: Setting<string>;
   readonly dataDir: Setting<string>;
-  /** Holds the flywheels in place of the data directory; `null` in remote use, and where none is named. */
+  /** Stores the projects instead of the data directory; `null` in remote use, or if none is named. */
   readonly database: Setting<DatabaseAddress | null>;
-  /** Connections to it that a process takes at most. */
+  /** Maximum number of database connections of a process. */
   readonly databasePool: Setting<number>;
-  /** Which of its flywheels is meant, by name; `null`: the only one, or that of the API key. */
+  /** Project name in a database; `null`: the only project, or the API key's. */
   readonly project: Setting<string | null>;
-  /** The user's own RPC nodes, the first choice first; with them approvals are checked in remote use. None: empty. */
+  /** The user's RPC nodes in order of preference; in remote use they verify approvals. May be empty. */
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
-  /** How many of them have to agree. */
+  /** How many nodes must agree. */
   readonly rpcQuorum: Setting<number>;
-  /** Why the nodes that the environment names cannot be used; matters only where nodes are needed. */
+  /** Why the environment's nodes are unusable; thrown only when nodes are needed. */
   readonly rpcProblem: FlywheelError | null;
-  /** Lamports that a transaction on a cluster pays beyond its signatures at most. */
+  /** Lamports beyond the signature fees that a transaction on a cluster may pay. */
   readonly maxPriorityFee: Setting<number>;
-  /** From when on it counts as landed there. */
+  /** When a transaction on a cluster counts as landed. */
   readonly commitment: Setting<Commitment>;
-  /** Seconds for one request, and for waiting with `--watch`; `null`: the default of each. */
+  /** Seconds for one request, and for `--watch`; `null`: each one's default. */
   readonly timeoutSeconds: Setting<number | null>;
-  /** Seconds for one request with all its tries and the waits between them. */
+  /** Seconds for one request, retries and waits included. */
   readonly waitSeconds: Setting<number>;
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<string | Secret | null>;
   readonly signers: SignerSettings;
-  /** What a profile or a file of pins says of the project, so that `batch approve` need not believe the service. */
+  /** Pins from a profile or a pins file, so that `batch approve` need not trust the service. */
   readonly pinned: Setting<Pins | null>;
-  /** Absolute path of the file of pins that the command line names. */
   readonly pinsFile: string | null;
-  /** Each of them holds. */
+  /** All of them apply. */
   readonly limits: readonly LimitSetting[];
 }

@@ -1,4 +1,4 @@
-/** The real Squads program, which the embedded engine runs in place of the native one once it has been downloaded from a cluster. */
+/** The real Squads program, which replaces the built-in one once it was downloaded from a cluster. */
 import { readFileSync } from 'node:fs';
 import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
@@ -11,16 +11,12 @@ import { ownDataDirectory } from './data-lock.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
 import { whileOpen } from './opened.js';
 
-/** SHA-256 of the Squads v4 program as it runs on mainnet. */
+/** SHA-256 of the Squads v4 program as deployed on mainnet. */
 export const SQUADS_PROGRAM_SHA256 =
   'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c' as Sha256;
-/** Length of that file. */
 const SQUADS_PROGRAM_BYTES = 1_470_416;
 
-/**
- * The bytes of the real Squads program.
- * @throws `ERR_CONFIG_INVALID` when the file is not the program that runs on mainnet.
- */
+/** @throws `ERR_CONFIG_INVALID` if the file is not the program that runs on mainnet */
 export function readSquadsProgram(path: string): Uint8Array {
   let bytes: Uint8Array;
   try {
@@ -38,7 +34,7 @@ export function readSquadsProgram(path: string): Uint8Array {
   );
 }
 
-/** The file that is expected, without the zeros to which a cluster may have extended its account. */
+/** Cuts the trailing zeros of a program account that was extended. */
 function programFile(deployed: ReadonlyBytes): Buffer {
   const all = readBuffer(deployed);
   const file = all.subarray(0, SQUADS_PROGRAM_BYTES);
@@ -53,9 +49,9 @@ const otherProgram = (hash: Sha256): FlywheelError =>
   );
 
 /**
- * Nothing is asked where the program is there already.
- * @param chain - opened only when it is asked.
- * @throws `ERR_LOCAL_NOT_FOUND`, `ERR_CHAIN_MISMATCH`, `ERR_STORE_UNAVAILABLE` while another process uses the directory.
+ * Does not download a program that is already there.
+ * @param chain - opened only for a download
+ * @throws `ERR_LOCAL_NOT_FOUND`, `ERR_CHAIN_MISMATCH`, `ERR_STORE_UNAVAILABLE` while another process uses the directory
  */
 export async function fetchSquads(dataDir: string, chain: () => ChainReader) {
   const { squadsProgram: file, lock } = dataFiles(dataDir);
@@ -72,7 +68,7 @@ export async function fetchSquads(dataDir: string, chain: () => ChainReader) {
   const bytes = programFile(deployed);
   const hash = sha256(bytes);
   if (hash !== SQUADS_PROGRAM_SHA256) throw otherProgram(hash);
-  // Processes that are open go on with the program that they have loaded; two programs on one ledger are avoided.
+  // Open processes keep the program they loaded. The exclusive lock prevents two programs on one ledger.
   await whileOpen(async (opened) => {
     opened.keep(await ownDataDirectory(lock));
     writePrivate(file, bytes);

@@ -1,7 +1,7 @@
 /**
- * Store and ledger of one data directory belong together: the store names the newest transaction that it knows, by a hash over all
- * that came before it, and everything is stored before it is sent. So a ledger without that one is older, or of another history; and
- * one that moved tokens of this flywheel by a transaction that the store does not know had a store that knew more.
+ * Checks that a data directory's store and ledger match. The store names the newest transaction that it knows by a hash over all before it,
+ * and everything is stored before it is sent. A ledger without that transaction is older, or has another history. A ledger with a
+ * transaction that moved this project's tokens and that the store lacks means that the store is older.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
 import { whatMoved } from '../engine/gaps/unknown.js';
@@ -17,9 +17,9 @@ const refuse = (message: string): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint: RESTORE });
 
 /**
- * Binds a fresh pair to each other, and refuses what does not belong together.
- * @param expected - the ledger that the directory was set up with.
- * @throws `ERR_STORE_UNAVAILABLE`; `ERR_STORE_BEHIND` for an older store, which stays as it is
+ * Binds a new pair, and refuses files that do not match.
+ * @param expected - genesis of the directory's configuration
+ * @throws `ERR_STORE_UNAVAILABLE`; `ERR_STORE_BEHIND` for an older store, which stays unchanged
  */
 export async function requireTogether(
   store: Store,
@@ -39,12 +39,12 @@ export async function requireTogether(
 }
 
 /**
- * Writes down what is on the ledger and not in an older store, as a gap that waits to be accepted.
- * @throws `ERR_STORE_UNAVAILABLE` for everything else that is wrong between the two.
+ * Records transactions that the store lacks as a gap to be accepted.
+ * @throws `ERR_STORE_UNAVAILABLE` for every other mismatch
  */
 export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
   const lost = await lostTransactions(store, chain, expected);
-  // The store knows the newest block with this write: what is missing is told by the gap from then on.
+  // This write also stores the newest block as known; the gap records the missing transactions from then on.
   await store.transaction(async (tx) => {
     const [token] = await tx.tokens.list();
     if (token === undefined) return;
@@ -56,8 +56,8 @@ export async function findLedgerGap(store: Store, chain: LocalChain, expected: s
 }
 
 /**
- * What wallets of the flywheel took from it after the newest block that the store knows, and the store does not know.
- * @throws `ERR_STORE_UNAVAILABLE` where the ledger has no such block, or is of another flywheel.
+ * Transactions after the newest known block that moved this project's tokens and are not in the store.
+ * @throws `ERR_STORE_UNAVAILABLE` if the ledger lacks that block, or belongs to another project
  */
 async function lostTransactions(
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * Brings onto the chain what a registration still lacks, once: what was sent last is followed to its end, what is there is looked
- * at, and it is done when the final state has all of it.
+ * Creates on chain, exactly once, what a registration lacks: resolves the last sent transaction, reads the state, and ends when
+ * the finalized state is complete.
  */
 import { driftOf, type Facts } from '../../approval/pins.js';
 import type { Chain, ChainReader } from '../../chain/chain.js';
@@ -19,24 +19,24 @@ import type { Address } from '../../values/address.js';
 import { factsOf, isWhole, type Places, readState, type StateOnChain } from './state.js';
 import type { Unfinished } from './target.js';
 
-/** The transaction that was signed last, as a file keeps it. */
+/** The last signed transaction, as stored in the registration's file. */
 type Sent = NonNullable<Unfinished['sent']>;
 
 interface Landing {
   readonly chain: Chain;
-  /** Of the same nodes, read as carefully as it has to be. */
+  /** Reads the same nodes with additional checks. */
   readonly reader: ChainReader;
   readonly places: Places;
-  /** What was shown before somebody agreed: who may do what, and what the token allows. */
+  /** Facts of the plan that the user agreed to. */
   readonly agreed: Facts;
-  /** Pays for all of it. */
+  /** Pays for everything. */
   readonly operator: Signer;
-  /** Lends the multisig its address; `null` where it is there already. */
+  /** Its address determines the multisig's; `null` if the multisig exists. */
   readonly createKey: Signer | null;
-  /** The wallet that Squads takes its fee to. */
+  /** Wallet that receives the Squads creation fee. */
   readonly squadsTreasury: Address | null;
   readonly sent: Sent | null;
-  /** Keeps what is signed, before it is sent. */
+  /** Stores a signed transaction before it is sent; `null` clears it. */
   keep(sent: Sent | null): void;
   sleep(ms: number): Promise<void>;
 }
@@ -44,9 +44,9 @@ interface Landing {
 const POLL_MS = 500;
 
 /**
- * @returns the state that has all of it, and what created it; `null` where all was there.
- * @throws `ERR_INVALID_REQUEST` when the chain refuses; `ERR_NOT_VERIFIED` when what is there is not as it was agreed to;
- *   `ERR_UNAVAILABLE` when the chain does not say: the same call then goes on.
+ * @returns the complete state, and the transaction that created it; `null` if everything existed
+ * @throws `ERR_INVALID_REQUEST` if the chain refuses; `ERR_NOT_VERIFIED` if the state differs from the agreed plan;
+ *  `ERR_UNAVAILABLE` if the outcome is unknown: the same call resumes
  */
 export async function landRegistration(
   landing: Landing,
@@ -64,10 +64,10 @@ export async function landRegistration(
   }
 }
 
-/** An account that the vault had none of before is as the program of the token makes it. */
+/** Prefix of the facts of the vault's token account, which the plan lacks if the account did not exist. */
 const VAULT_ACCOUNT = 'vaultAccount.';
 
-/** @throws `ERR_NOT_VERIFIED` naming each fact that has changed, before and after. */
+/** @throws `ERR_NOT_VERIFIED`, naming each changed fact */
 function requireAsAgreed({ agreed, places }: Landing, state: StateOnChain): void {
   const wasOpen = Object.keys(agreed).some((fact) => fact.startsWith(VAULT_ACCOUNT));
   const drift = driftOf(agreed, factsOf(places, state)).filter(
@@ -83,9 +83,9 @@ function requireAsAgreed({ agreed, places }: Landing, state: StateOnChain): void
 }
 
 /**
- * Sends the same bytes until no fork can take them back.
- * @param isNew - were they certainly never sent before? Only then a refusal says that they did not land.
- * @returns false where they have proven never to land.
+ * Resends the same bytes until they are finalized or proven expired.
+ * @param isNew - the bytes were certainly never sent before; only then does a refusal prove that they did not land
+ * @returns `false` if they are proven never to land
  */
 async function isFinal(landing: Landing, sent: Sent, isNew: boolean): Promise<boolean> {
   const { chain, sleep } = landing;
@@ -111,7 +111,7 @@ async function isFinal(landing: Landing, sent: Sent, isNew: boolean): Promise<bo
   }
 }
 
-/** What the chain has refused can be tried anew. */
+/** Clears the stored transaction: the chain refused it, so a new one may be signed. */
 function refusal({ keep }: Landing, { reason, records }: Failed): FlywheelError {
   keep(null);
   const paid = records.length === 0 ? '' : '; the transaction fee was paid';
@@ -139,7 +139,7 @@ async function signed(landing: Landing, state: StateOnChain): Promise<Sent> {
   };
 }
 
-/** All in one transaction: what of it lands, lands whole. */
+/** One transaction, so that everything lands or nothing does. */
 function missingInstructions(landing: Landing, state: StateOnChain): readonly Instruction[] {
   const { places, operator, createKey, squadsTreasury } = landing;
   const { mint, tokenProgram, vault } = state.token.flywheel;
@@ -156,7 +156,7 @@ function missingInstructions(landing: Landing, state: StateOnChain): readonly In
     );
   };
   if (state.token.vaultAccount === null) open(vault);
-  // Harmless where somebody has opened it meanwhile.
+  // Idempotent: harmless if another transaction creates the account first.
   if (!state.burnTokenAccount.isThere || instructions.length === 0) open(places.burnWallet);
   return instructions;
 }

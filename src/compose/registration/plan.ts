@@ -1,4 +1,4 @@
-/** What a registration will come to: every address, every cost, and what cannot be taken back; only reads. */
+/** Plans a registration: addresses, costs, warnings, and what is irreversible. Only reads. */
 import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { clusterName } from '../../chain/node-address.js';
@@ -22,18 +22,17 @@ import {
   type StateOnChain,
 } from './state.js';
 
-/** The cluster, as far as a plan needs it. */
 interface PlanChain {
   readonly reader: ChainReader;
   readonly genesisHash: string;
-  /** What a transaction pays beyond its signatures at most. */
+  /** Lamports that a transaction may pay beyond its signature fees. */
   readonly maxPriorityFeeLamports: bigint;
   readonly rentOf: Rent;
 }
 
 /**
- * Reads what is there, holds it to the rules, and counts what is missing.
- * @returns the plan, and the wallet that Squads takes its fee to; `null` where no multisig is made.
+ * Reads the state, checks it, and computes the missing steps.
+ * @returns the plan, and the wallet that receives the Squads fee; `null` if no multisig is created
  * @throws `ERR_INPUT_INVALID`, `ERR_NOT_VERIFIED`, `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE`
  */
 export async function planRegistration(
@@ -98,7 +97,7 @@ function requireMembers({ owner, operator }: Places): void {
     );
 }
 
-/** @throws `ERR_INPUT_INVALID` for a cap that the token cannot express. */
+/** @throws `ERR_INPUT_INVALID` for a cap that the token's decimals cannot express */
 export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, decimals: number) {
   const amount = (flag: string, text: string | null): bigint | null => {
     if (text === null) return null;
@@ -150,7 +149,7 @@ async function costsOf(
   const total = rent + squadsFee + fee + priorityFee;
   const [account] = await chain.reader.getAccounts([operator]);
   const held = account?.lamports ?? 0n;
-  // Who pays must not be left with less than lets its account exist.
+  // The payer must stay rent-exempt.
   const needed = total === 0n ? 0n : total + chain.rentOf(0);
   return {
     rentLamports: rent.toString(),
@@ -176,11 +175,11 @@ const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | n
     : []),
 ];
 
-/** What a multisig that was made elsewhere may have allowed before; no account of it says so. */
+/** No account records the earlier rights of a multisig that was created elsewhere. */
 const EARLIER_RIGHTS =
   'flywheel did not create this multisig. A spending limit or an approved transaction may let a member take from the vault without another vote. Check both in the Squads app.';
 
-/** What somebody else can do to the tokens. */
+/** Powers of third parties over the tokens. */
 export function tokenWarnings({
   token: { mint, vaultAccount },
   burnTokenAccount,

@@ -1,6 +1,6 @@
 /**
- * `flywheel register`: brings a project of a cluster into a data directory or a database. Its steps (keys, what was begun, chain,
- * store, configuration) each look first at what is there, so that whatever cuts it off, the same command goes on.
+ * `flywheel register`: registers a project of a cluster in a data directory or a database. Each step (keys, registration file, chain,
+ * store, configuration) first checks what exists, so that the same command resumes an interrupted run.
  */
 import { dirname } from 'node:path';
 import { isMoniker } from '../../chain/node-address.js';
@@ -61,11 +61,11 @@ import {
 type Ready = Awaited<ReturnType<typeof planned>>;
 
 /**
- * Registers a project in the data directory or the database of the settings; after whatever cut it off, the same again goes on.
- * @param agree - is shown what will be done; without its word nothing is written or sent, and that is the result.
- * @throws `ERR_LOCAL_ALREADY_EXISTS` where the directory has another project, or began with another, or the database has what this
- *   one would have; `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` where another is at
- *   it, before anything is paid.
+ * Registers a project; the same call resumes an interrupted registration.
+ * @param agree - receives the plan; if it returns `false`, nothing is written or sent, and the result is the plan
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` if the directory has or started another project, or the database has one with the same mint, vault
+ *  or name; `ERR_INSUFFICIENT_FUNDS`, `ERR_INVALID_REQUEST`, `ERR_UNAVAILABLE`; `ERR_STORE_UNAVAILABLE` while another process
+ *  registers, before anything is paid
  */
 export const registerProject = (
   ambient: Ambient,
@@ -90,7 +90,7 @@ export const registerProject = (
     return register(ambient, settings, cluster, target, ready);
   });
 
-/** Looks at everything, and says what performing it will do. @param keys - takes those that the data directory is to keep */
+/** Reads everything and makes the plan. @param keys - receives the keypairs that the data directory will store */
 async function planned(
   target: RegistrationTarget,
   input: RegistrationInput,
@@ -117,7 +117,7 @@ async function planned(
     maxPriorityFeeLamports: rpc.chain.fees.maxLamports,
   };
   const { plan, squadsTreasury } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
-  /** In a database; a data directory has one project, without a name. */
+  /** `null` in a data directory, whose one project has no name. */
   const name = target.nameOf(plan.symbol, stored);
   if (stored === undefined) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
@@ -129,7 +129,7 @@ async function planned(
   return { plan: shown, places, squadsTreasury, wanted, chain: rpc.chain, reader, name, begun, found, keys };
 }
 
-/** What another process has done since it was planned is seen now. @throws `ERR_STORE_UNAVAILABLE` where it has. */
+/** Repeats the checks under the lock. @throws `ERR_STORE_UNAVAILABLE` if another process registered since the plan was made */
 async function requireUnchanged(target: RegistrationTarget, ready: Ready): Promise<void> {
   const { found, plan, places, name } = ready;
   const now = readBegun(target.unfinishedFile(places.mint));
@@ -172,7 +172,7 @@ async function register(
   const keyFile = apiKeyFile(dataDir, name);
   const stored = await target.write(plan.cluster.genesisHash, async (tx) => {
     const known = await target.findIn(tx, places.mint);
-    // The key of a run that was cut off may be lost; that of another machine is not.
+    // An interrupted run may have lost its key; a key of another machine is in use there.
     const keyIsKept =
       readSecret(keyFile) !== null || (target.isDatabase && known !== undefined && found === null);
     return storeRegistration(tx, ready, state, known, keyIsKept);
@@ -190,9 +190,9 @@ async function register(
 }
 
 /**
- * Stores what is not stored yet: token, flywheel and the first API key, in one transaction.
- * @param known - what is registered already.
- * @param keyIsKept - is there a first key already that somebody can use?
+ * Stores what is missing: token, flywheel and the first API key, in one transaction.
+ * @param known - the existing registration
+ * @param keyIsKept - a usable first key exists
  */
 async function storeRegistration(
   tx: StoreTransaction,
@@ -228,7 +228,7 @@ async function storeRegistration(
   return insertProject(deps, tx, project, wanted.scopes);
 }
 
-/** What the data directory keeps of the settings: what was typed now, else what it had before. */
+/** Values from flags, else the directory's earlier values. */
 function configOf(settings: Settings, cluster: string, plan: RegistrationPlan): ClusterConfig {
   const config = readDataConfig(settings.dataDir.value);
   const before = config !== undefined && isOnCluster(config) ? config : undefined;
@@ -252,7 +252,7 @@ function configOf(settings: Settings, cluster: string, plan: RegistrationPlan): 
   };
 }
 
-/** The next run makes other keys: who sent tokens to an address of these would lose them if this run ends before it registers. */
+/** Hides addresses of new keys until they are stored: if the run ends first, tokens sent to them would be lost. */
 const withoutMade = (
   plan: RegistrationPlan,
   isMade: Readonly<Record<'multisig' | 'burnWallet', boolean>>,
@@ -265,7 +265,7 @@ const withoutMade = (
   ),
 });
 
-/** The address of a key; one that is to be kept is added to the others. */
+/** Adds a given keypair to `keys`. */
 function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
   if (typeof given === 'string') return address(given);
   const { address: own } = createKeypairSigner(given);
@@ -291,7 +291,7 @@ function placesOf(
   };
 }
 
-/** @throws `ERR_INSUFFICIENT_FUNDS` naming the address to fund. */
+/** @throws `ERR_INSUFFICIENT_FUNDS`, naming the address to fund */
 function requireFunds({ operator, costs }: RegistrationPlan): void {
   if (costs.missingLamports === '0') return;
   throw new FlywheelError(

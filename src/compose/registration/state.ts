@@ -1,4 +1,4 @@
-/** What of a registration stands on chain already, and whether a flywheel can be made of it: two who agree, nobody who could do without them. */
+/** Reads what a registration has on chain, and checks that its multisig needs both owner and operator and gives no one else a right. */
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
@@ -28,20 +28,18 @@ export interface Places {
 }
 
 export interface StateOnChain {
-  /** `null`: there is none at its address yet. */
   readonly multisig: Multisig | null;
   readonly token: TokenOnChain;
   readonly burnTokenAccount: {
     readonly address: Address;
     readonly isThere: boolean;
-    /** `null`: there is none yet. */
     readonly account: TokenAccount | null;
   };
 }
 
 const unusable = (message: string): FlywheelError => new FlywheelError('ERR_NOT_VERIFIED', message);
 
-/** What refuses an approval refuses a registration under a code of its own. */
+/** Gives a refused approval check the code of a registration. */
 const otherwise =
   (code: 'ERR_NOT_VERIFIED' | 'ERR_INPUT_INVALID', before = '') =>
   (cause: unknown): never => {
@@ -49,7 +47,7 @@ const otherwise =
     throw new FlywheelError(code, before + cause.message, { cause });
   };
 
-/** @throws `ERR_INPUT_INVALID` for a mint that cannot be used; `ERR_NOT_VERIFIED` for accounts that are of others. */
+/** @throws `ERR_INPUT_INVALID` for an unusable mint, `ERR_NOT_VERIFIED` for accounts with another owner */
 export async function readState(chain: ChainReader, places: Places): Promise<StateOnChain> {
   const token = await readTokenOnChain(chain, places).catch(otherwise('ERR_INPUT_INVALID', '--mint: '));
   const { tokenProgram } = token.mint;
@@ -57,7 +55,7 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   const [at, state] = await chain.getAccounts([places.multisig, address]);
   const held = decodeTokenAccount(state ?? null);
   const isOwn = held !== undefined && held.mint === places.mint && held.owner === places.burnWallet;
-  // Lamports that somebody sent to an address are no account yet.
+  // An address with only lamports has no token account yet.
   const isThere = state != null && state.owner === tokenProgram;
   if (isThere && !isOwn)
     throw unusable(`The token account ${address} is not the burn wallet's. Nothing was sent.`);
@@ -79,13 +77,13 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
 export const isWhole = ({ multisig, token, burnTokenAccount }: StateOnChain): boolean =>
   multisig !== null && token.vaultAccount !== null && burnTokenAccount.isThere;
 
-/** Everything that is worth pinning, as it is or as it will be made. */
+/** All facts to pin, as they are or as they will be created. */
 export const factsOf = (places: Places, { multisig, token }: StateOnChain) => ({
   ...multisigFacts(multisig ?? registeredMultisig(places)),
   ...token.facts,
 });
 
-/** What Squads asks for a multisig, and who gets it. @throws `ERR_CHAIN_MISMATCH` where the program is not set up. */
+/** The Squads creation fee and its recipient. @throws `ERR_CHAIN_MISMATCH` if the program is not set up */
 export async function readProgramConfig(chain: ChainReader): Promise<ProgramConfig> {
   const { address } = programConfigAddress();
   const [program, account] = await chain.getAccounts([SQUADS_PROGRAM, address]);
@@ -99,7 +97,7 @@ export async function readProgramConfig(chain: ChainReader): Promise<ProgramConf
   );
 }
 
-/** What is wrong with a multisig that somebody else has made, each in words; empty for one that can be used. */
+/** @returns sentences; empty for a usable multisig */
 function multisigProblems(
   multisig: Multisig,
   { owner, operator }: Pick<Places, 'owner' | 'operator'>,
@@ -123,7 +121,7 @@ function multisigProblems(
   ];
 }
 
-/** @throws `ERR_NOT_VERIFIED` naming everything that is wrong. */
+/** @throws `ERR_NOT_VERIFIED`, naming every problem */
 export function requireUsableMultisig(
   address: Address,
   multisig: Multisig,
@@ -140,7 +138,7 @@ export function requireUsableMultisig(
   );
 }
 
-/** What its owner should know of a multisig that can be used. */
+/** Warnings about a usable multisig. */
 export function multisigWarnings(
   { rentCollector, timeLockSeconds }: Multisig,
   { operator }: Pick<Places, 'operator'>,

@@ -1,4 +1,7 @@
-/** What a registration is written into: a data directory, which it makes the project's own, or a database beside others; and what of it has begun: what was wanted, the keys that were made for it, and what was signed last. */
+/**
+ * The destination of a registration (data directory or database), and the file that records an unfinished one: its input, its new
+ * keys, and the last signed transaction.
+ */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,11 +26,10 @@ import { databaseOf, lookIntoStore, openDatabase } from '../place.js';
 import type { Settings } from '../settings.js';
 import type { Places } from './state.js';
 
-/** How a refusal ends: before anything was done, and when accounts may have been made for it. */
+/** Endings of error messages: before any effect, and after accounts may have been created. */
 const UNCHANGED = 'nothing was changed';
 export const NOT_STORED = 'nothing was stored; accounts that were created on chain stay there';
 
-/** What to do about a project that is there already. */
 const seen = (name: string | null): { readonly hint: string } => ({
   hint:
     name === null
@@ -40,7 +42,7 @@ const PLACE_NAMES: Readonly<Record<keyof Places, string>> = {
   ...{ operator: 'operator', burnWallet: 'burn wallet' },
 };
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` when what is registered is another one. */
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` if the registered project has other addresses */
 export function requireSame(
   { token, flywheel }: FoundRegistration,
   places: Places,
@@ -57,7 +59,7 @@ export function requireSame(
   );
 }
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` when another project has the mint, the vault or the name. */
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` if another project has the mint, the vault or the name */
 export async function requireFree(
   tx: StoreTransaction,
   places: Places,
@@ -85,10 +87,10 @@ export class RegistrationTarget {
   readonly #dataDir: string;
   /** `null`: the data directory. */
   readonly #database: DatabaseAddress | null;
-  /** As it was typed. */
+  /** As typed. */
   readonly #cluster: string;
 
-  /** @throws `ERR_CONFIG_INVALID` where both could be meant. */
+  /** @throws `ERR_CONFIG_INVALID` if database and data directory are ambiguous */
   constructor(settings: Settings, cluster: string) {
     this.#settings = settings;
     this.#dataDir = settings.dataDir.value;
@@ -100,14 +102,14 @@ export class RegistrationTarget {
     return this.#database !== null;
   }
 
-  /** File of a registration of this mint that has begun; several may have begun in a database. */
+  /** File of an unfinished registration. A database may have several, one for each mint. */
   unfinishedFile(mint: string): string {
     return this.isDatabase
       ? join(this.#dataDir, `registration-${mint}.json`)
       : dataFiles(this.#dataDir).registration;
   }
 
-  /** The project's name, which only a database has. @throws `ERR_INPUT_INVALID` where nobody says one. */
+  /** `null` for a data directory. @throws `ERR_INPUT_INVALID` if the symbol gives no valid name and none is set */
   nameOf(symbol: string, stored: FoundRegistration | undefined): string | null {
     if (!this.isDatabase) return null;
     const name = stored?.flywheel.name ?? this.#settings.project.value ?? projectNameOf(symbol);
@@ -119,9 +121,9 @@ export class RegistrationTarget {
     );
   }
 
-  /** Looks at what is there; `null` where there is nothing. @throws where another project stands in its way. */
+  /** Reads the store; `null` if there is none. @throws `ERR_LOCAL_ALREADY_EXISTS` for a local project, `ERR_CHAIN_MISMATCH` */
   look<Found>(genesisHash: string, look: (tx: StoreTransaction) => Promise<Found>): Promise<Found | null> {
-    // Before the configuration is written it is not done, whatever the store holds.
+    // A cluster project without configuration is unfinished, whatever the store has.
     const config = this.isDatabase ? undefined : readDataConfig(this.#dataDir);
     if (config !== undefined && !isOnCluster(config))
       throw new FlywheelError(
@@ -135,12 +137,12 @@ export class RegistrationTarget {
     });
   }
 
-  /** The project that is registered: the only one of a directory; of a database that of the name, else of the mint. */
+  /** The registered project: a directory's only one; in a database the named one, else the one with this mint. */
   async find(mint: Address, genesisHash: string): Promise<FoundRegistration | undefined> {
     return (await this.look(genesisHash, (tx) => this.findIn(tx, mint))) ?? undefined;
   }
 
-  /** The same in a transaction. */
+  /** {@link find} within a transaction. */
   async findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
     const flywheel = await this.#flywheelIn(tx, mint);
     const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
@@ -155,18 +157,18 @@ export class RegistrationTarget {
     return token && tx.flywheels.find({ tokenId: token.id });
   }
 
-  /** Nobody else registers anything there until what was opened is closed. @throws `ERR_STORE_UNAVAILABLE` while another does. */
+  /** Locks registrations until `opened` is closed. @throws `ERR_STORE_UNAVAILABLE` while another process registers */
   async lock(opened: Opened): Promise<void> {
     makePrivateDirectory(this.#dataDir, 'ERR_CONFIG_INVALID');
     opened.keep(await ownDataDirectory(dataFiles(this.#dataDir).lock));
     if (this.#database === null) return;
-    // Made and brought up to date before anything is paid.
+    // Creates or migrates the schema before anything is paid.
     await (await this.#openStore()).close();
     const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
     opened.keep(await lockRegistrations(this.#database.reveal()));
   }
 
-  /** Writes into the store, which is made where there is none. */
+  /** Writes to the store, and creates it if missing. */
   write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
     return whileOpen(async (opened) => {
       const store = opened.keep(await this.#openStore());
@@ -200,18 +202,18 @@ const key = z.custom<Address>((value) => typeof value === 'string' && isAddress(
 
 const FILE = z.object({
   version: z.literal(2),
-  /** What makes one registration another one, each setting as JSON text. */
+  /** The command's settings as JSON text; a registration is resumed only with equal ones. */
   wanted: z.record(z.string(), z.string()),
   burnWallet: key,
-  /** Lends the multisig its address; `null` where that is there already. */
+  /** Its address determines the multisig's; `null` if the multisig exists. */
   createKey: key.nullable(),
-  /** The transaction that was signed last; it lies here before it is sent. */
+  /** The last signed transaction, stored before it is sent. */
   sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
 });
 
 export type Unfinished = Readonly<Omit<z.infer<typeof FILE>, 'version'>>;
 
-/** @returns `null` where none has begun. @throws `ERR_STORE_UNAVAILABLE` for a file that cannot be read. */
+/** @returns `null` without an unfinished registration. @throws `ERR_STORE_UNAVAILABLE` for an unreadable file */
 export function readBegun(path: string): Unfinished | null {
   const text = readIfThere(path);
   if (text === undefined) return null;
@@ -240,9 +242,9 @@ const textsOf = (wanted: object): Unfinished['wanted'] =>
   );
 
 /**
- * What was begun is carried on where it is the same; what has sent nothing yet makes way for another.
- * @param keys - takes the keypairs that are made.
- * @throws `ERR_LOCAL_ALREADY_EXISTS` where another one has sent something.
+ * Resumes an unfinished registration with the same settings, or replaces one that has sent nothing.
+ * @param keys - receives the generated keypairs
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` if a different registration has sent something
  */
 export function begin(
   wanted: ClusterRegistration & { readonly genesisHash: string },
@@ -265,7 +267,7 @@ export function begin(
     keys.set(made, keypair);
     return made;
   };
-  // Somebody may have paid into a burn wallet that was made before.
+  // The earlier burn wallet is reused: it may have received funds.
   const earlier = found?.wanted['burnWallet'] === 'null' ? found.burnWallet : undefined;
   return {
     wanted: texts,
