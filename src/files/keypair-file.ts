@@ -1,12 +1,11 @@
-/** A keypair as the Solana CLI keeps it in a file: a JSON array of its bytes; base58 is read as well. */
+/** Keypair files of the Solana CLI: a JSON array of bytes. Base58 is read as well. */
 import { base58Decode } from '../values/base58.js';
 
 export const keypairText = (keypair: Uint8Array): string => `${JSON.stringify([...keypair])}\n`;
 
-/** The bytes that a text holds, of whatever number, or why it holds none; the reason quotes nothing of it. */
+/** `bytes` may have any length. `problem` quotes nothing of the text. */
 type ParsedKeypair = { readonly bytes: Uint8Array } | { readonly problem: string };
 
-/** Reads the text of a keypair file. */
 export function parseKeypairText(text: string): ParsedKeypair {
   const trimmed = text.trim();
   if (trimmed === '') return { problem: 'it is empty' };

@@ -1,4 +1,4 @@
-/** Which packages of native code this process has loaded, as their own files say. */
+/** Lists the native packages that this process has loaded, from their package.json. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ interface NativePackage {
   readonly version: string;
 }
 
-/** The package that a file is of: what the nearest package.json above it says. */
+/** Reads the nearest package.json above the file. */
 function packageOf(file: string): NativePackage | undefined {
   for (let at = dirname(file); at !== dirname(at); at = dirname(at)) {
     try {
@@ -17,7 +17,7 @@ function packageOf(file: string): NativePackage | undefined {
       ) as Partial<NativePackage>;
       return name === undefined || version === undefined ? undefined : { name, version };
     } catch {
-      // None here; one further up says it.
+      // No package.json here; try the parent.
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
-/** Reads a file that need not be there, notices when another takes its place, and says in words what is wrong with one. */
+/** Reads optional files, detects replaced files, and describes file system errors. */
 import { readFileSync, statSync } from 'node:fs';
 
-/** The text of a file, or `undefined` when there is none. @throws the system's error for one that cannot be read. */
+/** @returns `undefined` for a missing file. @throws the system's error for an unreadable one */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -13,8 +13,8 @@ export function readIfThere(path: string): string | undefined {
 }
 
 /**
- * Notes which file is at a path now.
- * @returns whether that very file is still there; cheap enough to ask before every write.
+ * Remembers the file at a path by inode and device.
+ * @returns whether the same file is still there; cheap enough to call before every write
  */
 export function watchFile(path: string): () => boolean {
   const first = statSync(path);
@@ -24,7 +24,7 @@ export function watchFile(path: string): () => boolean {
   };
 }
 
-/** What the file system complains of, in words that fit into a sentence. */
+/** Reasons that fit into a sentence, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
@@ -39,7 +39,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error',
 };
 
-/** A file's problem in words, from the error of the file system. */
 export function fileProblem(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
   return REASONS[code] ?? `file system error ${code}`;

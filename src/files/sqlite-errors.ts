@@ -1,16 +1,16 @@
-/** What a failure of SQLite means to the reader; which statement failed is of no use to anyone. */
+/** Maps SQLite failures to errors that name the file and the remedy, not the statement. */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 
 export interface FileName {
   readonly path: string;
-  /** What it is: "ledger", "journal". */
+  /** "ledger", "journal", … */
   readonly noun: string;
 }
 
 interface Reason {
-  /** Completes the sentence "The ledger FILE …". */
+  /** Completes "The ledger FILE …". */
   readonly what: string;
   readonly hint: string;
 }
@@ -18,7 +18,7 @@ interface Reason {
 const DAMAGED_HINT =
   'Stop all flywheel processes and keep a copy. Restore the directory from a backup, or start with another directory.';
 
-/** Primary result codes of SQLite that a file or its surroundings can bring about, and what the schema refuses. */
+/** Primary result codes that a file, its disk or a constraint can cause. */
 const CODE = {
   permission: 3,
   busy: 5,
@@ -65,7 +65,7 @@ const REASONS: Readonly<Record<number, Reason>> = {
     what: 'could not be read or written by the operating system',
     hint: 'Check the disk and its free space, then run the command again.',
   },
-  // SQLite tells a page that is wrong and one that the disk failed to read (EIO) by the same code.
+  // SQLite uses one code for a damaged page and for one that the disk failed to read (EIO).
   [CODE.corrupt]: {
     what: 'is damaged, or the disk failed to read it',
     hint: `Run the command again. If it says the same, check the disk. ${DAMAGED_HINT}`,
@@ -76,7 +76,7 @@ const REASONS: Readonly<Record<number, Reason>> = {
   },
 };
 
-/** What the operating system says when the file cannot even be made. */
+/** Error codes of the operating system when the file cannot be created. */
 const SYSTEM_REASONS: Readonly<Record<string, Reason>> = {
   EACCES: READ_ONLY,
   EPERM: READ_ONLY,
@@ -91,12 +91,12 @@ const SYSTEM_REASONS: Readonly<Record<string, Reason>> = {
   EMFILE: CANNOT_OPEN,
 };
 
-/** The low byte of an extended result code is the primary one. */
+/** The low byte of an extended result code is the primary code. */
 const PRIMARY_MASK = 0xff;
-/** The driver states only in its text which code it got when it opened the file, or a code that it has no name for. */
+/** For errors on opening, and for codes without a name, the driver has the code only in its text. */
 const CODE_IN_TEXT = /^(?:UNKNOWN_SQLITE_ERROR_|ConnectionFailed\(.*: )(\d+)/s;
 
-/** SQLite's primary result code, or `undefined` for what is no failure of SQLite. */
+/** @returns the primary result code; `undefined` if the error is not SQLite's */
 function resultOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, rawCode } = error as Error & { code?: unknown; rawCode?: unknown };
@@ -106,13 +106,10 @@ function resultOf(error: unknown): number | undefined {
   return number === undefined ? undefined : Number(number) & PRIMARY_MASK;
 }
 
-/** Is the lock held by someone else at this time? */
 export const isBusy = (error: unknown): boolean => resultOf(error) === CODE.busy;
 
-/** Is it a failure of SQLite at all? */
 export const isOfSqlite = (error: unknown): boolean => resultOf(error) !== undefined;
 
-/** Did the schema refuse a row? */
 export const isRefusedRow = (error: unknown): boolean => resultOf(error) === CODE.constraint;
 
 function reasonOf(error: unknown, path: string): Reason | undefined {
@@ -122,7 +119,7 @@ function reasonOf(error: unknown, path: string): Reason | undefined {
   return error instanceof Error && 'code' in error ? SYSTEM_REASONS[String(error.code)] : undefined;
 }
 
-/** SQLite also writes beside the file, and does not say what it could not open. */
+/** SQLite needs to write in the directory too, and does not report which file it could not open. */
 function isClosedToUs(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -133,24 +130,23 @@ function isClosedToUs(path: string): boolean {
   }
 }
 
-/** Builds the error for a file that cannot be used, saying which and why. */
 export const fileUnavailable = (
   { path, noun }: FileName,
   what: string,
   options: { hint: string; cause?: unknown },
 ): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The ${noun} ${path} ${what}.`, options);
 
-/** Somebody has removed the file, or put another in its place, while it was open. */
+/** The file was removed or replaced while open. */
 export const fileReplaced = (name: FileName): FlywheelError =>
   fileUnavailable(name, 'was removed or replaced while in use. Nothing more is written', {
     hint: 'Stop all flywheel processes before you delete or restore a data directory.',
   });
 
-/** Builds the error for a row that holds what this program never writes. */
+/** For a row that this program never writes. */
 export const fileDamaged = (name: FileName, cause: unknown): FlywheelError =>
   fileUnavailable(name, 'is damaged', { hint: DAMAGED_HINT, cause });
 
-/** A failure of the file as `ERR_STORE_UNAVAILABLE`; any other error, a wrong statement among them, as it came. */
+/** File errors become `ERR_STORE_UNAVAILABLE`; others, such as a wrong statement, are returned unchanged. */
 export function translateSqliteError(name: FileName, error: unknown): unknown {
   if (isFlywheelError(error)) return error;
   const reason = reasonOf(error, name.path);

@@ -1,4 +1,4 @@
-/** One connection to an SQLite file that is used at once: its statements, its transactions, its errors; not what is in it. */
+/** A synchronous connection to an SQLite file, with statements, transactions and errors. */
 import { resolve } from 'node:path';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../values/bytes.js';
@@ -20,10 +20,10 @@ import {
   translateSqliteError,
 } from './sqlite-errors.js';
 
-/** Values that a file stores; amounts beyond 2^53 go as text. */
+/** Amounts above 2^53 are stored as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
 
-/** A prepared statement; parameters and rows are plain lists in the order of the SQL. */
+/** Parameters and rows are lists in the order of the SQL. */
 export interface Statement {
   run(parameters: readonly SqlValue[]): void;
   get(parameters: readonly SqlValue[]): readonly SqlValue[] | undefined;
@@ -34,14 +34,14 @@ interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeo
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
   readonly create: boolean;
-  /** Looks at the file before anything is written into it. @throws when it must not be touched. */
+  /** Checks the file before anything is written. @throws if it must not be used */
   readonly inspect?: (database: SqliteFile) => void;
 }
 
-/** Statements that are kept prepared. */
+/** Size of the statement cache. */
 const MAX_STATEMENTS = 64;
 
-/** A connection whose every failure names the file. */
+/** Every error names the file. */
 export class SqliteFile {
   readonly path: string;
   readonly noun: string;
@@ -66,25 +66,25 @@ export class SqliteFile {
     this.#explained(() => this.#connection.exec(sql));
   }
 
-  /** The same text gives the same statement. */
+  /** Statements are cached by text. */
   prepare(sql: string): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const made = this.#explained(() => this.#connection.prepare<SqlValue[]>(sql));
     if (made.reader) made.raw();
-    // The driver takes one list for all parameters, which its types do not say.
+    // The driver takes all parameters as one list, which its types do not declare.
     const statement = made as unknown as Statement;
     if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
     this.#statements.set(sql, statement);
     return statement;
   }
 
-  /** Runs SQL that answers with one number. */
+  /** The first column of the first row as a number, 0 without rows. */
   number(sql: string): number {
     return this.#explained(() => Number(this.prepare(sql).get([])?.[0] ?? 0));
   }
 
-  /** Runs `parse` on what a row holds; failing means that someone else has written it. */
+  /** Parses a row. An exception means that another program wrote it, and becomes `ERR_STORE_UNAVAILABLE`. */
   decode<Result>(parse: () => Result): Result {
     try {
       return parse();
@@ -93,12 +93,12 @@ export class SqliteFile {
     }
   }
 
-  /** Runs `work` as one write: the lock is taken first, all is kept or nothing. */
+  /** Runs `work` in one transaction that takes the write lock first. */
   write<Result>(work: () => Result): Result {
     return this.#transaction(() => this.#lock(), work);
   }
 
-  /** Runs `work` on one state of the file, without a lock that others would wait for; within a write, on that of the write. */
+  /** Runs `work` on one snapshot, without the write lock; inside a write it sees that transaction. */
   read<Result>(work: () => Result): Result {
     if (this.#open && this.#connection.inTransaction) return work();
     return this.#transaction(() => this.#connection.exec('BEGIN'), work);
@@ -112,7 +112,7 @@ export class SqliteFile {
   }
 
   #lock(): void {
-    // SQLite itself would wait for too long between two tries.
+    // SQLite itself pauses too long between attempts.
     this.#connection.exec('PRAGMA busy_timeout = 0');
     try {
       untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), this.#busyTimeoutMs);
@@ -137,7 +137,7 @@ export class SqliteFile {
   }
 
   #rollBack(): void {
-    // A full disk has rolled back by itself already; the first error is the one to report.
+    // SQLite may have rolled back already, as on a full disk. The first error is the one to report.
     if (!this.#connection.inTransaction) return;
     try {
       this.#connection.exec('ROLLBACK');
@@ -157,8 +157,8 @@ export class SqliteFile {
 }
 
 /**
- * Opens the file, making it if it is not there.
- * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
+ * Opens the file; `create` makes a missing one.
+ * @throws `ERR_STORE_UNAVAILABLE`, naming the file and the reason
  */
 export async function openSqliteFile(options: SqliteFileOptions): Promise<SqliteFile> {
   const { use = 'power-cut', inspect } = options;
@@ -174,24 +174,24 @@ export async function openSqliteFile(options: SqliteFileOptions): Promise<Sqlite
   }
 }
 
-/** How a build knows its own files. */
+/** How a build recognizes its own files. */
 export interface FileFormat {
-  /** Marks files of this kind: four letters as a 32-bit number. */
+  /** Four letters as a 32-bit number. */
   readonly applicationId: number;
-  /** The statements that make them. A file whose tables are made by others is of another build, and there is no way from one to the other. */
+  /** Statements that create the tables. A file with other statements is of another build; there is no migration. */
   readonly tables: string;
-  /** What the file should be: "a journal". */
+  /** Completes "is not …": "a journal". */
   readonly kind: string;
-  /** What to do with the file of another build, and with one that is something else. */
+  /** Remedies for a file of another build, and for any other file. */
   readonly hints: { readonly otherBuild: string; readonly otherFile: string };
 }
 
-/** What tells the tables of one build from those of another in a file: 31 bits of their digest. */
+/** 31 bits of the digest of the table statements, stored as `user_version`. */
 const markOf = ({ tables }: FileFormat): number => Number.parseInt(sha256(tables).slice(0, 8), 16) >>> 1;
 
-/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
+/** @returns whether the file is still empty. @throws `ERR_STORE_UNAVAILABLE` for a foreign file or another build's */
 export function isEmptyFile(file: SqliteFile, format: FileFormat): boolean {
-  // Of one state of the file: it may be filled by another process between two looks.
+  // One snapshot: another process may fill the file between two reads.
   const [application, mark, pages] = file.read(() =>
     ['application_id', 'user_version', 'page_count'].map((name) => file.number(`PRAGMA ${name}`)),
   );
@@ -205,14 +205,14 @@ export function isEmptyFile(file: SqliteFile, format: FileFormat): boolean {
 }
 
 /**
- * Makes sure that the file holds its tables.
- * @param fill - writes the first rows in the same commit; runs only for a new file.
+ * Creates the tables in an empty file.
+ * @param fill - writes the first rows in the same commit; runs only for a new file
  * @throws `ERR_STORE_UNAVAILABLE`
  */
 export function prepareFile(file: SqliteFile, format: FileFormat, fill: () => void = () => undefined): void {
   if (!isEmptyFile(file, format)) return;
   file.write(() => {
-    // Another process may have filled it between the look and the lock.
+    // Another process may have filled it before this one took the lock.
     if (!isEmptyFile(file, format)) return;
     file.exec(
       `${format.tables}\nPRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${markOf(format)}`,

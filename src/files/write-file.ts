@@ -1,6 +1,6 @@
 /**
- * Writes a file so that a reader sees the old one or the new one, never half of one, also after a power cut. What a failure
- * means is for the caller to say: each function takes the code of its error.
+ * Writes files atomically and durably: a reader sees the old or the new content, also after a power cut. Each function takes the
+ * code of its error from the caller.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -24,13 +24,13 @@ import { makeDirectory } from './directories.js';
 import { fileProblem } from './read-file.js';
 
 interface WriteOptions {
-  /** Permission bits; @default 0o644 */
+  /** Permission bits. @default 0o644 */
   readonly mode?: number;
-  /** Refuse to replace a file that is there. */
+  /** Refuse to replace an existing file. */
   readonly exclusive?: boolean;
 }
 
-/** Makes the names in a directory durable. Not every platform can open a directory; there the rename has to do. */
+/** Makes renames in a directory durable. Some platforms cannot open a directory; there the rename alone must do. */
 function syncDirectory(directory: string): void {
   let handle: number;
   try {
@@ -41,7 +41,7 @@ function syncDirectory(directory: string): void {
   try {
     fsyncSync(handle);
   } catch {
-    // As above.
+    // Some file systems cannot sync a directory.
   } finally {
     closeSync(handle);
   }
@@ -59,8 +59,8 @@ function writeTemporary(path: string, text: string | Uint8Array, mode: number): 
 }
 
 /**
- * Makes a directory that only the user can read; one that is there is left as it is.
- * @throws the error, naming the directory and the reason.
+ * Creates a directory with mode 0700; an existing one stays unchanged.
+ * @throws `error`, naming the directory and the reason
  */
 export function makePrivateDirectory(path: string, error: ErrorCode): void {
   try {
@@ -70,10 +70,10 @@ export function makePrivateDirectory(path: string, error: ErrorCode): void {
   }
 }
 
-/** What the system itself has there: to take its place would take it from every program. */
+/** Replacing a link such as /dev/stdout would break it for every program. */
 const OF_THE_SYSTEM = /^\/(?:dev\/(?!shm\/)|proc\/)/;
 
-/** Why nothing may take the place of what is there. */
+/** @returns why the existing entry must not be replaced, or `undefined` */
 function occupant(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return 'it is a directory';
@@ -93,8 +93,8 @@ function checkOccupant(path: string, error: ErrorCode): void {
 }
 
 /**
- * Writes a whole file atomically: temporary file, fsync, rename.
- * @throws the error, naming the file and the reason.
+ * Temporary file, fsync, rename.
+ * @throws `error`, naming the file and the reason
  */
 export function writeFileAtomic(
   path: string,
@@ -118,15 +118,15 @@ export function writeFileAtomic(
   }
 }
 
-/** Moves a file within its file system, over one that is there, for good. @throws the system's error */
+/** Moves a file durably within its file system and replaces an existing one. @throws the system's error */
 export function moveFile(from: string, to: string): void {
   renameSync(from, to);
   syncDirectory(dirname(to));
 }
 
 /**
- * Makes sure that a file can be written before work is done whose result it is to hold.
- * @throws the error, naming the file and the reason.
+ * Checks that a file can be written, before the work whose result goes there.
+ * @throws `error`, naming the file and the reason
  */
 export function checkWritable(path: string, error: ErrorCode): void {
   try {
