@@ -1,33 +1,31 @@
 /**
- * THE table of errors: code → HTTP status, exit number, retry rule and default hint.
- *
- * Codes and statuses are those of the service specification, section 7, and of the contract, section 1.3;
- * codes with status `null` arise only at the command line. A code is never renamed or reused.
+ * The table of error codes with HTTP status, exit code, retry rule and default hint. Codes and statuses follow the service
+ * specification, section 7, and the contract, section 1.3. A code is never renamed or reused.
  */
 import { EXIT, type ExitCode, exitOfStatus } from './exit-codes.js';
 
-/** May the same request be sent again as it is? `with-key`: only if it carries an idempotency key. */
+/** Whether to repeat the same request; `with-key`: only with an idempotency key. */
 type RetryRule = 'never' | 'always' | 'with-key';
 
 interface ErrorRule {
-  /** HTTP status, or `null` for what never crosses the wire. */
+  /** `null`: arises only at the command line. */
   readonly status: number | null;
   readonly exit: ExitCode;
   readonly retry: RetryRule;
-  /** When it is raised; printed in docs/errors.md and in OpenAPI. */
+  /** When the error is raised; printed in docs/errors.md and in OpenAPI. */
   readonly when: string;
-  /** What to do next, unless the place that raises it knows better. */
+  /** What to do next; an error may override it. */
   readonly hint?: string;
 }
 
-/** Of what crosses the wire; exit number and retry rule are those of the status unless said otherwise. */
+/** Sent by the service. Exit code and retry rule follow the status unless given. */
 const wire = (
   status: number,
   when: string,
   more: Partial<Pick<ErrorRule, 'exit' | 'retry' | 'hint'>> = {},
 ): ErrorRule => ({ status, exit: exitOfStatus(status), retry: retryOfStatus(status), when, ...more });
 
-/** Of what arises only at the command line. */
+/** Arises only at the command line. */
 const local = (exit: ExitCode, when: string, more: Pick<ErrorRule, 'hint'> = {}): ErrorRule => ({
   ...{ status: null, exit, retry: 'never', when },
   ...more,

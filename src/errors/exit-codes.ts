@@ -1,6 +1,6 @@
-/** The process's exit numbers and what each means (contract, section 2.4). */
+/** Exit codes of the process and their meaning (contract, section 2.4). */
 
-/** Exit number by meaning; README, docs/errors.md and `flywheel help exit-codes` print this table. */
+/** README, docs/errors.md and `flywheel help exit-codes` print this table. */
 export const EXIT = {
   done: 0,
   internal: 1,
@@ -18,14 +18,13 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The exit number that an HTTP status stands for, where no code says better. */
+/** Default exit code of an HTTP status; an error code may override it. */
 export function exitOfStatus(status: number): ExitCode {
   if (status === 401 || status === 403) return EXIT.auth;
   if (status === 408 || status === 429 || (status >= 502 && status <= 504)) return EXIT.unavailable;
   return status >= 500 ? EXIT.internal : EXIT.refused;
 }
 
-/** An exit number, for people who write scripts. */
 interface ExitCodeRow {
   readonly code: ExitCode;
   readonly meaning: string;
@@ -33,7 +32,7 @@ interface ExitCodeRow {
   readonly script: string;
 }
 
-/** In the order in which help and documents print them. */
+/** In the order of help and docs. */
 export const EXIT_CODES: readonly ExitCodeRow[] = [
   { code: EXIT.done, meaning: 'done', script: 'continue' },
   {
