@@ -1,4 +1,4 @@
-/** `flywheel db`: a PostgreSQL database, and what the store of a data directory or of a database lacks. */
+/** `flywheel db`: status, copy, migration and checks of a database; `check` and `accept-gap` also work on a data directory. */
 import type { Command } from '@commander-js/extra-typings';
 import type { DatabaseAdmin } from '../../compose/database-admin.js';
 import type { DatabaseStatus } from '../../contract/local-admin.js';
@@ -58,7 +58,6 @@ function viewDatabase(status: DatabaseStatus, style: Style, { settings }: Sessio
 
 const MAX_SHOWN = 20;
 
-/** How much it is, in a few words. */
 const burnsText = ({ burns, transactions }: GapReport): string =>
   burns === transactions
     ? countText(burns, 'burn')
@@ -95,7 +94,7 @@ const gapOptions = (command: Command) =>
     ),
   );
 
-/** Without a person who looks at it, its size has to have been seen before. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
+/** With --yes no one reads the report, so its size must be given. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
 function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
   if (expected === undefined && session.settings.yes)
     throw new FlywheelError('ERR_USAGE', '--yes needs --expect, the number of missing transactions.', {

@@ -1,4 +1,4 @@
-/** `flywheel keys`, `caps` and `audit`: who may do how much with a project, and who changed that. */
+/** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
 import type { ApiKeyCreated, ApiKeyInfo, AuditAct, Caps } from '../../contract/admin.js';
 import { defineCommand } from '../command.js';
 import { timesQuery } from '../lists.js';
@@ -52,7 +52,7 @@ function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string
   const shown: Columns<AuditAct> = {
     ...columns,
     project: (act) => act.project ?? 'all',
-    // Of a key its name is what people know.
+    // Users know a key by its name.
     subject: ({ subject, detail: { name } }) =>
       [subject, typeof name === 'string' ? `(${name})` : null].filter(Boolean).join(' '),
   };
@@ -79,7 +79,7 @@ export const commands = {
         ),
     run: async (session, _args, { name = null, scope, proofType = null }) =>
       (await session.local()).createKey({ name, scopes: scopesOrAll(scope), proofTypes: proofType }),
-    // It is kept nowhere, only its digest.
+    // Only the key's digest is stored.
     view: (key: ApiKeyCreated, style) => [
       style.good('Created an API key. This is the only time it is shown:'),
       `  ${key.key}`,

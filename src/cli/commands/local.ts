@@ -42,7 +42,6 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
   ['owner', value.owner],
 ];
 
-/** Addresses, balances, what today's caps leave, and for how long the SOL lasts. */
 const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => [
   style.bold(`${value.name} (${value.symbol})`),
   ...fieldLines(addresses(value, style), style),

@@ -1,4 +1,4 @@
-/** `flywheel register` and `local init`: a project on a cluster with a mint that is there already, or one on this machine, in one step and without questions. */
+/** `flywheel register` creates a project on a cluster for an existing mint; `local init` creates one on this machine without questions. */
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Settings } from '../../compose/settings.js';
@@ -26,7 +26,7 @@ import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 
 const MAX_NAME_LENGTH = 64;
-/** What is typed to agree, where the cluster has no name. */
+/** The word to type if the cluster has no name. */
 const WORD = 'register';
 
 const GENERATION_OPTION = new Option(
@@ -75,7 +75,6 @@ const registerOptions = (command: Command) =>
 
 type RegisterOptions = OptionsOf<typeof registerOptions>;
 
-/** What both kinds of project are given. */
 const projectTerms = ({
   proofType = DEFAULT_PROOF_TYPES,
   scope,
@@ -146,7 +145,7 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
   });
 }
 
-/** Shows the plan, and goes on with the name of the cluster for an answer. */
+/** Shows the plan, and asks the user to type the cluster's name. */
 async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
   showSubject(session, viewRegistrationPlan(plan, session.output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
@@ -163,7 +162,6 @@ const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
   burnTokenAccount: 'token account of the burn wallet',
 };
 
-/** Of what the registration makes. */
 const LATER = 'new; its address is known after registration';
 
 const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
@@ -268,7 +266,7 @@ async function register(
   return 'registration' in done ? done : { dryRun: true, ...done };
 }
 
-/** An amount with what `local init` gives unless it says otherwise. */
+/** The default is also the text that help shows. */
 const amount = <const Usage extends string>(flags: Usage, help: string, usual: string) =>
   decimal(flags, help).default(usual, usual);
 
@@ -302,7 +300,7 @@ async function initInput(
   { ownerKeypair, squadsProgram, ...options }: OptionsOf<typeof initOptions>,
 ): Promise<LocalInitInput> {
   const { context } = session;
-  // That it can be read is made sure of here, its checksum where it is loaded.
+  // Checks only that the file is readable; its checksum is checked when it is loaded.
   if (squadsProgram !== undefined) await readInputBytes(context, squadsProgram);
   const owner =
     ownerKeypair === undefined

@@ -1,4 +1,4 @@
-/** `flywheel serve` and `local rpc`: the API over HTTP, and the local ledger as a node, until a signal ends them. */
+/** `flywheel serve` and `local rpc`: the API over HTTP, and the local ledger as an RPC node, until a signal stops them. */
 import { once } from 'node:events';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
@@ -9,10 +9,8 @@ import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import type { RunningServer, ServeOptions } from '../context.js';
 import { collect, integer } from '../options.js';
 
-/** Does only this machine reach it? */
 const isLoopbackHost = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
 
-/** Waits for a signal, and closes what listens. @param words - said when it stops */
 async function untilStopped(
   { context: { signal }, output }: Session,
   running: Pick<RunningServer, 'close'>,
@@ -23,18 +21,15 @@ async function untilStopped(
   await running.close();
 }
 
-/** Units of time, the largest first. */
+/** Largest unit first. */
 const SECONDS: Readonly<Record<string, number>> = { h: 3_600, min: 60, s: 1 };
 
-/** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`; of one key `burn=100/s@ID`. */
+/** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`; for one key `burn=100/s@ID`. */
 const RATE = /^([a-z-]+)=([1-9][0-9]{0,5})\/([1-9][0-9]{0,4})?(s|min|h)(?:@([0-9a-f-]{36}))?$/;
 
 type Rates = Partial<Record<OperationId, Rate>>;
 
-/**
- * The rates of a repeating option, for all keys and for some, by their ids.
- * @throws `ERR_INPUT_INVALID`, also for an operation that is given twice.
- */
+/** @throws `ERR_INPUT_INVALID`, also for an operation that is given twice */
 function rateOptions(given: readonly string[] = []): Pick<ServeOptions, 'rates' | 'keyRates'> {
   const rates: Rates = {};
   const keyRates: Record<string, Rates> = {};
@@ -65,7 +60,6 @@ function rateText({ points, windowSeconds }: Rate): string {
   return `${points}/${count === 1 ? '' : count}${unit}`;
 }
 
-/** What holds when nothing is set: `burn=10/s, …`. */
 const DEFAULT_RATES = OPERATION_LIST.map(({ word, rateLimit }) => `${word}=${rateText(rateLimit)}`).join(
   ', ',
 );

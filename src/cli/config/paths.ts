@@ -1,4 +1,4 @@
-/** Where configuration and state live when nobody says otherwise, and what the Solana CLI's own configuration says. */
+/** Default directories of configuration and data, and settings from the Solana CLI's configuration file. */
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Setting } from '../../compose/settings.js';
@@ -13,7 +13,7 @@ const baseDir = (place: Place, xdg: string, windows: string, unix: string): stri
   return join(place.home, unix);
 };
 
-/** The directory of profiles and their keys: FLYWHEEL_CONFIG_DIR, else the platform's place. */
+/** FLYWHEEL_CONFIG_DIR, else the platform's configuration directory. */
 export function configDir(place: Place): Setting<string> {
   const given = place.env['FLYWHEEL_CONFIG_DIR'];
   if (given !== undefined && given !== '') return { value: resolve(place.cwd, given), source: 'environment' };
@@ -23,25 +23,24 @@ export function configDir(place: Place): Setting<string> {
   };
 }
 
-/** The data directory that is used when neither flag, environment nor profile names one. */
 export const defaultDataDir = (place: Place): string =>
   join(baseDir(place, 'XDG_DATA_HOME', 'LOCALAPPDATA', join('.local', 'share')), 'flywheel');
 
 export const PROFILES_FILE = 'profiles.json';
 export const API_KEYS_FILE = 'api-keys.json';
 
-/** Its file, below the directory of the user. */
+/** Relative to the user's home directory. */
 export const SOLANA_CONFIG_FILE = join('.config', 'solana', 'cli', 'config.yml');
 
 const QUOTED = /^(?:"([^"]*)"|'([^']*)')\s*(?:#.*)?$/;
 
-/** The text of a scalar, without quotes and without a comment. */
+/** Removes quotes and a comment from a YAML scalar. */
 function scalar(text: string): string {
   const [, double, single] = QUOTED.exec(text) ?? [];
   return double ?? single ?? text.replace(/(?:^|\s)#.*$/, '').trim();
 }
 
-/** A setting of the Solana CLI, or `undefined` where there is none or no such file. */
+/** @returns `undefined` if the file or the setting is missing */
 export function solanaCliSetting(home: string, name: 'keypair_path' | 'json_rpc_url'): string | undefined {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-/** Reads the profiles and their API keys; writing is for the `profile` commands. */
+/** Reads profiles and their API keys; `profile-store` writes them. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
@@ -15,15 +15,15 @@ export interface Profile {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
-  /** Address of a PostgreSQL database, or the file that holds it. */
+  /** Address of a PostgreSQL database, or the file that contains it. */
   readonly databaseUrl?: string;
   readonly databaseUrlFile?: string;
-  /** Name of one of its flywheels. */
+  /** Project name in that database. */
   readonly project?: string;
-  /** One address, or several; names of clusters too. */
+  /** Node URLs, or names of clusters. */
   readonly rpcUrl?: string | readonly string[];
   readonly rpcQuorum?: number;
-  /** Lamports that a transaction pays beyond its signatures at most, and when it counts as landed. */
+  /** Lamports beyond the signature fees that a transaction may pay. */
   readonly maxPriorityFee?: number;
   readonly commitment?: string;
   readonly keypair?: string;
@@ -45,7 +45,7 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** Fields that the table of settings knows, by their type. */
+/** Profile fields of the settings table, with their type. */
 const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }) =>
   profile === undefined || isList === true ? [] : [[profile, typeof (reading?.fallback ?? '')] as const],
 );
@@ -58,14 +58,14 @@ const refuse = (file: string, reason: string, cause?: unknown): never => {
   });
 };
 
-/** A vault is numbered by one byte. */
+/** Squads stores the vault index in one byte. */
 const isVaultIndex = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The JSON object in a file, or `undefined` when there is no such file. */
+/** @returns `undefined` for a missing file */
 function readObject(file: string): Record<string, unknown> | undefined {
   let text: string | undefined;
   try {
@@ -102,8 +102,8 @@ function readLimits(value: unknown, where: string, file: string): Limits | null 
 }
 
 /**
- * The flywheel that a file of its own pins, as `profile pin --out` writes it, and limits if it has them.
- * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ * Pins from a file of `profile pin --out`, with limits if it has them.
+ * @throws `ERR_CONFIG_INVALID`, naming the file and the problem
  */
 export function readPinsFile(file: string): PinsFile {
   const value = readObject(file);
@@ -124,8 +124,8 @@ function readProfile(value: unknown, name: string, file: string): Profile {
 }
 
 /**
- * The profiles of a configuration directory; none when the file is missing.
- * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
+ * @returns no profiles for a missing file
+ * @throws `ERR_CONFIG_INVALID`, naming the file and the problem
  */
 export function readProfiles(configDir: string): ProfileFile {
   const file = join(configDir, PROFILES_FILE);
@@ -140,24 +140,17 @@ export function readProfiles(configDir: string): ProfileFile {
 /** Permission bits of group and others. */
 const OTHERS = 0o077;
 
-/**
- * The API keys by profile; none when the file is missing.
- * @throws `ERR_CONFIG_INVALID` naming the file and what is wrong with it.
- */
+/** @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
 const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
   readObject(join(configDir, API_KEYS_FILE)) ?? {};
 
-/** @throws `ERR_CONFIG_INVALID` when the file of the API keys could not be changed. */
+/** @throws `ERR_CONFIG_INVALID` if the file of API keys is damaged, so that a change of it would fail */
 export const checkKeys = (configDir: string): void => void readKeys(configDir);
 
-/** Is a key kept for the profile? */
 export const hasKey = (configDir: string, profile: string): boolean =>
   Object.hasOwn(readKeys(configDir), profile);
 
-/**
- * The API key of a profile, or `null`.
- * @throws `ERR_CONFIG_INVALID` when others can read the file.
- */
+/** @throws `ERR_CONFIG_INVALID` if group or others can read the file */
 export function readProfileKey(configDir: string, profile: string, platform: string): Secret | null {
   const file = join(configDir, API_KEYS_FILE);
   const keys = readKeys(configDir);

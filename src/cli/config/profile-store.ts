@@ -1,8 +1,7 @@
 /**
- * Changes the profiles and their API keys on disk with `conf`, which replaces a file whole and for the user alone. What it does
- * not do is here: one process at a time, and a check before it, since its own errors for a damaged file name neither the file
- * nor what to do. Reading is in `profile-file`: every command does it, `conf` takes longer to load than that may take, and it
- * makes the directory that it only was to read.
+ * Changes profiles and their API keys on disk, with `conf`: it replaces files atomically, readable by this user only. This module
+ * adds a lock, and checks the files first, because `conf`'s errors for a damaged file name neither the file nor a remedy.
+ * `profile-file` reads without `conf`, which loads too slowly for every command and creates the directory even for a read.
  */
 import { join } from 'node:path';
 import Conf from 'conf';
@@ -17,7 +16,7 @@ import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { checkKeys, hasKey, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
 
 const MODE = 0o600;
-/** An empty database whose write lock is held while the profiles are changed; the system lets go of it however a process ends. */
+/** An empty database; its write lock is held during a change. The system releases it however a process ends. */
 const LOCK_FILE = 'profiles.lock';
 
 async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
@@ -46,7 +45,7 @@ function open<Content extends Record<string, unknown>>(configDir: string, file: 
   });
 }
 
-/** @throws `ERR_CONFIG_INVALID` where the key of a profile would go to another service. */
+/** An API key must not go to another service than the one it is for. @throws `ERR_CONFIG_INVALID` */
 function requireSameService(configDir: string, name: string, before: Profile, after: Profile): void {
   const originOf = ({ apiUrl }: Profile): string | undefined =>
     apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
@@ -73,12 +72,12 @@ const isInUse = (name: string, pending: number, unchanged: string): FlywheelErro
     },
   );
 
-/** @throws `ERR_CONFIG_INVALID` where operations are pending at the address that the profile has. */
+/** @throws `ERR_CONFIG_INVALID` if operations are pending at the profile's old address */
 function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
   if (pending > 0 && placeOf(before) !== placeOf(after)) throw isInUse(name, pending, 'Nothing was changed.');
 }
 
-/** How many operations are open at the address that a profile has. @throws `ERR_STORE_UNAVAILABLE` */
+/** Counts pending operations at the profile's address. @throws `ERR_STORE_UNAVAILABLE` */
 async function pendingOf(configDir: string, name: string): Promise<number> {
   const { profiles } = readProfiles(configDir);
   const address = Object.hasOwn(profiles, name) ? placeOf(profiles[name] ?? {}) : undefined;
@@ -86,15 +85,15 @@ async function pendingOf(configDir: string, name: string): Promise<number> {
 }
 
 interface ProfileChange {
-  /** Fields by what the profile was, which no other process changes in between. */
+  /** Computes the changed fields under the lock. */
   readonly changes: (before: Profile) => Profile;
-  /** Its API key; `null` leaves the one there is. */
+  /** `null` leaves the stored key unchanged. */
   readonly key: Secret | null;
-  /** Is one of that name refused? */
+  /** Refuse an existing profile. */
   readonly isNew: boolean;
 }
 
-/** Adds a profile or changes fields of it; the first one becomes the current one. @throws `ERR_CONFIG_INVALID` */
+/** Adds a profile or changes its fields; the first profile becomes the current one. @throws `ERR_CONFIG_INVALID` */
 export async function saveProfile(
   configDir: string,
   name: string,
@@ -120,11 +119,11 @@ export async function saveProfile(
 
 function write(configDir: string, { current, profiles }: ProfileFile): void {
   const store = open<{ current: string | null; profiles: Record<string, Profile> }>(configDir, PROFILES_FILE);
-  // Not the whole of it: what another version has put into the file stays.
+  // Sets these two keys only: fields of other versions stay.
   store.set({ current, profiles: { ...profiles } });
 }
 
-/** Makes a profile the current one; `null` none. @throws `ERR_CONFIG_INVALID` when there is none of that name. */
+/** @param name - `null` for no current profile. @throws `ERR_CONFIG_INVALID` for an unknown profile */
 export function useProfile(configDir: string, name: string | null): Promise<void> {
   return alone(configDir, () => {
     const { profiles } = name === null ? readProfiles(configDir) : requireProfile(configDir, name);
@@ -132,7 +131,7 @@ export function useProfile(configDir: string, name: string | null): Promise<void
   });
 }
 
-/** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` when there is none of that name, or operations are pending there. */
+/** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` for an unknown profile, or if operations are pending at its address */
 export async function removeProfile(configDir: string, name: string): Promise<void> {
   const pending = await pendingOf(configDir, name);
   if (pending > 0) throw isInUse(name, pending, 'Nothing was removed.');
@@ -145,7 +144,7 @@ export async function removeProfile(configDir: string, name: string): Promise<vo
   });
 }
 
-/** The profiles, with the one of this name among them. @throws `ERR_CONFIG_INVALID` */
+/** @throws `ERR_CONFIG_INVALID` for an unknown profile */
 function requireProfile(configDir: string, name: string): ProfileFile {
   const file = readProfiles(configDir);
   if (Object.hasOwn(file.profiles, name)) return file;

@@ -1,4 +1,4 @@
-/** Flag > environment > profile > default: every setting with its source. */
+/** Resolves every setting with its source: flag, then environment, then profile, then default. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
@@ -17,10 +17,8 @@ import { configDir, defaultDataDir, SOLANA_CONFIG_FILE, solanaCliSetting } from 
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { MAX_NODES, type Reading, SETTING_ROWS, type SettingName, type ValueOf } from './settings-table.js';
 
-/** Global options as they were typed, by their settings. */
 export type GlobalFlags = Readonly<Partial<Record<SettingName, string | boolean | readonly string[]>>>;
 
-/** Where settings are looked up. */
 interface Places {
   readonly flags: GlobalFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,7 +28,7 @@ interface Places {
 interface Found {
   readonly text: string;
   readonly source: Source;
-  /** How a message calls the place. */
+  /** The name of the source in messages. */
   readonly where: string;
 }
 
@@ -38,7 +36,7 @@ const usual = <Value>(value: Value): Setting<Value> => ({ value, source: 'defaul
 const invalid = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
 
-/** The text of a setting; one that is empty is not set, except as an option. */
+/** An empty variable or profile field counts as not set; an empty option counts as set. */
 function findSetting(name: SettingName, { flags, env, profile }: Places): Found | undefined {
   const { flags: option, variables: [variable = ''] = [], profile: field } = SETTING_ROWS[name];
   const textIn = (value: unknown): string =>
@@ -54,7 +52,7 @@ function findSetting(name: SettingName, { flags, env, profile }: Places): Found 
 
 const TEXT: Reading<string | null> = { takes: 'text', fallback: null, read: (text) => text };
 
-/** A setting as it was found and read. @throws `ERR_USAGE` for what was typed, else `ERR_CONFIG_INVALID`, naming the place and what it takes. */
+/** @throws `ERR_USAGE` for a flag, else `ERR_CONFIG_INVALID`, naming the source and the expected value */
 function setting<Name extends SettingName>(name: Name, places: Places): Setting<ValueOf<Name>> {
   const reading = (SETTING_ROWS[name].reading ?? TEXT) as Reading<ValueOf<Name>>;
   const found = findSetting(name, places);
@@ -67,12 +65,12 @@ function setting<Name extends SettingName>(name: Name, places: Places): Setting<
   );
 }
 
-/** Permission bits of others than owner and group: files that a container is given often have a group. */
+/** Permission bits of others. The group may read: files mounted into a container often have one. */
 const WORLD = 0o007;
 
 const STRENGTH: readonly Source[] = ['flag', 'environment', 'profile'];
 
-/** @throws `ERR_CONFIG_INVALID` for a file that is not there, or that everybody can read. */
+/** @throws `ERR_CONFIG_INVALID` for a file that is missing or that every user can read */
 function readSecretFile(path: string, name: string, platform: string): string {
   const refuse = (reason: string, hint?: string) => invalid(`${name}: ${path}: ${reason}.`, hint);
   let text: string | undefined;
@@ -90,14 +88,14 @@ function readSecretFile(path: string, name: string, platform: string): string {
   return text;
 }
 
-/** A service elsewhere has its own. Nothing is read before it is needed. */
+/** `null` in remote use. The address or file is read only when needed. */
 function findDatabase(
   { cwd, platform }: Pick<CliContext, 'cwd' | 'platform'>,
   places: Places,
   isRemote: boolean,
 ): Settings['database'] {
   if (isRemote) return usual(null);
-  // An address comes before a file in the same place; the variable of all programs comes last.
+  // The strongest source wins; within one source an address beats a file. `DATABASE_URL` is last, because other programs share it.
   const [address, file] = [findSetting('databaseUrl', places), findSetting('databaseUrlFile', places)];
   const [found] = [address, file]
     .filter((one) => one !== undefined)
@@ -115,7 +113,6 @@ function findDatabase(
   return { value: new DatabaseAddress(where, read, { file: path }), source };
 }
 
-/** What a profile stores, as a list. */
 export const rpcUrlsOf = ({ rpcUrl = [] }: Profile): readonly string[] => [rpcUrl].flat();
 
 function addresses(
@@ -127,7 +124,7 @@ function addresses(
   throw invalid(`At most ${MAX_NODES} RPC nodes are allowed.`);
 }
 
-/** The address that the Solana CLI uses, as the last resort. @throws `ERR_CONFIG_INVALID` */
+/** Last resort: the Solana CLI's node. @throws `ERR_CONFIG_INVALID` */
 export function solanaRpc(home: string): Settings['rpcUrl'] {
   const text = solanaCliSetting(home, 'json_rpc_url');
   if (text === undefined) return usual([]);
@@ -151,8 +148,8 @@ function findNodes(home: string, { flags, env, profile }: Places): Settings['rpc
 }
 
 /**
- * Nodes and quorum. Without a remote API a flywheel may need none, so what is wrong with those kept elsewhere is no concern then.
- * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming where the value came from, and never the address.
+ * The embedded engine may need no nodes, so an error in their environment or profile is returned as `rpcProblem`.
+ * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE`, naming the source, never the address
  */
 function resolveRpc(
   home: string,
@@ -169,7 +166,7 @@ function resolveRpc(
     return read(places);
   } catch (error) {
     if (isRemote || rpcUrl !== undefined || rpcQuorum !== undefined || !isFlywheelError(error)) throw error;
-    // What the environment says is meant for this command.
+    // Only errors of the environment are reported later: it is meant for this command, a profile may not be.
     let rpcProblem: FlywheelError | null = null;
     try {
       if (/[^\s,]/.test(places.env['FLYWHEEL_RPC_URL'] ?? '')) findNodes(home, { ...places, profile: {} });
@@ -182,7 +179,7 @@ function resolveRpc(
   }
 }
 
-/** @throws `ERR_CONFIG_INVALID` where the environment names two keepers of one key. */
+/** @throws `ERR_CONFIG_INVALID` if the environment names both a program and a keypair */
 function resolveSigner(
   context: CliContext,
   places: Places,
@@ -204,14 +201,14 @@ function resolveSigner(
 }
 
 /**
- * The base address of an API, without a trailing slash.
- * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment.
+ * @returns the base URL without a trailing slash
+ * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment
  */
 function checkApiUrl(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalid(`${where} must be an http or https address, got ${JSON.stringify(text)}.`);
-  // An empty query or fragment is still there in the text.
+  // Tests the text, because URL reports an empty query or fragment as none.
   if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href))
     throw invalid(`${where} must not contain a user name, password, query or fragment.`);
   return url.href.replace(/\/+$/, '');
@@ -227,7 +224,7 @@ function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): Cho
   if (value === null) return { value, source, profile: {} };
   const profile = Object.hasOwn(profiles, value) ? profiles[value] : undefined;
   if (profile !== undefined) return { value, source, profile };
-  // A variable may hold a key that was pasted into the wrong one.
+  // The value is not shown: it may be a key that was pasted into the wrong variable.
   throw invalid(
     source === 'environment'
       ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
@@ -240,7 +237,7 @@ function resolveApiUrl(places: Places): Setting<string | null> {
   const { local, apiUrl, dataDir, profile } = places.flags;
   if (local === true && apiUrl !== undefined)
     throw new FlywheelError('ERR_USAGE', '--local and --api-url cannot be combined.');
-  // Who names a data directory means the flywheel in it; a burn must not go to another one because of a setting kept elsewhere.
+  // --data-dir selects the project in that directory: a burn must not go to an API that a profile or variable names.
   const namesDirectory = dataDir !== undefined && apiUrl === undefined && profile === undefined;
   if (local === true || namesDirectory) return { value: null, source: 'flag' };
   const found = findSetting('apiUrl', places);
@@ -248,7 +245,7 @@ function resolveApiUrl(places: Places): Setting<string | null> {
   return { value: checkApiUrl(found.text, found.where), source: found.source };
 }
 
-/** A profile's key goes to the profile's own API and nowhere else, wherever that API was named. */
+/** A profile's API key is sent only to the profile's own API, however that API was named. */
 function resolveApiKey(
   { env, platform }: Pick<CliContext, 'env' | 'platform'>,
   { value: name, profile }: ChosenProfile,
@@ -263,7 +260,7 @@ function resolveApiKey(
   return key === null ? usual(null) : { value: key, source: 'profile' };
 }
 
-/** Pins of a file stand in for those of the profile; its limits hold beside them, so that no file takes a limit away. */
+/** A pins file replaces the profile's pins. Its limits apply in addition, so that no file removes a limit. */
 function resolvePins(
   cwd: string,
   file: string | undefined,
@@ -288,10 +285,7 @@ function resolveKeypair(places: Places): Settings['keypair'] {
   return { value: source === 'environment' && text !== null ? fromEnvironment(text) : text, source };
 }
 
-/**
- * All settings of a run.
- * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE` naming the value and where it came from.
- */
+/** @throws `ERR_CONFIG_INVALID` or `ERR_USAGE`, naming the value and its source */
 export function resolveSettings(context: CliContext, flags: GlobalFlags): Settings {
   const { env, io, cwd } = context;
   const config = configDir(context);
@@ -316,7 +310,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     profile: chosen,
     apiUrl,
     apiKeyHeader: { ...header, value: headerName.toLowerCase() },
-    // Read where it is used: what is wrong with its file, `doctor` has to be able to say and to mend.
+    // A getter: `doctor` must run, and repair the key file, while that file is unusable.
     get apiKey() {
       return resolveApiKey(context, found, apiUrl.value, config.value);
     },
@@ -342,11 +336,11 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
 
 const READS_DIRECTORY = /^flywheel (?:audit|caps|db|keys|register|vault)\b/;
 
-/** Their names say where they work: only an API that is named on the command line contradicts that. */
+/** Only a remote API from the command line contradicts these commands. */
 const LOCAL = /^flywheel (?:local|serve)\b/;
 
 /**
- * @param path - the words that lead to the command.
+ * Refuses a remote API for a command that reads a data directory. @param path - the command, such as `flywheel keys list`
  * @throws `ERR_USAGE`
  */
 export function requireDataDirectory(path: string, { apiUrl, profile }: Settings): void {

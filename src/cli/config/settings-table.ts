@@ -1,4 +1,4 @@
-/** The settings that hold for all commands: how each is named as an option, in the environment and in a profile, how it is read, and what it does; and the global options that follow. */
+/** The settings of all commands: option, variable, profile field, parser and help of each; and the global options made from them. */
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import {
   type Commitment,
@@ -12,30 +12,28 @@ import { collect } from '../options.js';
 import { OUTPUT_MODES } from '../output/color.js';
 import type { GlobalFlags } from './resolve.js';
 
-/** What a command has to do for a setting to have an effect on it. */
+/** What a command must do for a setting to affect it. */
 export type Use =
-  /** Nothing: it prints. */
+  /** Prints; every command does. */
   | 'output'
-  /** Works with a service, here or elsewhere, or with what was kept of it. */
+  /** Works with a service, or with data stored about it. */
   | 'service'
-  /** Asks a service, and waits for its answers. */
+  /** Sends requests to a service. */
   | 'request'
-  /** Reads or sends to a chain. */
+  /** Reads a chain or sends to it. */
   | 'chain'
-  /** Holds a batch against the flywheel that is trusted. */
+  /** Checks a batch against the pinned flywheel. */
   | 'approval';
 
-/** How the text of a setting is read. */
 export interface Reading<Value> {
-  /** What it takes, as in "takes …". */
+  /** Completes "takes …". */
   readonly takes: string;
-  /** What it is where nobody says; help shows it. */
+  /** The default, shown in help. */
   readonly fallback: Value;
-  /** @returns `undefined` for a text that it does not take. */
+  /** @returns `undefined` for an invalid text */
   read(text: string): Value | undefined;
 }
 
-/** A whole number of so many things. */
 const wholeNumber = (what: string, least: number, most: number, fallback: number): Reading<number> => ({
   ...{ takes: `${what} from ${least} to ${most}`, fallback },
   read: (text) =>
@@ -60,30 +58,29 @@ const PROJECT: Reading<string | null> = {
   read: (text) => (isProjectName(text) ? text : undefined),
 };
 
-/** More nodes than anybody has to name. */
+/** Arbitrary, more than any user needs. */
 export const MAX_NODES = 16;
 
-/** Connections: as many that write as that read, one for counts of the rate limits and one for numbers. */
+/** At least 4: one for reads, one for writes, one for sequence numbers, one for rate limits. */
 const POOL = wholeNumber('connections', 4, 1_000, 10);
 
 export interface SettingRow {
   readonly use: Use;
-  /** As commander takes it; without one it is not an option. */
+  /** In commander's syntax; missing if it is not an option. */
   readonly flags?: string;
-  /** Variables that hold it, the one that counts first. */
+  /** Environment variables. Only the first is read here. */
   readonly variables?: readonly string[];
-  /** Its name in a profile. */
+  /** Field of a profile. */
   readonly profile?: string;
   readonly help: string;
-  /** All values there are. */
   readonly choices?: readonly string[];
-  /** May it be given several times? */
+  /** Repeatable. */
   readonly isList?: true;
-  /** @default any text, and none */
+  /** @default any text, `null` if not set */
   readonly reading?: Reading<unknown>;
 }
 
-/** Every setting by its name, in the order in which help lists them (contract, section 2.2). */
+/** In the order of help (contract, section 2.2). */
 const SETTINGS_TABLE = {
   json: { use: 'output', flags: '--json', help: 'print JSON, on standard error too' },
   output: {
@@ -230,19 +227,17 @@ const SETTINGS_TABLE = {
 
 export type SettingName = keyof typeof SETTINGS_TABLE;
 
-/** What a setting is once it is read. */
 export type ValueOf<Name extends SettingName> = (typeof SETTINGS_TABLE)[Name] extends {
   readonly reading: Reading<infer Value>;
 }
   ? Value
   : string | null;
 
-/** The rows as such, without the types of each. */
 export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = SETTINGS_TABLE;
 
 const ROWS = Object.values(SETTING_ROWS);
 
-/** Declares them, and hides them from help: they have a page of their own. */
+/** Hidden in each command's help: `flywheel help settings` lists them. */
 export function addGlobalOptions(program: CommandUnknownOpts): void {
   for (const { flags, help, choices, isList } of ROWS) {
     if (flags === undefined) continue;
@@ -253,7 +248,6 @@ export function addGlobalOptions(program: CommandUnknownOpts): void {
   }
 }
 
-/** The global options as they were typed. */
 export const globalFlags = (program: CommandUnknownOpts): GlobalFlags =>
   Object.fromEntries(
     Object.entries(SETTING_ROWS).flatMap(([name, { flags }]) =>
@@ -263,16 +257,14 @@ export const globalFlags = (program: CommandUnknownOpts): GlobalFlags =>
 
 const USES: ReadonlyMap<string | undefined, Use> = new Map(ROWS.map(({ flags, use }) => [flags, use]));
 
-/** Has a global option an effect on a command with such uses? */
 export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
   const use = USES.get(flags) ?? 'output';
   return use === 'output' || uses.includes(use);
 }
 
 /**
- * An option that a command has no use for would look as if it had one.
- * @param path - the words that lead to the command.
- * @throws `ERR_USAGE` naming the option.
+ * Refuses global options that would have no effect. @param path - the command, such as `flywheel keys list`
+ * @throws `ERR_USAGE`, naming the option
  */
 export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
   for (const option of program.options) {
