@@ -29,7 +29,6 @@ export interface TableDescription<Columns extends Readonly<Record<string, Column
   readonly references?: readonly {
     readonly columns: readonly (keyof Columns & string)[];
     readonly to: string;
-    /** Checked at commit, not per statement. */
     readonly isDeferred?: boolean;
   }[];
   readonly checks?: readonly string[];
@@ -46,7 +45,7 @@ export const oneOf = <const Value extends string>(...values: Value[]): Column<Va
   kind: 'text',
   values,
 });
-/** An integer up to 2^53. @param range - SQL condition, such as `>= 0` */
+/** An integer up to 2^53. @param range - SQL condition */
 export const integer = (range?: string): Column<number> => ({ kind: 'integer', ...(range && { range }) });
 /** A u64 as text of 20 digits: text order equals numeric order. */
 export const u64 = (): Column<bigint> => ({ kind: 'u64' });

@@ -24,11 +24,9 @@ export interface TableDigest {
 
 interface Copied {
   readonly tables: readonly TableDigest[];
-  /** The target already held exactly these rows. */
   readonly wasThere: boolean;
 }
 
-/** The target already has its one `progress` row. */
 const COPIED = TABLE_NAMES.filter((name) => name !== 'progress');
 /** A fresh database may have audit entries and noted days. The source's audit entries are appended after them. */
 const OF_FRESH: readonly TableName[] = ['auditLog', 'notedDays'];
@@ -91,7 +89,6 @@ async function missingActs(source: StoreTransaction, target: StoreTransaction): 
   return acts.length - found;
 }
 
-/** @returns the source's tables, and the first table that differs in the target */
 async function compare(source: StoreTransaction, target: StoreTransaction, project: Pick<CopyTerms, 'name'>) {
   const tables: TableDigest[] = [];
   const wrong: string[] = [];

@@ -6,7 +6,6 @@ import { sha256 } from '../values/digest.js';
 import type { AnyTable, Column } from './columns.js';
 import { describe, TABLE_NAMES, type Tables } from './schema.js';
 
-/** The table with one row for each applied migration. */
 export const VERSIONS = 'schema_versions';
 
 export type Database = 'sqlite' | 'postgres';
@@ -127,7 +126,6 @@ const LINEAGE = `create function lineage_of(data oid) returns text
 /** Advisory lock of one store. Several stores may share a database, each in its own schema. */
 export const STORE_LOCK = "hashtextextended('flywheel store ' || current_schema(), 0)";
 
-/** True for a standby and for a read-only database. */
 const REFUSES = "pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean";
 
 /**
@@ -172,7 +170,6 @@ const RATE_COUNTS = `create table rate_counts (
 const firstProgress = (lineage: string): string =>
   `insert into progress (id, ledger_mark, lineage) values ('store', '', ${lineage})`;
 
-/** Statements that only one database has: the source of burn numbers, and settings. */
 const OWN: Readonly<Record<Database, readonly string[]>> = {
   sqlite: [
     `pragma application_id = ${APPLICATION_ID}`,
@@ -204,12 +201,10 @@ export const MIGRATIONS: readonly Migration[] = [{ name: 'initial', statements: 
 
 export const STORE_VERSION = MIGRATIONS.length;
 
-/** All applied migrations with their version and digest. */
 export const APPLIED = `select * from ${VERSIONS} order by version`;
 
 export interface Applied {
   readonly version: number;
-  /** SHA-256 of the migration's statements. */
   readonly digest?: string;
 }
 
@@ -220,7 +215,10 @@ export const OTHER_BUILD = 'was written by another build of flywheel';
 
 const digestOf = (statements: readonly string[]): string => sha256(statements.join(';\n'));
 
-/** @returns the store's version, 0 for a new store; it may be newer than this build. @throws if an applied migration's digest is not this build's */
+/**
+ * @returns the store's version, 0 for a new store; it may be newer than this build.
+ * @throws if an applied migration has another digest in this build
+ */
 export function versionOf(database: Database, applied: readonly Applied[], refuse: Refuse): number {
   for (const { version, digest } of applied) {
     const migration = MIGRATIONS[Number(version) - 1];

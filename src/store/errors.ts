@@ -8,7 +8,6 @@ export const storeUnavailable = (
   options: { hint?: string; cause?: unknown } = {},
 ): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The store ${place} ${what}.`, options);
 
-/** The write lock was not free within the timeout. */
 export const lockedTooLong = (place: string, waitedMs: number, by: string, cause?: unknown): FlywheelError =>
   storeUnavailable(place, `is locked by ${by} (waited ${(waitedMs / 1_000).toLocaleString('en')} s)`, {
     hint: 'Wait for the other process, or stop it. Then run the command again.',

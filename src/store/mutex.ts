@@ -5,7 +5,6 @@ interface Waiting {
   readonly fail: (error: Error) => void;
 }
 
-/** Callers that wait behind the current holder. */
 interface Queue {
   readonly waiting: Waiting[];
   timer?: NodeJS.Timeout;
@@ -17,8 +16,8 @@ export class Mutex {
   readonly #queues = new Map<string, Queue>();
 
   /**
-   * @param patienceMs - the longest time that one holder may keep the lock while others wait; the length of the queue does not count.
-   * @param overdue - makes the error for all waiting callers.
+   * @param patienceMs - longest time that one holder may keep the lock while others wait, whatever the queue's length
+   * @param overdue - makes the error for all waiting callers
    */
   constructor(patienceMs: number, overdue: () => Error) {
     this.#patienceMs = patienceMs;

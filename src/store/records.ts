@@ -15,7 +15,6 @@ export type AuditAction = AuditEntry['action'];
 
 export type BurnRecord = Row<'burns'>;
 export type BurnStatus = BurnRecord['status'];
-/** A burn that is about to be sent. */
 export type BurnIntent = Omit<
   NewRow<'burns'>,
   'transaction' | 'status' | Exclude<keyof BurnOutcome, 'sequence'>
@@ -40,7 +39,6 @@ export type BatchRecord = Omit<Row<'batches'>, 'ordinal'> & {
 
 export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
 
-/** A vote transaction that was issued for the owner to sign. */
 export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
 export type IssuedVoteKind = IssuedVote['kind'];
 

@@ -114,7 +114,6 @@ export const TABLES = {
   batches: table({
     key: ['ordinal'],
     columns: {
-      /** Creation order of batches. */
       ordinal: ordinal(),
       id: text(),
       flywheelId: text(),
@@ -206,7 +205,6 @@ export const TABLES = {
     columns: {
       batchId: text(),
       position: integer('>= 0'),
-      /** Within the pipeline, from 0. */
       number: integer('>= 0'),
       kind: oneOf(...ACTION_NAMES),
       amount: optional(u64()),
@@ -275,7 +273,6 @@ export const TABLES = {
     indexes: [{ name: 'batch_costs_of_batch', on: 'batch_id' }],
   }),
 
-  /** Steps of batches: transactions that land together. */
   bundles: table({
     key: ['ordinal'],
     columns: {
@@ -290,7 +287,6 @@ export const TABLES = {
       lastValidBlockHeight: u64(),
       status: oneOf('PENDING', 'LANDED', 'FAILED', 'EXPIRED'),
       errorMessage: optional(text()),
-      /** Within the bundle, from 0. */
       failedTransaction: optional(integer()),
     },
     unique: [['id'], ['bundleId']],
@@ -349,7 +345,6 @@ export const TABLES = {
     ],
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
-      // For status queries: current leases and their holders.
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
       // For the deferred reference: a request may be linked before its batch is inserted.
       { name: 'requests_of_batch', on: 'batch_id', where: 'batch_id is not null' },
@@ -358,7 +353,6 @@ export const TABLES = {
     rowsPerPage: 32,
   }),
 
-  /** Days on which the store was used. */
   notedDays: table({
     key: ['day'],
     columns: { day: text<UtcDay>(), dayCount: integer() },
@@ -373,7 +367,6 @@ export const TABLES = {
       sequence: integer(),
       /** The request may be deleted before the burn. */
       requestId: text(),
-      /** Position in its request, from 0. */
       index: integer('>= 0'),
       tokenId: text(),
       keyId: text(),
@@ -394,7 +387,6 @@ export const TABLES = {
       errorCode: optional(text()),
       errorMessage: optional(text()),
       dateCreated: text(),
-      /** When the burn landed or failed. */
       dateSettled: optional(text()),
       /** Fee of its transaction; `null` if none landed. */
       feeLamports: optional(u64()),
@@ -434,10 +426,8 @@ export const TABLES = {
       ordinal: ordinal(),
       /** `null` for an action on the whole store. */
       tokenId: optional(text()),
-      /** A user of a machine, or a key. */
       actor: text(),
       action: oneOf(...AUDIT_ACTIONS),
-      /** Id of the changed object. */
       subject: optional(text()),
       /** Details of the action; never a secret. */
       detail: json<Readonly<Record<string, unknown>>>(),
@@ -455,7 +445,6 @@ export const TABLES = {
       id: text(),
       tokenId: text(),
       status: oneOf('OPEN', 'ACCEPTED'),
-      /** Number of transactions that burned tokens. */
       burns: integer('>= 0'),
       /** Base units. */
       burned: u64(),
@@ -476,13 +465,11 @@ export const TABLES = {
     key: ['gapId', 'position'],
     columns: {
       gapId: text(),
-      /** In the order in which they landed. */
       position: integer('>= 0'),
       signature: text(),
       /** Base units. */
       burned: u64(),
       airdropped: u64(),
-      /** Text of the transaction's own memos. */
       memo: optional(text()),
       /** ISO time; `null` if no node knows it. */
       dateLanded: optional(text()),

@@ -76,16 +76,12 @@ export async function insertAll<Name extends TableName>(
   }
 }
 
-/** A condition for a filter that is set, none for one that is not. */
 export const given = <Value, Condition>(
   value: Value | undefined,
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
-/**
- * Finds, inserts and changes single rows of a table.
- * @param but - columns that are not read
- */
+/** Finds, inserts and changes single rows of a table. @param but - columns that are not read */
 export const tableOf = <Name extends TableName, But extends keyof Row<Name> = never>(
   session: StoreSession,
   name: Name,
@@ -127,7 +123,6 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
   };
 };
 
-/** No lease. */
 export const FREE = { holder: null, leaseUntilMs: 0 } as const;
 
 /** Leases on rows. Each acquisition has a new holder name, so that an earlier holder's writes fail. */

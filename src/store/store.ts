@@ -56,7 +56,6 @@ const repositoriesOf = (session: StoreSession) => ({
   rules: ruleRepository(session),
 });
 
-/** @param acts - callbacks to run after the commit */
 export const transactionOver = (
   session: StoreSession,
   begun: Begun,
@@ -100,7 +99,7 @@ export interface Store {
   /** Reads a consistent snapshot without the write lock. */
   read<Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result>;
   /**
-   * A key with its project, and the store's time. One statement, because every API call needs it.
+   * A key with its project, and the store's time, in one statement: every API call needs it.
    * @param asked - a request to look up with it
    */
   findKey(

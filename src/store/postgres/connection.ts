@@ -54,7 +54,6 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
 /** The server ends a transaction that is idle for this time and releases its locks: its process is stopped or gone. */
 const MAX_IDLE_IN_TRANSACTION_MS = 30_000;
 
-/** Idle connections are kept this long, because connecting is slow. */
 const KEEP_MS = 60_000;
 
 /** A commit is on disk before the server answers, whatever the database's setting, and an idle transaction does not keep locks. */
@@ -66,9 +65,7 @@ interface PoolTerms {
   readonly connectTimeoutMs: number;
   /** Timeout of an answer; `null` for none, as schema changes need. @default 30,000 */
   readonly queryTimeoutMs?: number | null;
-  /** `application_name`. @default flywheel */
   readonly name?: string;
-  /** Statements that each connection runs first. @default a store's session settings */
   readonly session?: string;
 }
 
@@ -132,7 +129,6 @@ export async function withPool<Result>(
 }
 
 interface ClientTerms {
-  /** For error messages; without secrets. */
   readonly place: string;
   readonly busyTimeoutMs: number;
   /** Refuse reads as well on a database that accepts no writes: a standby's data may be old. */

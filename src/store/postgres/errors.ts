@@ -14,7 +14,6 @@ function codeOf(error: unknown): string {
 /** 55P03 lock_not_available: `lock_timeout` passed. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 
-/** 25006 read_only_sql_transaction. */
 const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** SQLSTATE classes of a server that cannot serve now: connection, resources, operator intervention, system and internal errors. */
@@ -47,14 +46,12 @@ export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>
     cause,
   });
 
-/** The connection broke during a commit, so its outcome is unknown. */
 export const commitUnknown = (place: string, cause: unknown): FlywheelError =>
   storeUnavailable(place, 'was lost during a commit, whose outcome is unknown', {
     hint: 'Run the same command again when the database answers. Nothing happens twice.',
     cause,
   });
 
-/** Something the database lacks until its administrator changes it. */
 interface Lack {
   /** Completes "The database …" or "The store …". */
   readonly what: string;
@@ -165,13 +162,11 @@ export function checkTlsOptions(options: URLSearchParams): void {
     );
 }
 
-/** Codes of OpenSSL and Node.js for an untrusted certificate. */
 const NOT_BELIEVED =
   /^(?:CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 /** pg's message; it has no code. */
 const WITHOUT_TLS = /does not support SSL connections/;
 
-/** TLS failures as a lack of the database; `undefined` for all other errors. */
 function tlsProblemOf(error: unknown): Lack | undefined {
   const code = codeOf(error);
   if (NOT_BELIEVED.test(code))

@@ -30,12 +30,14 @@ class ServerClock {
     return { wallMs: this.#clock.nowMs(), steadyMs: performance.now() };
   }
 
-  /** @param before - local time before the server was queried */
   tell(serverMs: number, before: LocalTime): void {
     this.#known = { serverMs, before };
   }
 
-  /** Upper bound of the server's time: its last known time plus the larger of both clocks' progress since before that query. Wall time before the first transaction. */
+  /**
+   * Upper bound of the server's time: its last known time plus the larger of both clocks' progress since before that query.
+   * Wall time before the first transaction.
+   */
   latestMs(): number {
     const now = this.localNow();
     if (this.#known === undefined) return now.wallMs;
@@ -47,11 +49,9 @@ class ServerClock {
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */
   readonly url: string;
-  /** Connections for reads. @default 4 */
   readonly readers?: number;
   /** Connections for writes. Each writes another project. @default 4 */
   readonly writers?: number;
-  /** Timeout for a connection or a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
   /** Disables the statement timeout, for queries that scan all rows. @default false */
   readonly isPatient?: boolean;

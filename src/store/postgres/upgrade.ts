@@ -99,7 +99,6 @@ const SERVER = `select json_build_object(
       'flywheel', count(*) filter (where application_name like 'flywheel%'), 'all', count(*), 'max', current_setting('max_connections')::int)
     from pg_stat_activity where backend_type = 'client backend')) as found`;
 
-/** Current leases with their holders. */
 const HELD = `select holder, 1 as request, 0 as batch from requests where status = 'running' and lease_until_ms > now.ms
   union all select holder, 0, 1 from batches where lease_until_ms > now.ms`;
 
@@ -120,7 +119,6 @@ const CONTENT = `select json_build_object(
 
 type Inspection = Omit<DatabaseStatus, 'database' | 'source' | 'chain'> & { readonly genesis: string | null };
 
-/** For a database without this build's schema. */
 const NO_CONTENT = {
   ...{ genesis: null, heldUntilBlock: null, projects: { count: 0, first: [] } },
   ...{ pending: { burns: 0, batches: 0 }, holders: [], openGaps: 0 },

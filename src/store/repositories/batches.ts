@@ -37,7 +37,6 @@ export interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
   /** One of its transactions has this signature. */
   readonly txHash?: string | undefined;
-  /** The idempotency key of its request. */
   readonly idempotencyKey?: string | undefined;
   /** Each condition must match some pipeline of the batch, not necessarily the same one. */
   readonly holds?: PipelineFilter;
@@ -75,7 +74,6 @@ export const batchRepository = (session: StoreSession) => {
   };
 
   return {
-    /** Stores a batch in the status AVAILABLE_TO_QUEUE, in the project of its request. */
     async insert(
       request: { readonly id: string; readonly tokenId: string },
       { pipelines: planned, ...batch }: Omit<BatchRecord, 'status' | 'requestId' | 'tokenId'>,
@@ -155,7 +153,6 @@ export const batchRepository = (session: StoreSession) => {
       return counts;
     },
 
-    /** Everything except the status. */
     change: (id: string, to: Partial<Omit<Row<'batches'>, 'status'>>): Promise<void> => change({ id }, to),
 
     /** @throws `ERR_INTERNAL` for a transition that is not in {@link BATCH_TRANSITIONS} */
@@ -205,18 +202,17 @@ export const batchRepository = (session: StoreSession) => {
         .onConflict((conflict) => conflict.column('signature').doNothing())
         .execute()),
 
-    /** In order of issue. */
     votes: (id: string): Promise<readonly IssuedVote[]> =>
       votes.where('batchId', '=', id).orderBy('ordinal').execute(),
 
-    /** Votes that may still land, of one project or of all. */
+    /** Votes that may still land, or whose landing is not recorded yet; of one project or of all. */
     openVotes: (tokenId: string | null): Promise<readonly IssuedVote[]> =>
       votes
         .where(sql<boolean>`is_over = 0 and (cast(${tokenId} as text) is null
           or batch_id in (select id from batches where token_id = ${tokenId}))`)
         .execute(),
 
-    /** These votes can no longer land. */
+    /** These votes can no longer land, and the costs of landed ones are stored. */
     async endVotes(signatures: readonly string[]): Promise<void> {
       for (const piece of piecesOf(signatures))
         await db.updateTable('issuedVotes').set({ isOver: true }).where('signature', 'in', piece).execute();

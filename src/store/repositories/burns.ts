@@ -14,7 +14,6 @@ export interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
   readonly statuses?: readonly BurnStatus[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
-  /** The idempotency key of its request. */
   readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
 }
@@ -32,7 +31,6 @@ export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
 export interface BurnSum {
   readonly day: UtcDay;
   readonly type: string;
-  /** `false`: failed. */
   readonly isLanded: boolean;
   readonly count: number;
   /** Base units; the sum may exceed a u64. */
@@ -44,11 +42,9 @@ export interface BurnSum {
 export interface Room {
   /** Today, or the latest day on which something counts, if that is later: a clock that goes back does not reopen a day. */
   readonly day: UtcDay;
-  /** Base units that count on that day. */
   readonly used: bigint;
 }
 
-/** A {@link Room} with reserved sequence numbers. */
 export interface Reserved extends Room {
   /** Rising and unique; unused numbers are never given out again. */
   readonly sequences: readonly number[];
@@ -85,7 +81,6 @@ export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly s
 /** A burn without a final outcome; its bytes are still stored. */
 type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
 
-/** The columns that an outcome sets. */
 const OUTCOME = ['status', 'errorCode', 'errorMessage', 'dateSettled', 'feeLamports'] as const;
 
 /** One statement for many outcomes. A burn is found by its sequence number and changes only while it is PENDING. */
@@ -120,7 +115,6 @@ export const burnRepository = (session: StoreSession) => {
       return Array.from({ length: count }, (_, at) => last - count + 1 + at);
     },
 
-    /** Stores PENDING burns in the project of their request. */
     insertMany: (
       { id: requestId, tokenId }: Pick<RequestRecord, 'id' | 'tokenId'>,
       intents: readonly Omit<BurnIntent, 'requestId' | 'tokenId'>[],
@@ -233,7 +227,6 @@ export const burnRepository = (session: StoreSession) => {
       }));
     },
 
-    /** The highest sequence number, 0 without burns. */
     async lastSequence(): Promise<number> {
       const row = await burns.select(({ fn }) => fn.max('sequence').as('last')).executeTakeFirst();
       return row?.last ?? 0;

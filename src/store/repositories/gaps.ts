@@ -9,7 +9,6 @@ const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapT
 
 /** Signatures that the store has recorded: before sending, for pipelines that members executed, or in a gap. */
 export const signatureRepository = ({ db }: StoreSession) => ({
-  /** @param tables - @default all */
   async known(
     signatures: readonly string[],
     tables: readonly (typeof SIGNED)[number][] = SIGNED,
@@ -48,7 +47,6 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
   };
 }
 
-/** Transactions of a project that are on chain and missing from the store. */
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const gaps = tableOf(session, 'gaps');
@@ -84,7 +82,6 @@ export const gapRepository = (session: StoreSession) => {
       );
     },
 
-    /** In the order in which they landed. */
     transactions: (gapId: string): Promise<readonly LostTransaction[]> =>
       db
         .selectFrom('gapTransactions')

@@ -22,7 +22,6 @@ export interface Listed<Item> {
   readonly next: number | null;
 }
 
-/** Listed tables with the column that numbers their rows and the columns that are returned. */
 const LISTS = {
   burns: { number: 'sequence', columns: columnsBut('burns', 'transaction') },
   batches: { number: 'ordinal', columns: columnsBut('batches') },

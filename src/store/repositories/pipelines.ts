@@ -11,10 +11,8 @@ const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
 const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
 
 export interface PipelineFilter {
-  /** Type of the proof. */
   readonly type?: string | undefined;
   readonly proofHashes?: readonly string[] | undefined;
-  /** The kind of one of its actions. */
   readonly action?: string | undefined;
   readonly toAddress?: string | undefined;
 }
@@ -30,7 +28,6 @@ export interface Landing {
 
 export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
 
-/** Which pipelines of a batch to list, by position. */
 export interface PipelinesQuery extends PipelineFilter {
   readonly batchId: string;
   readonly txHash?: string | undefined;
@@ -85,7 +82,6 @@ const hasAction = (condition: RawBuilder<unknown>) =>
   sql<boolean>`exists (select 1 from pipeline_actions where pipeline_actions.batch_id = pipelines.batch_id
     and pipeline_actions.position = pipelines.position and ${condition})`;
 
-/** For queries over `pipelines`. */
 export const pipelineConditions = ({ type, proofHashes, action, toAddress }: PipelineFilter) => [
   ...given(type, (one) => sql<boolean>`pipelines.type = ${one}`),
   ...given(proofHashes, isOfProof),

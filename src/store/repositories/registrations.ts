@@ -92,7 +92,6 @@ export const apiKeyRepository = (session: StoreSession, { db } = session) => ({
 });
 
 export interface AuditFilter {
-  /** @default all projects */
   readonly tokenId?: string;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string;

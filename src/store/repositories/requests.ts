@@ -11,7 +11,6 @@ const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 /** A request is kept until none of its burns is PENDING or CONFIRMED. */
 const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.request_id = requests.id and ${OPEN})`;
 
-/** Requests with an idempotency key, of any keyed operation. */
 export const requestsOf = ({ db }: StoreSession, tokenId: string, idempotencyKey: string) =>
   db
     .selectFrom('requests')
@@ -104,7 +103,6 @@ export const requestRepository = (session: StoreSession) => {
 
 /** Ids of requests and batches with work left, each list in order of creation. */
 export interface Unfinished {
-  /** Requests with pending burns. */
   readonly burns: readonly string[];
   /** Batches in set-up that have no error. A set-up with an error waits for its project to resume or cancel it. */
   readonly setUps: readonly string[];

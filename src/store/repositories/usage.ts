@@ -6,10 +6,8 @@ import { insertAll, OPEN, type StoreSession, tableOf } from '../session.js';
 
 // Sums of u64 amounts exceed 64 bits, so the two halves of the 20 digits are summed separately: exact for 10^8 amounts.
 const HALF_DIGITS = 10;
-/** Weight of the higher half. */
 export const HALF = 10n ** BigInt(HALF_DIGITS);
 
-/** SQL sums of both halves of the column `amount`. */
 export const SUM = {
   high: `sum(cast(substr(amount, 1, ${HALF_DIGITS}) as bigint))`,
   low: `sum(cast(substr(amount, ${HALF_DIGITS + 1}) as bigint))`,
@@ -17,7 +15,6 @@ export const SUM = {
     BigInt(high) * HALF + BigInt(low),
 };
 
-/** The part of a batch that may still land, and the days on which it counts. */
 export type UsageHold = Row<'usageHolds'>;
 
 export type UsageKind = UsageHold['kind'];
@@ -53,10 +50,7 @@ export const usageRepository = (session: StoreSession) => {
   const { db } = session;
   const usage = tableOf(session, 'dailyUsage');
   return {
-    /**
-     * Base units that count on a day.
-     * @param exceptBatch - the batch whose holds are left out
-     */
+    /** Base units that count on a day. @param exceptBatch - the batch whose holds are left out */
     async used({ tokenId, day, kind }: UsageCounter, exceptBatch = ''): Promise<bigint> {
       const { rows } = await usedOn({ tokenId, kind, day: sql`${day}` }, exceptBatch).execute(db);
       return SUM.whole(rows[0] ?? { high: 0, low: 0 });

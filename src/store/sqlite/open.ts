@@ -125,11 +125,9 @@ interface SqliteStoreOptions {
   readonly path: string;
   /** Create a missing file. `false` where a file must exist: a new, empty one would hide the loss. @default true */
   readonly create?: boolean;
-  /** Timeout for a lock. @default 5000 */
   readonly busyTimeoutMs?: number;
   /** The newest ledger block that this process has seen, as text that rises with the block. @default none */
   readonly ledgerMark?: () => string;
-  /** Clock of the store. @default the system's */
   readonly clock?: Clock;
 }
 
@@ -161,7 +159,6 @@ function versionIn(database: SqliteConnection, refuse: Refuse, path: string): nu
   return 0;
 }
 
-/** Transactions over one connection, one at a time. */
 interface Transactions {
   readonly connection: SqliteConnection;
   run<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
@@ -277,10 +274,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/**
- * Reads the store once, without writing.
- * @throws as {@link openSqliteStore}
- */
+/** Reads the store once, without writing. @throws as {@link openSqliteStore} */
 export async function lookIntoSqliteStore<Found>(
   path: string,
   look: (tx: StoreTransaction) => Promise<Found>,
