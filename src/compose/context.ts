@@ -15,7 +15,6 @@ export interface Ambient {
   readonly signal: AbortSignal;
   /** @throws when `signal` is aborted */
   sleep(ms: number): Promise<void>;
-  /** Receives log lines. */
   readonly io: { readonly stderr: { write(text: string): unknown } };
 }
 

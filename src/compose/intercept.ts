@@ -36,7 +36,6 @@ export function checkedChain(chain: Chain, check: () => Promise<void>): Chain {
   });
 }
 
-/** Store methods that are measured, by kind of transaction. */
 const TRANSACTIONS: Readonly<Record<string, 'read' | 'write'>> = {
   ...{ transaction: 'write', read: 'read', findKey: 'read', reserve: 'write' },
 };

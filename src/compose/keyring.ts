@@ -59,12 +59,10 @@ export function createFileKeyring(directory: string): FileKeyring {
   };
 }
 
-/** Closing it ends its signer programs. */
 export interface OpenedKeyring extends Keyring {
   close(): Promise<void>;
 }
 
-/** Settings that name another source of a key. */
 const SETTINGS = { operator: 'operator', 'burn wallet': 'burnWallet' } as const;
 
 type Custodian = keyof typeof SETTINGS;

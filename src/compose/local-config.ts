@@ -31,11 +31,8 @@ const CLUSTER = z.object({
     genesisHash: z.string(),
     /** As given, in order of preference; addresses may contain keys. */
     rpcUrls: z.array(z.string()).min(1).readonly(),
-    /** How many nodes must agree. */
     rpcQuorum: z.int().positive(),
-    /** Lamports beyond the signature fees that a transaction may pay; default if missing. */
     maxPriorityFee: z.int().nonnegative().optional(),
-    /** When a transaction counts as landed; default if missing. */
     commitment: z.enum(['confirmed', 'finalized']).optional(),
   }),
   /** Commands of signer programs. A role without one has its key in the data directory. */

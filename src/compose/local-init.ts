@@ -28,10 +28,7 @@ import { openLedgerEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
 import { readSquadsProgram } from './squads-program.js';
 
-/**
- * Sets up a data directory; waits for another process that does the same.
- * @throws `ERR_LOCAL_ALREADY_EXISTS` if it has a project by then
- */
+/** Sets up a data directory; waits for another process that does. @throws `ERR_LOCAL_ALREADY_EXISTS` if it has a project by then */
 export async function initLocal(
   dataDir: string,
   clock: Clock,

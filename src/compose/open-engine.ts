@@ -40,7 +40,6 @@ import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 import { findLedgerGap, requireTogether } from './two-files.js';
 
-/** An engine, and the parts of its chain that commands need. */
 export interface LedgerEngine {
   readonly engine: Engine;
   /** Reads with the checks that approvals need. */
@@ -62,9 +61,7 @@ export interface EngineFiles {
 
 export interface EngineOptions {
   readonly limits?: Partial<EngineLimits>;
-  /** Receives each step of an operation, for logs. */
   readonly onEvent?: (event: EngineEvent) => void;
-  /** Receives durations of store and chain calls, for metrics. */
   readonly onMeasured?: (measured: Measured) => void;
   /** Record transactions that the store lacks as a gap to be accepted, instead of refusing to open. @default false */
   readonly findsGap?: boolean;
@@ -115,7 +112,6 @@ export function openEngine(
   options: EngineOptions & {
     /** Continue after an interrupt until the engine is closed. @default false */
     readonly outlivesSignal?: boolean;
-    /** Migrate the schema of a database. @default false */
     readonly upgrades?: boolean;
   } = {},
 ): Promise<OpenedEngine> {
@@ -186,16 +182,11 @@ type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
 
 type LedgerOptions = EngineOptions & {
   readonly clock: Clock;
-  /** @default a timer without a signal */
   readonly sleep?: Ambient['sleep'];
-  /** @default the data directory's keys */
   readonly keyring?: OpenedKeyring;
 };
 
-/**
- * Opens store and ledger of a data directory; creates them if `config.genesis` is `null`.
- * @throws `ERR_STORE_UNAVAILABLE` if a file cannot be used
- */
+/** Opens store and ledger; creates them if `config.genesis` is `null`. @throws `ERR_STORE_UNAVAILABLE` if a file cannot be used */
 export const openLedgerEngine = (
   dataDir: string,
   config: LedgerConfig,

@@ -12,7 +12,6 @@ export class Opened {
   }
 }
 
-/** Closes everything that `work` opened when it ends. */
 export async function whileOpen<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result> {
   const opened = new Opened();
   try {

@@ -69,7 +69,6 @@ export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain |
 /** One connection reserves sequence numbers, one counts requests. */
 const OTHERS = 2;
 
-/** Splits a process's connection limit among its pools. */
 export function connectionsOf(pool: number): { readonly readers: number; readonly writers: number } {
   const readers = Math.floor((pool - OTHERS) / 2);
   return { readers, writers: pool - OTHERS - readers };
@@ -87,10 +86,7 @@ export async function openDatabase(
   return openPostgresStore({ url: address.reveal(), ...terms });
 }
 
-/**
- * Reads the settings' store without writing; `null` if there is none yet.
- * @param isPatient - no statement timeout
- */
+/** Reads the settings' store without writing; `null` if there is none yet. @param isPatient - no statement timeout */
 export async function lookIntoStore<Found>(
   settings: PlaceSettings,
   look: (tx: StoreTransaction) => Promise<Found>,

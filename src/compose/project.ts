@@ -15,7 +15,6 @@ import { readSecret } from './local-config.js';
 import { databaseOf, lookIntoStore, type PlaceSettings } from './place.js';
 import type { Settings } from './settings.js';
 
-/** A command's project, with the API key that was given or is stored on this machine. */
 export interface Project {
   readonly credential: Secret | null;
   /** The other fields are `null` if the key is unknown or nothing is registered; the service refuses the key later. */
@@ -43,7 +42,6 @@ export async function findProject(
   settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
 ): Promise<Project> {
   const given = settings.apiKey.value;
-  // Only projects in a database have names.
   const name = databaseOf(settings) === null ? null : settings.project.value;
   const own = given === null ? undefined : await ofKey(tx, given);
   if (own !== undefined && name !== null && own.flywheel.name !== name)

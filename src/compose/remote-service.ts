@@ -14,10 +14,8 @@ import type { OwnRpc } from './rpc.js';
 import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 
-/** Warnings, and replacements for the network. */
 interface RemoteWays extends Partial<Pick<RemoteServiceDeps, 'transport' | 'sleep' | 'random'>> {
   readonly warn: (text: string) => void;
-  /** @default the RPC nodes of the settings */
   readonly chain?: ChainReader;
 }
 

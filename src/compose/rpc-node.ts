@@ -28,7 +28,6 @@ const messageOf = (error: unknown): string =>
 const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
-/** The treasury's key is read at the first airdrop. */
 function airdropsOf(keys: string, treasury: Address): Airdrop {
   const keyring = createFileKeyring(keys);
   let given = 0;
@@ -43,10 +42,7 @@ function airdropsOf(keys: string, treasury: Address): Airdrop {
   };
 }
 
-/**
- * Opens ledger and runtime, with a shared lock on the data directory.
- * @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done
- */
+/** Opens ledger and runtime, with a shared lock on the data directory. @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done */
 export async function openClusterParts(
   dataDir: string,
   pace: Pick<LedgerOptions, 'clock' | 'slotMs'>,

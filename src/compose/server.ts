@@ -25,17 +25,15 @@ export interface ServeOptions
   readonly port: number;
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
-  /** How long running requests may continue after a stop. */
   readonly shutdownGraceMs: number;
 }
 
 export interface RunningServer {
   readonly url: string;
-  /** Stops accepting, finishes what runs, closes. */
   close(): Promise<void>;
 }
 
-/** Events at level debug; takeovers and the like are at level info. */
+/** These events are logged at level debug, others (such as a takeover) at level info. */
 const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', 'settled']);
 
 /** Reconciles once, then listens. @throws `ERR_LOCAL_NOT_FOUND` before `local init` */
@@ -56,10 +54,8 @@ export const startServer = (
     };
   });
 
-/** A server that does not listen yet. */
 export interface OpenServer {
   readonly server: HttpServer;
-  /** Closes the engine. */
   close(): Promise<void>;
 }
 
@@ -167,7 +163,6 @@ interface ReconcilingOptions {
   readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
   /** Do not wait for the first run. @default false */
   readonly inBackground?: boolean;
-  /** @default 15,000 */
   readonly intervalMs?: number;
 }
 

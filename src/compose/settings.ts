@@ -35,7 +35,6 @@ export interface SignerSettings {
 
 export interface LimitSetting {
   readonly value: Limits;
-  /** A profile, or the file of `--pins`. */
   readonly source: 'profile' | 'flag';
 }
 
@@ -57,19 +56,16 @@ export interface Settings {
   readonly dataDir: Setting<string>;
   /** Stores the projects instead of the data directory; `null` in remote use, or if none is named. */
   readonly database: Setting<DatabaseAddress | null>;
-  /** Maximum number of database connections of a process. */
   readonly databasePool: Setting<number>;
   /** Project name in a database; `null`: the only project, or the API key's. */
   readonly project: Setting<string | null>;
   /** The user's RPC nodes in order of preference; in remote use they verify approvals. May be empty. */
   readonly rpcUrl: Setting<readonly NodeAddress[]>;
-  /** How many nodes must agree. */
   readonly rpcQuorum: Setting<number>;
   /** Why the environment's nodes are unusable; thrown only when nodes are needed. */
   readonly rpcProblem: FlywheelError | null;
   /** Lamports beyond the signature fees that a transaction on a cluster may pay. */
   readonly maxPriorityFee: Setting<number>;
-  /** When a transaction on a cluster counts as landed. */
   readonly commitment: Setting<Commitment>;
   /** Seconds for one request, and for `--watch`; `null`: each one's default. */
   readonly timeoutSeconds: Setting<number | null>;

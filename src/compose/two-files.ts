@@ -38,10 +38,7 @@ export async function requireTogether(
   if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
 }
 
-/**
- * Records transactions that the store lacks as a gap to be accepted.
- * @throws `ERR_STORE_UNAVAILABLE` for every other mismatch
- */
+/** Records transactions that the store lacks as a gap. @throws `ERR_STORE_UNAVAILABLE` for every other mismatch */
 export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
   const lost = await lostTransactions(store, chain, expected);
   // This write also stores the newest block as known; the gap records the missing transactions from then on.

@@ -19,7 +19,6 @@ import type { Address } from '../../values/address.js';
 import { factsOf, isWhole, type Places, readState, type StateOnChain } from './state.js';
 import type { Unfinished } from './target.js';
 
-/** The last signed transaction, as stored in the registration's file. */
 type Sent = NonNullable<Unfinished['sent']>;
 
 interface Landing {
@@ -27,13 +26,10 @@ interface Landing {
   /** Reads the same nodes with additional checks. */
   readonly reader: ChainReader;
   readonly places: Places;
-  /** Facts of the plan that the user agreed to. */
   readonly agreed: Facts;
-  /** Pays for everything. */
   readonly operator: Signer;
   /** Its address determines the multisig's; `null` if the multisig exists. */
   readonly createKey: Signer | null;
-  /** Wallet that receives the Squads creation fee. */
   readonly squadsTreasury: Address | null;
   readonly sent: Sent | null;
   /** Stores a signed transaction before it is sent; `null` clears it. */

@@ -25,7 +25,6 @@ import {
 interface PlanChain {
   readonly reader: ChainReader;
   readonly genesisHash: string;
-  /** Lamports that a transaction may pay beyond its signature fees. */
   readonly maxPriorityFeeLamports: bigint;
   readonly rentOf: Rent;
 }
@@ -179,7 +178,6 @@ const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | n
 const EARLIER_RIGHTS =
   'flywheel did not create this multisig. A spending limit or an approved transaction may let a member take from the vault without another vote. Check both in the Squads app.';
 
-/** Powers of third parties over the tokens. */
 export function tokenWarnings({
   token: { mint, vaultAccount },
   burnTokenAccount,

@@ -117,7 +117,6 @@ async function planned(
     maxPriorityFeeLamports: rpc.chain.fees.maxLamports,
   };
   const { plan, squadsTreasury } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
-  /** `null` in a data directory, whose one project has no name. */
   const name = target.nameOf(plan.symbol, stored);
   if (stored === undefined) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
@@ -265,7 +264,6 @@ const withoutMade = (
   ),
 });
 
-/** Adds a given keypair to `keys`. */
 function addressOf(given: GivenKey, keys: Map<Address, Uint8Array>): Address {
   if (typeof given === 'string') return address(given);
   const { address: own } = createKeypairSigner(given);

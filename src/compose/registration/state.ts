@@ -97,7 +97,6 @@ export async function readProgramConfig(chain: ChainReader): Promise<ProgramConf
   );
 }
 
-/** @returns sentences; empty for a usable multisig */
 function multisigProblems(
   multisig: Multisig,
   { owner, operator }: Pick<Places, 'owner' | 'operator'>,
@@ -138,7 +137,6 @@ export function requireUsableMultisig(
   );
 }
 
-/** Warnings about a usable multisig. */
 export function multisigWarnings(
   { rentCollector, timeLockSeconds }: Multisig,
   { operator }: Pick<Places, 'operator'>,

@@ -85,9 +85,7 @@ export async function requireFree(
 export class RegistrationTarget {
   readonly #settings: Settings;
   readonly #dataDir: string;
-  /** `null`: the data directory. */
   readonly #database: DatabaseAddress | null;
-  /** As typed. */
   readonly #cluster: string;
 
   /** @throws `ERR_CONFIG_INVALID` if database and data directory are ambiguous */
@@ -142,7 +140,6 @@ export class RegistrationTarget {
     return (await this.look(genesisHash, (tx) => this.findIn(tx, mint))) ?? undefined;
   }
 
-  /** {@link find} within a transaction. */
   async findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
     const flywheel = await this.#flywheelIn(tx, mint);
     const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
@@ -168,7 +165,6 @@ export class RegistrationTarget {
     opened.keep(await lockRegistrations(this.#database.reveal()));
   }
 
-  /** Writes to the store, and creates it if missing. */
   write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
     return whileOpen(async (opened) => {
       const store = opened.keep(await this.#openStore());
