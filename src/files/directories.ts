@@ -2,10 +2,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Journal of operations. */
 export const JOURNAL_FILE = 'journal.db';
 
-/** Record of signed approvals. */
 export const APPROVALS_FILE = 'approvals.db';
 
 /** Approvals written without a file name. */

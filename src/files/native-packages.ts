@@ -8,7 +8,6 @@ interface NativePackage {
   readonly version: string;
 }
 
-/** Reads the nearest package.json above the file. */
 function packageOf(file: string): NativePackage | undefined {
   for (let at = dirname(file); at !== dirname(at); at = dirname(at)) {
     try {

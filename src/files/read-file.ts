@@ -24,7 +24,6 @@ export function watchFile(path: string): () => boolean {
   };
 }
 
-/** Reasons that fit into a sentence, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',

@@ -15,13 +15,11 @@ export interface ConnectionOptions {
   readonly use: 'power-cut' | 'process-end' | 'reader' | 'bare';
   /** How long SQLite waits for a lock, blocking the process. @default 5000 */
   readonly busyTimeoutMs?: number;
-  /** Enforce foreign keys. @default false */
   readonly foreignKeys?: boolean;
   /** Checks the database before anything is written. @throws if it must not be used */
   readonly inspect?: (connection: SqliteConnection) => void;
 }
 
-/** Default wait for another writer. */
 export const BUSY_TIMEOUT_MS = 5_000;
 /** Pause between attempts to take a lock. SQLite's own pauses grow to 100 ms, and a busy process leaves only short gaps. */
 const POLL_MS = 1;
@@ -35,7 +33,7 @@ const WAL = 'journal_mode = WAL';
 /** fullfsync: on macOS fsync leaves data in the drive's cache; elsewhere the setting has no effect. */
 const SETTINGS: Readonly<Record<ConnectionOptions['use'], readonly string[]>> = {
   'power-cut': [WAL, 'synchronous = FULL', 'fullfsync = 1', 'checkpoint_fullfsync = 1'],
-  // Only a checkpoint waits for the disk. It is rare: these files grow slowly, and losing the WAL does no harm.
+  // Only a checkpoint waits for the disk; a log of up to 8,000 small pages makes it rare.
   'process-end': ['page_size = 512', WAL, 'synchronous = NORMAL', 'wal_autocheckpoint = 8000'],
   reader: ['query_only = 1'],
   bare: [],
@@ -67,7 +65,6 @@ export async function loadSqlite(name: FileName): Promise<Connect> {
   };
 }
 
-/** Blocks the thread, as SQLite's own wait does. */
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /** Retries `work` while the database is locked. @throws its last error after `timeoutMs`, any other error at once */
@@ -84,7 +81,6 @@ export function untilFree(work: () => void, timeoutMs: number): void {
   }
 }
 
-/** Removes the permissions of group and others. */
 export function closeToOthers(path: string): void {
   if ((statSync(path).mode & OTHERS_MODE) !== 0) chmodSync(path, FILE_MODE);
 }

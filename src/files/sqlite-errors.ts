@@ -76,7 +76,6 @@ const REASONS: Readonly<Record<number, Reason>> = {
   },
 };
 
-/** Error codes of the operating system when the file cannot be created. */
 const SYSTEM_REASONS: Readonly<Record<string, Reason>> = {
   EACCES: READ_ONLY,
   EPERM: READ_ONLY,
@@ -96,7 +95,6 @@ const PRIMARY_MASK = 0xff;
 /** For errors on opening, and for codes without a name, the driver has the code only in its text. */
 const CODE_IN_TEXT = /^(?:UNKNOWN_SQLITE_ERROR_|ConnectionFailed\(.*: )(\d+)/s;
 
-/** @returns the primary result code; `undefined` if the error is not SQLite's */
 function resultOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, rawCode } = error as Error & { code?: unknown; rawCode?: unknown };
@@ -136,7 +134,6 @@ export const fileUnavailable = (
   options: { hint: string; cause?: unknown },
 ): FlywheelError => new FlywheelError('ERR_STORE_UNAVAILABLE', `The ${noun} ${path} ${what}.`, options);
 
-/** The file was removed or replaced while open. */
 export const fileReplaced = (name: FileName): FlywheelError =>
   fileUnavailable(name, 'was removed or replaced while in use. Nothing more is written', {
     hint: 'Stop all flywheel processes before you delete or restore a data directory.',

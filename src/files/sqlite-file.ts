@@ -23,7 +23,6 @@ import {
 /** Amounts above 2^53 are stored as text. */
 export type SqlValue = string | number | ReadonlyBytes | null;
 
-/** Parameters and rows are lists in the order of the SQL. */
 export interface Statement {
   run(parameters: readonly SqlValue[]): void;
   get(parameters: readonly SqlValue[]): readonly SqlValue[] | undefined;
@@ -38,10 +37,8 @@ interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeo
   readonly inspect?: (database: SqliteFile) => void;
 }
 
-/** Size of the statement cache. */
 const MAX_STATEMENTS = 64;
 
-/** Every error names the file. */
 export class SqliteFile {
   readonly path: string;
   readonly noun: string;
@@ -93,7 +90,6 @@ export class SqliteFile {
     }
   }
 
-  /** Runs `work` in one transaction that takes the write lock first. */
   write<Result>(work: () => Result): Result {
     return this.#transaction(() => this.#lock(), work);
   }
@@ -112,7 +108,6 @@ export class SqliteFile {
   }
 
   #lock(): void {
-    // SQLite itself pauses too long between attempts.
     this.#connection.exec('PRAGMA busy_timeout = 0');
     try {
       untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), this.#busyTimeoutMs);
@@ -156,10 +151,7 @@ export class SqliteFile {
   }
 }
 
-/**
- * Opens the file; `create` makes a missing one.
- * @throws `ERR_STORE_UNAVAILABLE`, naming the file and the reason
- */
+/** Opens the file; `create` makes a missing one. @throws `ERR_STORE_UNAVAILABLE`, naming the file and the reason */
 export async function openSqliteFile(options: SqliteFileOptions): Promise<SqliteFile> {
   const { use = 'power-cut', inspect } = options;
   const name = { path: resolve(options.path), noun: options.noun };
@@ -174,7 +166,6 @@ export async function openSqliteFile(options: SqliteFileOptions): Promise<Sqlite
   }
 }
 
-/** How a build recognizes its own files. */
 export interface FileFormat {
   /** Four letters as a 32-bit number. */
   readonly applicationId: number;
@@ -182,7 +173,6 @@ export interface FileFormat {
   readonly tables: string;
   /** Completes "is not …": "a journal". */
   readonly kind: string;
-  /** Remedies for a file of another build, and for any other file. */
   readonly hints: { readonly otherBuild: string; readonly otherFile: string };
 }
 

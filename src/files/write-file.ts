@@ -26,7 +26,6 @@ import { fileProblem } from './read-file.js';
 interface WriteOptions {
   /** Permission bits. @default 0o644 */
   readonly mode?: number;
-  /** Refuse to replace an existing file. */
   readonly exclusive?: boolean;
 }
 
@@ -58,10 +57,7 @@ function writeTemporary(path: string, text: string | Uint8Array, mode: number): 
   }
 }
 
-/**
- * Creates a directory with mode 0700; an existing one stays unchanged.
- * @throws `error`, naming the directory and the reason
- */
+/** Creates a directory with mode 0700; an existing one stays unchanged. @throws `error`, naming the directory and the reason */
 export function makePrivateDirectory(path: string, error: ErrorCode): void {
   try {
     makeDirectory(path);
@@ -92,10 +88,7 @@ function checkOccupant(path: string, error: ErrorCode): void {
   if (reason !== undefined) throw new FlywheelError(error, `${path}: cannot be written: ${reason}.`);
 }
 
-/**
- * Temporary file, fsync, rename.
- * @throws `error`, naming the file and the reason
- */
+/** Writes a temporary file, syncs it, renames it. @throws `error`, naming the file and the reason */
 export function writeFileAtomic(
   path: string,
   text: string | Uint8Array,
