@@ -14,7 +14,6 @@ interface ErrorRule {
   readonly retry: RetryRule;
   /** When the error is raised; printed in docs/errors.md and in OpenAPI. */
   readonly when: string;
-  /** What to do next; an error may override it. */
   readonly hint?: string;
 }
 
@@ -25,7 +24,6 @@ const wire = (
   more: Partial<Pick<ErrorRule, 'exit' | 'retry' | 'hint'>> = {},
 ): ErrorRule => ({ status, exit: exitOfStatus(status), retry: retryOfStatus(status), when, ...more });
 
-/** Arises only at the command line. */
 const local = (exit: ExitCode, when: string, more: Pick<ErrorRule, 'hint'> = {}): ErrorRule => ({
   ...{ status: null, exit, retry: 'never', when },
   ...more,

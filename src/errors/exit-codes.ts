@@ -28,11 +28,9 @@ export function exitOfStatus(status: number): ExitCode {
 interface ExitCodeRow {
   readonly code: ExitCode;
   readonly meaning: string;
-  /** What a script should do then. */
   readonly script: string;
 }
 
-/** In the order of help and docs. */
 export const EXIT_CODES: readonly ExitCodeRow[] = [
   { code: EXIT.done, meaning: 'done', script: 'continue' },
   {

@@ -14,7 +14,6 @@ export interface PlacedProblem {
 }
 
 export interface ProblemList {
-  /** The input's name in messages. */
   readonly file: string;
   readonly count: number;
   /** The first problems; `count` has all. */
@@ -31,20 +30,17 @@ export interface FlywheelErrorOptions {
   readonly idempotencyKey?: string;
   /** `true`: nothing was sent. `false`: something may have been sent, and its outcome is unknown. */
   readonly unsent?: boolean;
-  /** The service's statement whether its idempotency key is unused; `false`: something was done under it. */
+  /** `true`: nothing was ever done under the idempotency key, says the service. `false`: something was done under it. */
   readonly keyUnused?: boolean;
   /** The response may come from a proxy: its code is not of the API, or it does not name the request. */
   readonly doubtful?: boolean;
   readonly retryAfterSeconds?: number;
   /** The service's code, if this build does not know it. */
   readonly foreignCode?: string;
-  /** All problems of an input; the message summarizes them. */
   readonly problems?: ProblemList;
-  /** Replaces the table's exit code. */
   readonly exit?: ExitCode;
 }
 
-/** JSON body of an error response. */
 export interface ProblemBody {
   readonly error: string;
   readonly message: string;
