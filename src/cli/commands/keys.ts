@@ -52,7 +52,6 @@ function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string
   const shown: Columns<AuditAct> = {
     ...columns,
     project: (act) => act.project ?? 'all',
-    // Users know a key by its name.
     subject: ({ subject, detail: { name } }) =>
       [subject, typeof name === 'string' ? `(${name})` : null].filter(Boolean).join(' '),
   };

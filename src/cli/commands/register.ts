@@ -145,7 +145,6 @@ async function burnWalletOption(session: Session, given: string | undefined): Pr
   });
 }
 
-/** Shows the plan, and asks the user to type the cluster's name. */
 async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
   showSubject(session, viewRegistrationPlan(plan, session.output.noticeStyle).join('\n'));
   if (plan.costs.missingLamports !== '0') return;
@@ -266,7 +265,6 @@ async function register(
   return 'registration' in done ? done : { dryRun: true, ...done };
 }
 
-/** The default is also the text that help shows. */
 const amount = <const Usage extends string>(flags: Usage, help: string, usual: string) =>
   decimal(flags, help).default(usual, usual);
 

@@ -13,7 +13,6 @@ const baseDir = (place: Place, xdg: string, windows: string, unix: string): stri
   return join(place.home, unix);
 };
 
-/** FLYWHEEL_CONFIG_DIR, else the platform's configuration directory. */
 export function configDir(place: Place): Setting<string> {
   const given = place.env['FLYWHEEL_CONFIG_DIR'];
   if (given !== undefined && given !== '') return { value: resolve(place.cwd, given), source: 'environment' };
@@ -34,7 +33,6 @@ export const SOLANA_CONFIG_FILE = join('.config', 'solana', 'cli', 'config.yml')
 
 const QUOTED = /^(?:"([^"]*)"|'([^']*)')\s*(?:#.*)?$/;
 
-/** Removes quotes and a comment from a YAML scalar. */
 function scalar(text: string): string {
   const [, double, single] = QUOTED.exec(text) ?? [];
   return double ?? single ?? text.replace(/(?:^|\s)#.*$/, '').trim();

@@ -15,10 +15,8 @@ export interface Profile {
   readonly apiUrl?: string;
   readonly apiKeyHeader?: string;
   readonly dataDir?: string;
-  /** Address of a PostgreSQL database, or the file that contains it. */
   readonly databaseUrl?: string;
   readonly databaseUrlFile?: string;
-  /** Project name in that database. */
   readonly project?: string;
   /** Node URLs, or names of clusters. */
   readonly rpcUrl?: string | readonly string[];
@@ -40,12 +38,10 @@ interface PinsFile {
 }
 
 export interface ProfileFile {
-  /** The profile used when none is named. */
   readonly current: string | null;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** Profile fields of the settings table, with their type. */
 const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }) =>
   profile === undefined || isList === true ? [] : [[profile, typeof (reading?.fallback ?? '')] as const],
 );
@@ -65,7 +61,6 @@ const isVaultIndex = (value: unknown): boolean =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @returns `undefined` for a missing file */
 function readObject(file: string): Record<string, unknown> | undefined {
   let text: string | undefined;
   try {
@@ -101,10 +96,7 @@ function readLimits(value: unknown, where: string, file: string): Limits | null 
   return problem === undefined ? (value as Limits) : refuse(file, `${where} ${problem}`);
 }
 
-/**
- * Pins from a file of `profile pin --out`, with limits if it has them.
- * @throws `ERR_CONFIG_INVALID`, naming the file and the problem
- */
+/** Reads a file of `profile pin --out`: pins, and limits if it has them. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
 export function readPinsFile(file: string): PinsFile {
   const value = readObject(file);
   if (value === undefined) return refuse(file, 'there is no such file');
@@ -123,10 +115,7 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   return value as Profile;
 }
 
-/**
- * @returns no profiles for a missing file
- * @throws `ERR_CONFIG_INVALID`, naming the file and the problem
- */
+/** @returns no profiles for a missing file. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
 export function readProfiles(configDir: string): ProfileFile {
   const file = join(configDir, PROFILES_FILE);
   const { profiles = {}, current = null } = readObject(file) ?? {};
@@ -137,7 +126,6 @@ export function readProfiles(configDir: string): ProfileFile {
   return { current, profiles: Object.fromEntries(read) };
 }
 
-/** Permission bits of group and others. */
 const OTHERS = 0o077;
 
 /** @throws `ERR_CONFIG_INVALID`, naming the file and the problem */

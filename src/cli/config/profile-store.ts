@@ -89,7 +89,6 @@ interface ProfileChange {
   readonly changes: (before: Profile) => Profile;
   /** `null` leaves the stored key unchanged. */
   readonly key: Secret | null;
-  /** Refuse an existing profile. */
   readonly isNew: boolean;
 }
 

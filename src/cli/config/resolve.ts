@@ -28,7 +28,6 @@ interface Places {
 interface Found {
   readonly text: string;
   readonly source: Source;
-  /** The name of the source in messages. */
   readonly where: string;
 }
 
@@ -201,7 +200,7 @@ function resolveSigner(
 }
 
 /**
- * @returns the base URL without a trailing slash
+ * @returns the base URL without a trailing slash.
  * @throws `ERR_CONFIG_INVALID` unless it is http(s) without credentials, query and fragment
  */
 function checkApiUrl(text: string, where: string): string {

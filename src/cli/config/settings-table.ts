@@ -28,7 +28,6 @@ export type Use =
 export interface Reading<Value> {
   /** Completes "takes …". */
   readonly takes: string;
-  /** The default, shown in help. */
   readonly fallback: Value;
   /** @returns `undefined` for an invalid text */
   read(text: string): Value | undefined;
@@ -58,7 +57,6 @@ const PROJECT: Reading<string | null> = {
   read: (text) => (isProjectName(text) ? text : undefined),
 };
 
-/** Arbitrary, more than any user needs. */
 export const MAX_NODES = 16;
 
 /** At least 4: one for reads, one for writes, one for sequence numbers, one for rate limits. */
@@ -66,15 +64,12 @@ const POOL = wholeNumber('connections', 4, 1_000, 10);
 
 export interface SettingRow {
   readonly use: Use;
-  /** In commander's syntax; missing if it is not an option. */
   readonly flags?: string;
-  /** Environment variables. Only the first is read here. */
+  /** Environment variables; settings are read from the first one only. */
   readonly variables?: readonly string[];
-  /** Field of a profile. */
   readonly profile?: string;
   readonly help: string;
   readonly choices?: readonly string[];
-  /** Repeatable. */
   readonly isList?: true;
   /** @default any text, `null` if not set */
   readonly reading?: Reading<unknown>;
