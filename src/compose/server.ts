@@ -128,7 +128,7 @@ async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServe
   const address = databaseOf(settings);
   if (address === null) return createMemoryCounts(nowUs);
   const { openPostgresRateCounts } = await import('../store/postgres/rate-counts.js');
-  return opened.keep(await openPostgresRateCounts({ url: address.reveal() }));
+  return opened.keep(openPostgresRateCounts({ url: address.reveal() }));
 }
 
 /** A server may start before its nodes answer: it reports not ready, and requests wait for the same check. */

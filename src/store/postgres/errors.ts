@@ -37,7 +37,8 @@ export function isBroken(error: unknown): boolean {
   const code = codeOf(error);
   if (isFlywheelError(error)) return false;
   // After a failover a new connection may reach the new primary.
-  return !/^[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
+  // Every SQLSTATE has a digit; node's codes of the same length, such as EPIPE, have none.
+  return !/^(?=.*\d)[0-9A-Z]{5}$/.test(code) || isReadOnly(error) || /^(?:08|57P0[1-5]|25P0[34])/.test(code);
 }
 
 export const takesNoWrites = (place: string, cause?: unknown): FlywheelError =>

@@ -146,21 +146,25 @@ const TAKE = `select pg_try_advisory_xact_lock(hashtextextended('flywheel regist
 export async function lockRegistrations(url: string): Promise<{ close(): Promise<void> }> {
   const place = placeOf(url);
   const pool = createPool(url, { max: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS });
+  const client = await pool.connect().catch(async (error: unknown) => {
+    await pool.end();
+    throw toStoreError(asAddressProblem(error, place), place);
+  });
+  const close = async (): Promise<void> => {
+    client.release(true);
+    await pool.end();
+  };
   try {
-    const client = await pool.connect();
     // A lost connection emits `error`, which would end the process. The caller checks the stored state again before it writes.
     client.on('error', () => undefined);
-    const close = async (): Promise<void> => {
-      client.release(true);
-      await pool.end();
-    };
     await client.query('begin');
     const { rows } = await client.query<{ taken: boolean }>(TAKE);
     if (rows[0]?.taken === true) return { close };
-    await close();
   } catch (error) {
+    await close();
     throw toStoreError(asAddressProblem(error, place), place);
   }
+  await close();
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
     'Another process is registering a project in this database. This command sent nothing.',
