@@ -1,11 +1,10 @@
-/** Amounts as sentences show them: with unit and token. */
+/** Amounts for messages, with unit and token. */
 import { shownSymbol } from '../chain/tokens/accounts.js';
 import type { TokenRecord } from '../store/records.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 
 export const SOL_DECIMALS = 9;
 
-/** `1250.5 FLY` */
 export const tokenText = (baseUnits: bigint, token: Pick<TokenRecord, 'decimals' | 'symbol'>): string =>
   `${formatTokenAmount(baseUnits, token.decimals)} ${shownSymbol(token.symbol) ?? 'tokens'}`;
 

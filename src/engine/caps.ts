@@ -1,8 +1,4 @@
-/**
- * Daily caps (contract, section 1.4): the day that counts, the decision, its sentence, and what of a batch counts before it has landed.
- * While it waits, its amounts count on the day of its init; as soon as it can run, what is left of it counts every day, until it has
- * landed or can run no more.
- */
+/** Daily caps (contract, section 1.4): days, checks, messages, and reservations of batches. */
 import type { TransactionRecord } from '../chain/chain.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord, PlannedPipeline, TokenRecord } from '../store/records.js';
@@ -22,11 +18,10 @@ export const USAGE_KINDS = Object.keys(CAPS) as readonly UsageKind[];
 
 type Amounts = Readonly<Record<UsageKind, bigint>>;
 
-/** Base units that may be burned or airdropped on one UTC day; `null` for no cap. */
 export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
   flywheel?.[CAPS[kind]] ?? null;
 
-/** The day of now, but none before the latest on which something landed: a clock that goes back opens no day once more. */
+/** Today, but never before the latest day with a landing: a clock set back must not reopen a day. */
 export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<UtcDay> {
   const latest = await tx.usage.latestDay(tokenId);
   const day = utcDay(tx.nowMs);
@@ -42,27 +37,26 @@ export async function usedToday(
   return { day, burn: await of('burn'), airdrop: await of('airdrop') };
 }
 
-/** By how much a block of a cluster may be ahead of the store's clock: a node that says more would end the days until then. */
+/** Maximum lead of a block time over the store's clock; accepting a later time would skip the days between. */
 const MAX_AHEAD_MS = 86_400_000;
 
-/** When something has landed: the time of its block; now, where no node tells one that can be. */
+/** Block time of the landing; now, if no node has a plausible one. */
 export function landedMs(
   record: Pick<TransactionRecord, 'blockTimeMs'> | null | undefined,
   { store, chain }: Pick<EngineDeps, 'store' | 'chain'>,
 ): number {
   const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, store.latestMs()];
-  // A ledger in a file is nobody's word: it is ahead where the clock was set back.
+  // The local ledger's own time is trusted: it is ahead only if the clock was set back.
   const canBe = chain.pollMs === null || timeMs <= nowMs + MAX_AHEAD_MS;
   return timeMs > 0 && canBe ? timeMs : nowMs;
 }
 
-/** The day on which a landing counts: never one before the day it was accepted for, whose cap was not asked. */
+/** The day of landing, but never before the day of acceptance: the caps of earlier days were not checked. */
 export function dayOfUse(accepted: UtcDay, landedMs: number): UtcDay {
   const day = utcDay(landedMs);
   return day > accepted ? day : accepted;
 }
 
-/** The sentence of a refused amount: cap, what is used, what was asked. */
 export function capExceededMessage(
   token: TokenRecord,
   at: { readonly kind: UsageKind; readonly day: UtcDay } & Readonly<Record<'cap' | 'used' | 'asked', bigint>>,
@@ -76,11 +70,10 @@ interface CapRequest {
   readonly flywheel: FlywheelRecord | undefined;
   readonly day: UtcDay;
   readonly asked: Amounts;
-  /** A batch whose own holds are not counted, because they are what is asked for. */
+  /** Excludes the holds of this batch, whose amounts are the request. */
   readonly exceptBatch?: string;
 }
 
-/** The sentences of all caps that the request would pass; none when it is within them. */
 export async function exceededCaps(
   tx: StoreTransaction,
   { token, flywheel, day, asked, exceptBatch }: CapRequest,
@@ -96,20 +89,18 @@ export async function exceededCaps(
   return sentences;
 }
 
-/** @throws `ERR_DAILY_LIMIT_EXCEEDED` with every cap that the request would pass. */
+/** @throws `ERR_DAILY_LIMIT_EXCEEDED` with every exceeded cap. */
 export async function requireCaps(tx: StoreTransaction, request: CapRequest): Promise<void> {
   const sentences = await exceededCaps(tx, request);
   if (sentences.length > 0) throw new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', sentences.join(' '));
 }
 
 interface LandedPipeline extends Pick<Landing, 'position' | 'signature'> {
-  /** Time of its block, or that at which it was found, where no node tells. */
   readonly landedMs: number;
-  /** It counts already, as part of a gap that was accepted. */
+  /** Already counted as part of an accepted gap. */
   readonly isCounted?: boolean;
 }
 
-/** What pipelines take, in base units. */
 export const amountsOf = (pipelines: readonly PlannedPipeline[]): Amounts => {
   const total = (kind: UsageKind): bigint => pipelines.reduce((sum, pipeline) => sum + pipeline[kind], 0n);
   return { burn: total('burn'), airdrop: total('airdrop') };
@@ -135,7 +126,7 @@ async function heldAmounts(tx: StoreTransaction, batch: BatchRecord): Promise<Am
 export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
   setHolds(tx, batch, amountsOf(batch.pipelines), { fromDay: batch.day, toDay: batch.day });
 
-/** @throws `ERR_DAILY_LIMIT_EXCEEDED` when what is left of the batch would pass a cap of today. */
+/** @throws `ERR_DAILY_LIMIT_EXCEEDED` when the rest of the batch exceeds a cap of today. */
 export async function refuseOverCaps(
   tx: StoreTransaction,
   { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
@@ -147,7 +138,7 @@ export async function refuseOverCaps(
   await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
 }
 
-/** Was its room on this day taken before a cap was lowered? That undoes no reservation. */
+/** A reservation made before a cap was lowered stays valid. */
 async function keepsRoom(
   tx: StoreTransaction,
   { id, dateCreated }: BatchRecord,
@@ -159,13 +150,15 @@ async function keepsRoom(
   return holds.every(({ fromDay, toDay }) => fromDay <= day && (toDay === null || day <= toDay));
 }
 
-/** Lets what is left of the batch count every day from today on: it can run now, no matter who runs it. */
+/**
+ * The rest of the batch counts on every day from today until it has landed or can no longer run: any member can execute it.
+ * Before, a waiting batch counts on the day of its init.
+ */
 export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
   const fromDay = await dayOfNow(tx, batch.tokenId);
   await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
 }
 
-/** Moves pipelines that have landed from what is held to what has been used on the days on which they count. */
 export async function countLanded(
   tx: StoreTransaction,
   batch: BatchRecord,

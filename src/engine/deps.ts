@@ -1,4 +1,4 @@
-/** What the engine needs from outside, all of it handed in (store, chain, keys, time, identity), and what it keeps in memory. */
+/** Dependencies of the engine (store, chain, keys, clock, ids), and its in-memory state. */
 import type { Chain } from '../chain/chain.js';
 import type { Signer } from '../chain/transaction/sign.js';
 import type { Store } from '../store/store.js';
@@ -11,9 +11,9 @@ import type { Leases } from './lease.js';
 
 export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
 
-/** Keeps the keys that the service signs with, or knows who does; those it makes are durable before they are returned. */
+/** A created key is durable before `create` returns. */
 export interface Keyring {
-  /** @throws `ERR_STORE_UNAVAILABLE` when there is no key for the address, `ERR_KEYPAIR_INVALID` when another one was given. */
+  /** @throws `ERR_STORE_UNAVAILABLE` when there is no key for the address, `ERR_KEYPAIR_INVALID` when another key was given. */
   get(address: Address, role: KeyRole): Signer;
   create(): Signer;
 }
@@ -21,42 +21,37 @@ export interface Keyring {
 export interface EngineLimits {
   readonly maxBurnBatchElements: number;
   /**
-   * Burns that share an intent, a ledger commit and an outcome, at most 128. Each lands in a block of its own, so all of them
-   * must land within the 150 blocks that their blockhash lives. While a commit is made nobody else in the process has a turn.
+   * Burns per ledger commit, at most 128: each lands in its own block, and all must land within the 150 blocks of their
+   * blockhash. A commit blocks the event loop.
    */
   readonly burnsPerCommit: number;
-  /** Bundles of a batch that share an intent, a ledger commit and an outcome; as with burns, nobody else has a turn meanwhile. */
   readonly bundlesPerCommit: number;
   readonly maxPipelines: number;
   readonly maxProofBytes: number;
-  /** Days on which the store was in use, not days of the clock. */
+  /** Days on which the store was in use, not calendar days. */
   readonly idempotencyRetentionDays: number;
   readonly minOperatorLamports: bigint;
   readonly maxOpenRentLamports: bigint;
 }
 
-/** Is the token on chain as it was registered? @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
+/** @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
 export type TokenCheck = (tokenId: string) => Promise<void>;
 
 export interface EngineParts {
   readonly store: Store;
   readonly chain: Chain;
   readonly keyring: Keyring;
-  /** Holds the SOL and, after registration, the tokens that `fund` gives out; only a local chain has one. */
   readonly treasury: Address | null;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly leases: Leases;
   readonly actor: string;
   readonly limits: EngineLimits;
-  /** Name of the project that administration acts on. @default the only one */
   readonly project?: string | null;
-  /** Asked for each project before something is written for it. @default nothing is */
   readonly verifyToken?: TokenCheck;
   readonly onEvent?: (event: EngineEvent) => void;
 }
 
-/** With what an engine keeps in memory beside its {@link Leases}; all else that it knows is in the store. */
 export interface EngineDeps extends EngineParts {
   readonly gaps: GapWatch;
 }

@@ -1,4 +1,4 @@
-/** What burns or a batch would come to, by the same checks as the real ones, without writing anything. */
+/** Dry run of burns or a batch, with the checks of the real operations; writes nothing. */
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
 import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/local-admin.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
@@ -46,7 +46,7 @@ export async function foreseeBurns(
   };
 }
 
-/** @throws with every reason why the batch would be refused, as init does. */
+/** @throws the same error as init, with every problem. */
 export async function foreseeBatch(
   deps: EngineDeps,
   request: InitBatchRequest,

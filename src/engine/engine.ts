@@ -1,4 +1,4 @@
-/** The service itself: its operations and the administration, on a store and a chain that are handed in. */
+/** The engine: operations and administration on a given store and chain. */
 import type {
   ApiKeyInfo,
   AuditQuery,
@@ -43,21 +43,17 @@ import { report } from './report.js';
 import { engineState, listUnfinished } from './state.js';
 
 export interface Engine extends Service, Admin, ServedEngine {
-  /** A further project in the same store, as a service for many has them. */
   registerProject: Admin['register'];
   readonly foresight: Foresight;
   readonly recovery: Recovery;
-  /** Looks whether the chain has taken back what had landed, of one project or of all. @returns how many transactions are pending again for that */
+  /** Checks for landed transactions that a fork removed. @returns how many are pending again */
   watch(scope?: RecoveryScope): Promise<number>;
-  /** Brings to its end what any engine left unfinished; what cannot be for now stays as it is. */
   reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
-  /** What the chain knows of the project that is administered and the store does not. */
   readonly gaps: GapAdmin;
   checkChain(): Promise<readonly DatabaseFinding[]>;
   hasKey(id: string): Promise<boolean>;
 }
 
-/** Builds the engine; nothing is opened or read before the first call. */
 export function createEngine(parts: EngineParts): Engine {
   const deps: EngineDeps = { ...parts, gaps: new GapWatch(parts) };
   const reconciler = new Reconciler(deps);
@@ -65,7 +61,7 @@ export function createEngine(parts: EngineParts): Engine {
     try {
       return (await watchConfirmed(deps, scope)).reopened;
     } catch (error) {
-      // A chain that is out of reach has taken nothing back yet.
+      // An unreachable chain has removed nothing yet; a later check finds it.
       if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
       throw error;
     }
@@ -90,7 +86,7 @@ export function createEngine(parts: EngineParts): Engine {
     authenticate: async (id, asked) => {
       const foundMs = deps.clock.nowMs();
       const caller = await findCaller(deps.store, id, asked);
-      // What comes late is of a key that may have been revoked meanwhile.
+      // The key may have been revoked while a slow request arrived.
       const current = async () =>
         deps.clock.nowMs() - foundMs < FRESH_MS ? caller : findCaller(deps.store, id, asked);
       return {
@@ -111,7 +107,6 @@ export function createEngine(parts: EngineParts): Engine {
   };
 }
 
-/** For so long who calls is known without being found out again. */
 const FRESH_MS = 1_000;
 
 const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
@@ -133,11 +128,11 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-/** What only the machine that holds the engine may do; `ERR_LOCAL_NOT_FOUND` before registration. @param own - the key that commands of this machine use. */
+/** Operations of the local machine only; `ERR_LOCAL_NOT_FOUND` before registration. */
 function createAdmin(deps: EngineDeps) {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
-    /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration. */
+    /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store has a registration. */
     register: async (input: RegisterInput) => {
       await deps.store.read(refuseSecond);
       return registerProject(deps, input, refuseSecond);
@@ -155,7 +150,7 @@ function createAdmin(deps: EngineDeps) {
       const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
       return keys.map((key) => keyInfo(key, own));
     },
-    /** Revoking twice is no error. @param afterMs - for how long the key stays valid. @throws `ERR_NOT_FOUND` */
+    /** Revoking twice is no error. @throws `ERR_NOT_FOUND` */
     revokeKey: async (id: string, afterMs = 0, own: Secret | null = null) =>
       revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
     audit: (query: AuditQuery) => listActs(deps, query),

@@ -1,7 +1,4 @@
-/**
- * What an engine says of its work as it does it, each under the id of the operation: of the request that asked for it, or of the
- * batch. Who follows one operation through several processes looks for that id in the log of each. Nothing is decided by it.
- */
+/** Events of the engine for logs, under the id of the request or batch. No decision depends on events. */
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
@@ -15,14 +12,10 @@ export type EngineEvent = {
       readonly operation: KeyedOperationId;
       readonly project: string;
       readonly keyId: string;
-      /** Of the call that brought it, where it has one. */
       readonly requestId?: string;
     }
-  /** Another engine had it, and does not work on it any more. */
   | { readonly event: 'taken over'; readonly from: string | null }
-  /** Another engine has it now; this one does nothing more for it. */
   | { readonly event: 'lease lost' }
-  /** Transactions that were signed and written down; they are sent next. */
   | { readonly event: 'signed'; readonly phase: string; readonly signatures: readonly string[] }
   | {
       readonly event: 'settled';
@@ -30,13 +23,12 @@ export type EngineEvent = {
       readonly landed: readonly string[];
       readonly failed: readonly string[];
     }
-  /** What was left unfinished has come to its end, or to where it waits for somebody. */
   | { readonly event: 'reconciled'; readonly what: string }
 );
 
 export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
 
-/** Says what a transaction writes, once it is written: of what is rolled back there is nothing to say. */
+/** Emits after commit, so that nothing is reported for a rollback. */
 export const tellWritten = (
   deps: Pick<EngineDeps, 'onEvent'>,
   tx: Pick<StoreTransaction, 'whenCommitted'>,

@@ -1,8 +1,4 @@
-/**
- * Working on a request or a batch under a lease: it is prolonged by a timer for as long as the work goes on, and whatever is
- * written for the work is written in a transaction that first prolongs the lease, or ends what it holds. So one that was taken over meanwhile, because its
- * process stood still for longer than the lease, writes nothing more.
- */
+/** Leases on requests and batches, renewed by a timer while the work goes on. */
 import { setTimeout } from 'node:timers/promises';
 import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import { type FlywheelError, invariant } from '../errors/flywheel-error.js';
@@ -11,32 +7,27 @@ import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
 
-/** For how long work is believed to go on after its last sign of life: so long the next call may wait after a crash. */
+/** After a crash the next call may wait this long. */
 export const LEASE_MS = 15_000;
-/** Several times within a lease, so that one that fails is no loss. */
 const RENEW_MS = LEASE_MS / 4;
-/** A lease with less than this left is prolonged before anything is sent. */
+/** A lease with less time left is renewed before sending. */
 const SHORT_MS = LEASE_MS / 2;
 
-/** What was just taken, in one transaction: a request, a batch, or a batch with the request that asks for something about it. */
 export interface Holding {
   readonly batch?: BatchHead;
   readonly request?: RequestRecord | null;
   readonly lost: () => FlywheelError;
 }
 
-/** Prolongs it in the store. @returns whether it is still held as it was taken. */
 async function prolong(tx: StoreTransaction, { batch, request }: Holding, untilMs: number): Promise<boolean> {
   const isHeld = request != null && (await tx.requests.renew(request.id, holderOf(request), untilMs));
-  // The request may have its answer before all work on the batch is done.
   return batch === undefined ? isHeld : tx.batches.renew(batch.id, holderOf(batch), untilMs);
 }
 
-/** Gives it back in the store, as far as it is still held as it was taken, so that the next call carries on at once. */
 async function release(tx: StoreTransaction, { batch, request }: Holding): Promise<void> {
   if (batch !== undefined) await tx.batches.release(batch.id, holderOf(batch));
   const isOpen = request != null && (await tx.requests.release(request.id, holderOf(request)));
-  // An execution that has no answer by now does not use its key up.
+  // An execution without an answer does not use up its key.
   if (isOpen && request.operation === 'executeBatch') await tx.requests.remove(request.id);
 }
 
@@ -45,12 +36,12 @@ export type Caller = Pick<Call, 'signal' | 'onWaiting' | 'onSteps'>;
 export type Lease = Pick<HeldLease, 'id' | 'write' | 'check' | 'pause' | 'signal' | 'tell' | 'tellSteps'>;
 
 interface Leased {
-  /** A name of its own for each time that it is taken; `null`: nobody. */
+  /** Unique per acquisition; `null`: free. */
   readonly holder: string | null;
   readonly leaseUntilMs: number;
 }
 
-/** Is somebody at it? A lease that ends later than any that is taken now is from before the clock was set back. */
+/** A lease that ends later than a new one would is from before the clock was set back, and is ignored. */
 export const isWorkedOn = ({ nowMs }: Pick<StoreTransaction, 'nowMs'>, held: Leased): boolean =>
   held.holder !== null && held.leaseUntilMs > nowMs && held.leaseUntilMs <= nowMs + LEASE_MS;
 
@@ -75,20 +66,18 @@ export class Leases {
     this.instance = instance;
   }
 
-  /** What is waited for here with this work, as far as that is known. */
   waitingFor(id: string): WaitingForChain | undefined {
     return [...this.held].find((lease) => lease.isOf(id))?.waiting;
   }
 
-  /** Nothing more is written by this engine: what it was at is the next one's at once. */
   async giveUp(): Promise<void> {
     await Promise.all([...this.held].map((lease) => lease.giveUp()));
   }
 }
 
 /**
- * Does the work that a lease was just taken for, in a transaction that is committed, and keeps the lease meanwhile. Where it fails
- * the lease is given up; where it does not, the work has to have ended what it was for, or to give the lease up.
+ * Runs the work of a lease that is taken and committed. On failure the lease is released; on success the work must have ended its
+ * request or batch, or released the lease.
  */
 export async function underLease<Result>(
   deps: EngineDeps,
@@ -100,7 +89,6 @@ export async function underLease<Result>(
   try {
     return await work(lease);
   } catch (error) {
-    // What another has done meanwhile may look like a failure; that it has taken over is the reason.
     if (await lease.isTaken()) throw holding.lost();
     await lease.giveUp();
     throw error;
@@ -115,9 +103,8 @@ export class HeldLease {
   readonly #caller: Caller;
   readonly #timer: NodeJS.Timeout;
   waiting: WaitingForChain | undefined;
-  /** What was taken on another line of history need not be held here. */
+  /** A lease taken on another lineage is invalid on this one. */
   readonly #lineage: string;
-  /** What the work is on, or the request that asks for it. */
   readonly #of: BatchHead | RequestRecord;
   #untilMs: number;
   #isLost = false;
@@ -133,7 +120,7 @@ export class HeldLease {
     this.#untilMs = of.leaseUntilMs;
     deps.leases.held.add(this);
     this.#timer = setInterval(() => {
-      // What cannot be prolonged now is looked at again before anything is sent.
+      // A failed renewal is retried by `check` before sending.
       this.#prolong().catch(() => undefined);
     }, RENEW_MS).unref();
   }
@@ -143,7 +130,7 @@ export class HeldLease {
     this.#deps.leases.held.delete(this);
   }
 
-  /** Gives back what is held, once nothing more is done for it; never fails: where the store is out of reach, the lease runs out. */
+  /** Never fails: without the store the lease expires. */
   async giveUp(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#isLost) return;
@@ -151,8 +138,8 @@ export class HeldLease {
   }
 
   /**
-   * Writes something for the work, in one transaction that first prolongs the lease.
-   * @throws when another has taken over, which may be far ahead by its clock; nothing is written then.
+   * Fence: renews the lease, then writes, in one transaction, so that a process that stalled and lost its lease cannot write.
+   * @throws when another engine has the lease; nothing is written then.
    */
   readonly write = <Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> =>
     this.#deps.store.transaction(async (tx) => {
@@ -161,8 +148,8 @@ export class HeldLease {
     }, this.#of);
 
   /**
-   * Writes the last of the work. Nothing is prolonged: what ends the work is itself written only while it is held.
-   * @param work - says whether it was.
+   * Last write of the work. No renewal: the write itself applies only while the holder is unchanged.
+   * @param work - returns whether the holder was unchanged.
    * @throws as {@link HeldLease.write}
    */
   writeLast(work: (tx: StoreTransaction) => Promise<boolean>): Promise<void> {
@@ -172,13 +159,11 @@ export class HeldLease {
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
     await this.#require(tx, () => prolong(tx, this.#holding, untilMs));
-    // Known to hold only once that is written.
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
     });
   }
 
-  /** @param isHeld - what is written, and whether it is still held as it was taken. */
   async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
     if (tx.lineage === this.#lineage && (await isHeld())) return;
     this.#isLost = true;
@@ -194,7 +179,6 @@ export class HeldLease {
     return this.#of.id === id || this.#holding.request?.id === id;
   }
 
-  /** Aborting stops waiting; what was sent goes on, and its intent is stored. */
   get signal(): AbortSignal | undefined {
     return this.#caller.signal;
   }
@@ -206,13 +190,13 @@ export class HeldLease {
 
   readonly tellSteps = (steps: Steps): void => this.#caller.onSteps?.(steps);
 
-  /** Asked before anything is sent. @throws when another has taken over. */
+  /** Runs before every send. @throws when another engine has the lease. */
   readonly check = async (): Promise<void> => {
     if (this.#isLost) throw this.#holding.lost();
     if (this.#untilMs - this.#deps.store.latestMs() < SHORT_MS) await this.#prolong();
   };
 
-  /** Waits before the next look. @throws at once when nobody waits any longer, and then when another has taken over. */
+  /** @throws at once on abort; after the wait when another engine has the lease. */
   readonly pause = async (ms: number): Promise<void> => {
     const { signal } = this;
     await setTimeout(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Lists a page at a time: burns, and all that has moved (contract, section 1.7). */
+/** Paginated lists: burns, and the history (contract, section 1.7). */
 import { normalKey } from '../contract/headers.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import { type BurnState, listBurnsQuerySchema } from '../contract/schemas/burn.js';
@@ -11,14 +11,13 @@ import { formatTokenAmount } from '../values/token-amount.js';
 import type { Uuid } from '../values/uuid.js';
 import { done, operation, type Principal, requireToken } from './operation.js';
 
-/** Texts that are looked for. @throws `ERR_INVALID_REQUEST` for a NUL, which no text here has and PostgreSQL does not take. */
+/** @throws `ERR_INVALID_REQUEST` for a NUL, which PostgreSQL rejects. */
 export function soughtIn<Query extends object>(query: Query): Query {
   const bad = Object.entries(query).find(([, value]) => typeof value === 'string' && value.includes('\0'));
   if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
   return query;
 }
 
-/** Proof types that a list may show: what is asked for, as far as the key may use it; `undefined` for all. */
 function permittedTypes({ key: { proofTypes } }: Pick<Principal, 'key'>, asked: string | undefined) {
   if (asked === undefined) return proofTypes ?? undefined;
   return [asked].filter((one) => proofTypes?.includes(one) ?? true);
@@ -35,7 +34,7 @@ export const askedKey = (key: string | undefined): string | undefined => key && 
 
 export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);
 
-/** The parts of a cursor, by the groups of its form. @throws `ERR_INVALID_REQUEST` */
+/** @throws `ERR_INVALID_REQUEST` */
 export function readCursor(cursor: string, form: RegExp): readonly string[] {
   const found = form.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
   if (found === null) throw badCursor();
@@ -45,9 +44,7 @@ export function readCursor(cursor: string, form: RegExp): readonly string[] {
 export const cursorOf = (...parts: readonly (string | number)[]): string =>
   Buffer.from(parts.join(' '), 'latin1').toString('base64url');
 
-/** Id of a request, and index within it. */
 const BURN = /^([\w-]{1,64}) (\d{1,9})$/;
-/** Date, id, position and number. */
 const MOVED = /^(\S{1,40}) ([\w-]{1,64}) (\d{1,9}) (\d{1,9})$/;
 
 function readBurnCursor(cursor: string): Pick<BurnRecord, 'requestId' | 'index'> {

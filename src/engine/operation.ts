@@ -1,6 +1,6 @@
 /**
- * How every call of the service begins, written once: who calls and what for, the idempotency key, the shape of the input, and
- * the answer of an earlier call with the same key. What differs from operation to operation is data.
+ * Common start of every operation: caller, scope, idempotency key, input shape, and the stored answer of an earlier call with the
+ * key. Differences between operations are data.
  */
 import type { Call, Reply } from '../contract/call.js';
 import { checkIdempotencyKey, isIdempotencyKey, normalKey } from '../contract/headers.js';
@@ -25,38 +25,30 @@ import {
   requireRepeat,
 } from './requests.js';
 
-/** Lets secret scanners recognise a key that got out. */
+/** Prefix for secret scanners. */
 const PREFIX = 'fwk_';
 const RANDOM_BYTES = 32;
 
 export const createApiKey = (ids: Ids): Secret => new Secret(PREFIX + base58Encode(ids.bytes(RANDOM_BYTES)));
 
-/**
- * The hash under which a key is stored. Looking a key up by its hash takes no longer for one that is almost right, so
- * timing tells nothing.
- */
+/** Keys are stored and looked up by hash, so timing reveals nothing about a nearly correct key. */
 export const apiKeyHash = (key: Secret): Sha256 => sha256(key.reveal());
 
 export interface Principal {
   readonly key: ApiKeyRecord;
-  /** `undefined`: the token is gone; most operations refuse then. */
   readonly token: TokenRecord | undefined;
   readonly flywheel: FlywheelRecord | undefined;
-  /** The store's clock when this was read. */
   readonly nowMs: number;
 }
 
-/** Who calls an operation, and the request of their project that is known by the idempotency key of the call. */
 export type Caller = Principal & Pick<KeyWithProject, 'earlier'>;
 
-/** Has the key come to the end that it was given? Decided by the clock of the store. */
 const isOver = ({ dateExpires }: Pick<ApiKeyRecord, 'dateExpires'>, nowMs: number): boolean =>
   dateExpires !== null && Date.parse(dateExpires) <= nowMs;
 
 /**
- * Finds the key's record, token and flywheel, and the earlier request of a keyed operation. Who calls is judged before the idempotency key
- * is: one that is none is looked for nowhere.
- * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or ended key, and never says which.
+ * Authentication comes before validation of the idempotency key; a malformed key is not looked up.
+ * @throws `ERR_UNAUTHORIZED` for a missing, unknown, revoked or expired key, with the same message.
  */
 export async function findCaller(
   store: Store,
@@ -81,7 +73,6 @@ export function requireScope({ key }: Principal, operation: OperationId): void {
   throw new FlywheelError('ERR_KEY_SCOPES_UNAUTHORIZED', `The API key needs the scope ${needed}.`);
 }
 
-/** Who calls, where the key may use the operation at all. */
 export async function admit(
   store: Store,
   credential: Secret | null,
@@ -125,12 +116,10 @@ interface Admitted<Input> {
 
 export interface KeyedCall<Input> extends Admitted<Input> {
   readonly identity: RequestIdentity;
-  /** An earlier call with the same key that is to be carried on, or whose answer the operation itself looks at. */
   readonly earlier: RequestRecord | undefined;
 }
 
 interface Plan<Id extends OperationId, Input, Given> {
-  /** Judges what came, and what of its caller has to be there; everything is thrown. */
   readonly parse: (
     input: unknown,
     caller: { readonly deps: EngineDeps; readonly principal: Principal },
@@ -139,16 +128,13 @@ interface Plan<Id extends OperationId, Input, Given> {
 }
 
 interface KeyedPlan<Id extends KeyedOperationId, Input> extends Plan<Id, Input, KeyedCall<Input>> {
-  /** Of an input: a key that is limited to some reads stored answers about those only. @default none */
+  /** Proof types of an input: a key limited to some types reads only stored answers about these. @default none */
   readonly proofTypes?: (input: Input) => readonly string[];
-  /** An answer once more, from what is stored of it. Where it is missing, `perform` sees to repeats. */
   readonly replay?: (stored: unknown, call: Admitted<Input>) => Promise<Reply<AnswerOf<Id>>>;
 }
 
-/** The answer to a call that was carried out now. */
 export const done = <Value>(value: Value): Reply<Value> => ({ value, meta: { replayed: false } });
 
-/** One operation, ready to be called. @param caller - where it is known already who calls */
 export type EngineOperation<Id extends OperationId> = (
   deps: EngineDeps,
   input: unknown,
@@ -194,7 +180,6 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
     throw plan.replay !== undefined && earlier === undefined ? refusedByContent(value, error) : error;
   }
   const admitted = { deps, principal, input, call };
-  // Its shape has been judged, and whatever else the text of a request holds is JSON too.
   const body = given as JsonValue;
   const { id: keyId, tokenId } = principal.key;
   const identity = { tokenId, keyId, operation: id, value, fingerprint: fingerprint(body), call };
@@ -213,13 +198,12 @@ async function callKeyed<Id extends KeyedOperationId, Input>(
   return plan.perform({ ...admitted, identity, earlier });
 }
 
-/** The project may be written for. @throws `ERR_CHAIN_MISMATCH`, `ERR_STORE_BEHIND`, `ERR_UNAVAILABLE` */
+/** @throws `ERR_CHAIN_MISMATCH`, `ERR_STORE_BEHIND`, `ERR_UNAVAILABLE` */
 async function requireUsable(deps: EngineDeps, { key: { tokenId } }: Principal): Promise<void> {
   await deps.verifyToken?.(tokenId);
   await deps.gaps.require(tokenId);
 }
 
-/** Errors of the contract pass; anything else becomes the operation's own internal error and keeps its cause. */
 async function withOwnError<Result>(
   id: OperationId,
   { signal }: Call,

@@ -1,10 +1,8 @@
-/** Long work in small pieces: between two of them everybody else in this process has a turn. */
+/** Splits long synchronous work, so that the event loop serves other work in between. */
 import { giveTurns } from '../values/event-loop.js';
 
-/** Longest time that one piece may take; others wait no longer than a few of these. */
 const TURN_MS = 5;
 
-/** All that an iterator makes, one after the other, with turns for others in between. */
 export async function inTurns<Value>(values: Iterable<Value>): Promise<readonly Value[]> {
   const pause = createPause();
   const all: Value[] = [];
@@ -15,7 +13,7 @@ export async function inTurns<Value>(values: Iterable<Value>): Promise<readonly 
   return all;
 }
 
-/** @returns a function to await between pieces; it gives the turn away once the pieces so far have taken long enough. */
+/** @returns a function to await between pieces; it yields to the event loop after {@link TURN_MS}. */
 export function createPause(): () => Promise<void> | undefined {
   let turnEndsMs = performance.now() + TURN_MS;
   return () => {

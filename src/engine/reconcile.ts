@@ -1,8 +1,4 @@
-/**
- * What any engine left unfinished is brought to its end: pending burns are settled, batches that were half set up or half
- * executed are carried on. Each is taken under its lease, so that nobody else is at it, and nothing is begun that was not asked
- * for: every step of it was written down before.
- */
+/** Recovery: finishes the unfinished work of any engine under its lease. Only work with a stored request is resumed. */
 import type { RecoveryTerms } from '../contract/local-admin.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
@@ -18,7 +14,6 @@ import type { Caller } from './lease.js';
 export interface Reconciled {
   readonly burns: number;
   readonly requests: number;
-  /** Batches that were carried on to where they wait for somebody, or to their end. */
   readonly batches: number;
 }
 
@@ -26,11 +21,9 @@ export type ReconcileTerms = Caller & RecoveryTerms;
 
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** What fails is tried again after so long, and after twice as long each time that it fails. */
 const FIRST_RETRY_MS = 15_000;
 const MAX_RETRY_MS = 300_000;
 
-/** Brings things to their end, as often as it is asked to; never two times at once. */
 export class Reconciler {
   readonly #deps: EngineDeps;
   readonly #delays = new Map<string, { failures: number; untilMs: number; reason: string }>();
@@ -41,10 +34,7 @@ export class Reconciler {
     this.#deps = deps;
   }
 
-  /**
-   * Forgets answers that are older than the retention, then carries on what nobody works on. Requests for burns stay open: a
-   * client that brings one again gets its answer, with what was left of it done.
-   */
+  /** Requests of burns stay open: a repeat by the client gets the answer and runs the missing elements. */
   run(terms: ReconcileTerms = {}): Promise<Reconciled> {
     this.#running ??= this.#run(terms).finally(() => {
       this.#running = undefined;
@@ -64,13 +54,13 @@ export class Reconciler {
     });
     await this.#try('burns that are confirmed but not finalized', 'confirmed', terms, async () => {
       const { missing } = await watchConfirmed(deps, { tokenId });
-      // To send what has landed all the same changes nothing.
+      // Resending a landed transaction has no effect.
       if (missing.length > 0) await deps.chain.submit(missing);
     });
     await this.#try('votes that may have landed', 'votes', terms, () => countVotes(deps, { tokenId }));
     const left = await deps.store.read(({ unfinished }) => unfinished.all(tokenId));
     let [burns, requests, batches] = [0, 0, 0];
-    // One by one, so that several servers share them: none waits for what another is at.
+    // One at a time, so that several servers share the work without waiting for each other.
     for (const id of left.burns) {
       const work = (): Promise<number> => carryOnBurns(deps, id, terms);
       const settled = (await this.#try(`the burns of request ${id}`, id, terms, work)) ?? 0;
@@ -100,7 +90,7 @@ export class Reconciler {
       await tx.requests.noteDay(today);
       return today;
     });
-    // Nobody writes what was done so long ago, and nobody waits for longer than one piece takes.
+    // In pieces, because a long transaction would block other writers.
     const forget = ({ requests }: StoreTransaction): Promise<number> =>
       requests.removeDone(limits.idempotencyRetentionDays, FORGOTTEN_AT_ONCE);
     while ((await store.transaction(forget, { tokenId: null })) === FORGOTTEN_AT_ONCE)
@@ -108,7 +98,6 @@ export class Reconciler {
     this.#day = day;
   }
 
-  /** What fails stays as it is, and keeps nothing else from its end. As long as it fails for the same reason, that is said once. */
   async #try<Result>(
     what: string,
     id: string,

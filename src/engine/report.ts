@@ -1,4 +1,4 @@
-/** What was burned and airdropped, period by period, exact however much it is (contract, section 1.7). */
+/** Sums of burns and airdrops per period, exact for any amount (contract, section 1.7). */
 
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
 import { type BatchCost, costLamports, isCancelled } from '../contract/call.js';
@@ -17,9 +17,7 @@ import { boundsOf } from './lists.js';
 import { done, operation, requireToken } from './operation.js';
 import { createPause } from './pause.js';
 
-/** Burns that are added up between two turns of others: a few milliseconds. */
 const BURNS_AT_ONCE = 4_000;
-/** Batches that are read between two turns of others; those that count are then read one by one, with all their pipelines. */
 const BATCHES_AT_ONCE = 100;
 
 export const report = operation('report', {
@@ -78,7 +76,6 @@ function createTable(period: ReportPeriod, byType: boolean) {
   const rows = new Map<string, Pick<ReportRow, 'period' | 'type'> & { readonly amounts: Amounts }>();
   const total = nothing();
   return {
-    /** @param type - `null` for what belongs to no type. */
     add(day: UtcDay, type: string | null, amounts: Partial<Amounts>): void {
       add(total, amounts);
       const of = { period: PERIODS[period](day), type: byType ? type : null };
@@ -131,7 +128,7 @@ async function addBurns({ store }: EngineDeps, scope: Scope, table: Table): Prom
 const isWithin = ({ since, until }: Bounds, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);
 
-/** A batch counts for the day on which it came to its end; until then, what it has cost for that of its latest change. */
+/** A batch counts on the day of its end; until then its cost counts on the day of its latest change. */
 async function addBatches(
   { store }: EngineDeps,
   { tokenId, types, ...bounds }: Scope,
@@ -166,7 +163,6 @@ function addBatch(
   const day = utcDay(Date.parse(batch.dateUpdated));
   for (const { type, burn, airdrop, dateLanded } of pipelines) {
     if (types?.includes(type) === false) continue;
-    // What somebody ended has not failed.
     if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1n });
     else table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1n });
   }

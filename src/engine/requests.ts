@@ -1,6 +1,6 @@
 /**
- * Idempotency: the first result of a request wins, a repeat gets it again, and a request that its engine did not finish is
- * carried on by the next call that brings it (contract, section 1.4).
+ * Idempotency: the first result of a request wins, a repeat returns it, and the next call with the key resumes an unfinished
+ * request (contract, section 1.4).
  */
 import type { Call, WaitingForChain } from '../contract/call.js';
 import type { KeyedOperationId } from '../contract/operations.js';
@@ -17,19 +17,18 @@ import { tellWritten } from './events.js';
 import { isWorkedOn, newLease } from './lease.js';
 import type { Principal } from './operation.js';
 
-/** What identifies a request, before anything is known of it. */
 export interface RequestIdentity {
-  /** Whose key value it is: the project's. */
+  /** Idempotency keys are unique per project and operation. */
   readonly tokenId: string;
   readonly keyId: string;
   readonly operation: KeyedOperationId;
-  /** The idempotency key; `undefined` makes every call a request of its own. */
+  /** The idempotency key; `undefined`: every call is a new request. */
   readonly value: string | undefined;
   readonly fingerprint: Sha256;
   readonly call: Pick<Call, 'requestId' | 'onOperation'>;
 }
 
-/** What was found with the same key has to be the same request, and nobody may be at it. @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY` */
+/** @throws `ERR_IDEMPOTENCY_KEY_REUSED` for another fingerprint, `ERR_DUPLICATE_IDEMPOTENCY_KEY` while an engine has the lease */
 export function requireRepeat(
   deps: EngineDeps,
   at: Pick<StoreTransaction, 'nowMs'>,
@@ -48,15 +47,16 @@ export function requireRepeat(
     );
 }
 
-/** A stored answer as it was given, down to the digits of numbers in proofs that no double can carry. */
+/** Keeps numbers in proofs that a double cannot represent. */
 export const readReply = (reply: string): unknown =>
   parseStrictJson(reply, { maxDepth: Number.POSITIVE_INFINITY }).value;
 
 /**
- * What was done is the project's, whichever of its keys asked for it; a key that is limited to some proof types gets the answer,
- * or carries the request on, only where it may use every type that the maker of the request could. What that one was refused tells
- * nothing, so a key that took the maker's place gets all that it got.
- * @param proofTypes - that the request is about. @throws `ERR_INVALID_PROOF`
+ * Results belong to the project, not to one key. A key limited to some proof types may read or resume a request only if it
+ * permits every type of the request that the original key permitted. Types refused to the original key reveal nothing, so a
+ * replacement key gets the whole answer.
+ * @param proofTypes - types of the request.
+ * @throws `ERR_INVALID_PROOF`
  */
 export async function requireReadable(
   { store }: Pick<EngineDeps, 'store'>,
@@ -73,16 +73,12 @@ export async function requireReadable(
   if (foreign !== undefined) throw notPermitted(foreign);
 }
 
-/** Only this status is a verdict on the request itself: every other 4xx is about the caller, the limits or the key. */
+/** Only 400 judges the request itself; other 4xx are about the caller, limits or the key. */
 const REFUSED = 400;
 
-/** Of those with this status, what is said of the store: whatever is registered meanwhile is found by another try. */
 const OF_THE_STORE: readonly ErrorCode[] = ['ERR_TOKEN_NOT_FOUND', 'ERR_FLYWHEEL_NOT_FOUND'];
 
-/**
- * A refusal that a request earns by its content alone, whatever store and chain say: every other try with it is refused as well, on
- * any server, so that it may say that its key was not used.
- */
+/** Marks a refusal that depends only on the request's content as "key unused": every repeat is refused too, on any server. */
 export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
   value !== undefined &&
   isFlywheelError(error) &&
@@ -97,14 +93,13 @@ export const notPermitted = (type: string): FlywheelError =>
     `The proof type ${JSON.stringify(type.slice(0, 64))} is not permitted for this key.`,
   );
 
-/** Over the limit of fresh requests a repeat is still answered; this was none. */
+/** Over the rate limit only repeats are answered, and this request is not one. */
 export const noRepeat = (): FlywheelError =>
   new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Over the rate limit.');
 
 /**
- * Opens a request inside a write transaction: a new record, or the takeover of an unfinished one.
- * @returns `undefined` for one that has its answer. Of one that is not fresh, the operations are to be resolved before new ones are
- *   made: an engine died, or gave up, while working on it.
+ * @returns `undefined` for an answered request. If not `isFresh`, an engine stopped during the work: its operations must get
+ * their outcomes before new ones are made.
  * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
  */
 export async function openRequest(
@@ -118,7 +113,6 @@ export async function openRequest(
     dateCreated: isoTime(tx.nowMs),
   });
   const { id: operationId, operation, tokenId, keyId } = request;
-  // Nearly always it is the first with its key: then nothing is looked for.
   if (await tx.requests.insert(request)) {
     deps.gaps.requireIn(tx, tokenId);
     call.onOperation?.(operationId);
@@ -151,11 +145,9 @@ export async function claimRequest(
 const inUse = (message: string): FlywheelError =>
   new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', message, { retryAfterSeconds: 1 });
 
-/** Another call with the key was faster; its answer is there for the next try. */
 export const justRun = () => inUse('A request with the same idempotency key just finished.');
 export const takenOver = () => inUse('Another process is running this request.');
 
-/** What is waited for, to be read after what waits; nothing where that is not known. */
 export const waitsFor = (waiting: WaitingForChain | undefined): string =>
   waiting === undefined
     ? ''

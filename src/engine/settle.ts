@@ -1,56 +1,47 @@
-/**
- * Settles transactions whose intents are stored: submits them and finds out what became of each. Submitting decides nothing; an end
- * is what a look-up says, or a refusal by the chain. Whatever has proven never to land is signed once more by who owns it.
- */
+/** Sends transactions with stored intents and finds their outcomes. */
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../chain/chain.js';
 import { describeTransactionError } from '../chain/transaction/program-errors.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Lease } from './lease.js';
 
-/** One to four signed transactions that have one purpose and one blockhash. */
+/** One to four signed transactions with one purpose and one blockhash. */
 export interface Unit {
   readonly transactions: readonly { readonly signature: Signature; readonly bytes: Uint8Array }[];
   readonly lastValidBlockHeight: bigint;
   readonly paysOnlyFee?: true;
 }
 
-/** A unit has landed whole and did what it was for. */
 export interface Landed {
   readonly kind: 'landed';
   readonly records: readonly TransactionRecord[];
   readonly isFinal: boolean;
 }
 
-/** It did not, and never will as it was signed. */
+/** Failed, and never lands as signed. */
 export interface Failed {
   readonly kind: 'failed';
-  /** Index within the unit of the transaction that is to blame. */
   readonly at: number;
   readonly reason: string;
-  /** Of those that have landed all the same; their fees are gone. */
   readonly records: readonly TransactionRecord[];
-  /** Why the chain did not take it, where that is the reason. */
   readonly rejection: Rejection | null;
 }
 
-/** It may have landed, or land yet. */
+/** May have landed, or may still land. */
 export interface Open {
   readonly kind: 'open';
-  /** Of the first transaction that has not come to its end. */
   readonly signature?: Signature;
   readonly progress?: Progress;
-  /** It has been run without an error, on a fork that may not last; of units of one transaction only. */
+  /** Ran without an error on a fork that may not last; only for units of one transaction. */
   readonly ranWell?: true;
 }
 
-/** `expired`: it has proven never to land. */
+/** `expired`: proven never to land. */
 export type Fate = Landed | Failed | Open | { readonly kind: 'expired' };
 
 const OPEN: Open = { kind: 'open' };
 
 const isOpen = (fate: Fate | undefined): fate is Open => fate?.kind === 'open';
 
-/** Did the chain refuse because it does not know the blockhash, or no longer? */
 export const isExpiry = ({ error }: Rejection): boolean =>
   error.kind === 'transaction' && error.error === 'BlockhashNotFound';
 
@@ -63,9 +54,8 @@ export const refused = (rejection: Rejection): Failed => ({
 });
 
 /**
- * Looks up units that may have been submitted, every signature of them.
- * @returns one fate a unit, in order.
- * @throws `ERR_UNAVAILABLE` where the chain has forgotten what became of one that can land no more: nothing can be done about it here.
+ * @returns one outcome per unit, in order.
+ * @throws `ERR_UNAVAILABLE` when no node has the history of an expired unit: signing it again could run it twice.
  */
 export async function findFates(chain: Chain, units: readonly Unit[]): Promise<readonly Fate[]> {
   if (units.length === 0) return [];
@@ -86,8 +76,8 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
 }
 
 /**
- * {@link findFates}, waiting where a chain takes its time, until every unit has landed or has proven never to.
- * @throws as soon as nobody waits any longer, or another has taken the work over.
+ * {@link findFates}, polling until every unit has landed, failed, or is proven never to land.
+ * @throws on abort, or when another engine has the lease.
  */
 export async function awaitFates(
   chain: Chain,
@@ -132,7 +122,7 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
     return { kind: 'landed', records: landed, isFinal };
   }
   const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
-  // The rest of a unit is on its way where a chain takes its time; elsewhere it would be there.
+  // On a cluster the rest may still land; a local chain decides at submission.
   if (landed.length > 0 && (isOver || pollMs === null)) {
     const reason = 'only part of the bundle landed';
     return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
@@ -150,7 +140,6 @@ function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: r
   };
 }
 
-/** Where the chain does not tell what became of something that may have been sent, the error says so. */
 export const maybeSent = (error: unknown): unknown =>
   isFlywheelError(error, 'ERR_UNAVAILABLE') || isFlywheelError(error, 'ERR_RESPONSE_INVALID')
     ? error.with({ unsent: false })
@@ -163,39 +152,33 @@ const forgotten = ([first]: Unit['transactions']): FlywheelError =>
     { hint: 'Use an RPC node with more history: --rpc-url.' },
   );
 
-/**
- * Times that transactions are sent in one run, and none comes to an end, before they are left to the next run. Each proves first that
- * the last one has not landed; several are only needed where the process stood still for longer than a blockhash lives.
- */
+/** Rounds of one run without an outcome. More than one is needed only if the process stalled longer than a blockhash lives. */
 const MAX_IDLE_ROUNDS = 20;
 
-/** A unit, as it was signed last, with its end. */
 export interface Settled<U extends Unit> {
   readonly unit: U;
   readonly end: Landed | Failed;
 }
 
 interface Settlement<U extends Unit> {
-  /** Of one transaction each, which stand for themselves. */
   readonly units: readonly U[];
-  /** Were they stored just now, so are certain not to have been submitted? */
+  /** Just stored, so certainly not sent before. */
   readonly areNew: boolean;
-  /** Under which all of it is done; asked before anything is signed or sent. */
   readonly lease: Lease;
-  /** Signs those that can land no more once more, and stores that. @returns one for each, in order. */
   readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
 }
 
 interface Slot<U extends Unit> {
   unit: U;
   fate: Fate;
-  /** It has certainly not been submitted as it is signed now. */
   isNew: boolean;
 }
 
 /**
- * @returns the units, in order, each with its end.
- * @throws `ERR_UNAVAILABLE` when the end of some is not known; settling the same units again finds it.
+ * Only a look-up or a rejection by the chain is an outcome, never a successful submission. A unit proven never to land is signed
+ * again by `renew`.
+ * @returns the units, in order, with their outcomes.
+ * @throws `ERR_UNAVAILABLE` when an outcome is unknown; a repeat with the same units finds it.
  */
 export async function settle<U extends Unit>(
   chain: Chain,
@@ -241,7 +224,7 @@ async function submit<U extends Unit>(chain: Chain, slots: readonly Slot<U>[], l
   for (const [index, slot] of slots.entries()) {
     slot.isNew = false;
     const rejection = receipt[index];
-    // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
+    // BlockhashNotFound may mean that the blockhash expired meanwhile; the look-up decides.
     if (rejection != null && !isExpiry(rejection)) slot.fate = refused(rejection);
     else taken.push(slot);
   }

@@ -1,7 +1,4 @@
-/**
- * What a transaction is signed with beside its instructions: a blockhash, and on a cluster what it may use and pays for that.
- * Where nothing is paid beyond the signatures, transactions stay as they are.
- */
+/** Blockhash, compute budget and priority fee of a transaction. Without priority fees transactions stay unchanged. */
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { Chain, RecentBlockhash } from '../chain/chain.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
@@ -18,14 +15,11 @@ import type { Address } from '../values/address.js';
 
 interface Priority {
   readonly microLamports: bigint;
-  /** Lamports that one transaction pays beyond its signatures at most. */
   readonly maxLamports: bigint;
 }
 
 export interface SigningTerms extends RecentBlockhash {
-  /** Absent where nothing is paid beyond the signatures. */
   readonly priority?: Priority;
-  /** Compute units with which a transaction is sure to do that has just been tried out. */
   readonly sample?: { readonly instructions: readonly Instruction[]; readonly units: number };
 }
 
@@ -34,10 +28,7 @@ interface Sample {
   readonly instructions: readonly Instruction[];
 }
 
-/**
- * Compute units that do for certain, well above the highest that was measured (squads-v4.md, section 10): the search for an
- * address can take some 20,000 more. Executing is for its planner to say.
- */
+/** Well above the highest measured (squads-v4.md, section 10): an address search can take about 20,000 units more. */
 const CEILINGS: Partial<Readonly<Record<InstructionName, number>>> = {
   batchCreate: 60_000,
   proposalCreate: 45_000,
@@ -50,7 +41,6 @@ const CEILINGS: Partial<Readonly<Record<InstructionName, number>>> = {
   batchAccountsClose: 40_000,
 };
 const MEMO_UNITS = 15_000;
-/** What a trial has shown is exceeded by this where addresses are searched for again, or a token account has moved on. */
 const HEADROOM = { part: 1.2, units: 10_000 } as const;
 
 const isBudget = (instruction: Instruction): boolean => decodeComputeBudget(instruction) !== undefined;
@@ -61,7 +51,6 @@ function ceilingOf({ program, data }: Instruction): number {
   return (name === undefined ? undefined : CEILINGS[name]) ?? DEFAULT_INSTRUCTION_COMPUTE_UNITS;
 }
 
-/** Units with which a transaction is sure to do: as it says itself, else as its instructions are known. */
 function unitsOf(instructions: readonly Instruction[]): number {
   for (const instruction of instructions) {
     const budget = decodeComputeBudget(instruction);
@@ -78,14 +67,10 @@ const writtenBy = ({ payer, instructions }: Sample): readonly Address[] => [
   ...instructions.flatMap(({ accounts }) => accounts.flatMap((one) => (one.writable ? [one.address] : []))),
 ];
 
-/**
- * A pipeline has one try to run, and what it takes is in the hands of others: whoever closes an account that it opens makes it
- * dearer than any trial has shown.
- */
+/** Executions are not simulated: closing a recipient's account afterwards makes them cost more units than simulated. */
 const isExecution = ({ program, data }: Instruction): boolean =>
   program === SQUADS_PROGRAM && instructionName(data) === 'batchExecuteTransaction';
 
-/** Tries the sample out with as much as there is. */
 async function triedUnits(chain: Chain, sample: Sample, blockhash: string): Promise<number | null> {
   if (sample.instructions.some(isExecution)) return null;
   const instructions = [
@@ -97,7 +82,6 @@ async function triedUnits(chain: Chain, sample: Sample, blockhash: string): Prom
   return used === null ? null : Math.min(MAX_COMPUTE_UNITS, Math.ceil(used * HEADROOM.part) + HEADROOM.units);
 }
 
-/** The newest blockhash, and what those who write the accounts of a sample pay now. */
 export async function signingTerms(chain: Chain, sample: Sample): Promise<SigningTerms> {
   const { fees } = chain;
   if (fees === null) return chain.latestBlockhash();
@@ -113,7 +97,6 @@ export async function signingTerms(chain: Chain, sample: Sample): Promise<Signin
   };
 }
 
-/** The price at which so many units cost no more than they may. */
 const priceWithin = ({ microLamports, maxLamports }: Priority, units: number): bigint => {
   const highest = (maxLamports * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(units);
   return microLamports < highest ? microLamports : highest;
@@ -124,10 +107,6 @@ export function budgetFor(priority: Priority, units: number): readonly Instructi
   return [setComputeUnitLimit(units), ...(price === 0n ? [] : [setComputeUnitPrice(price)])];
 }
 
-/**
- * A transaction with its limit and price.
- * @param units - with which it is known to do. @default what its instructions say, or take at most
- */
 export function withBudget(
   instructions: readonly Instruction[],
   { priority }: SigningTerms,
@@ -137,5 +116,4 @@ export function withBudget(
   return [...budgetFor(priority, units), ...instructions.filter((one) => !isBudget(one))];
 }
 
-/** What a transaction with one signature costs at most. */
 export const maxFeeLamports = ({ fees }: Chain): bigint => LAMPORTS_PER_SIGNATURE + (fees?.maxLamports ?? 0n);

@@ -1,4 +1,4 @@
-/** How an engine stands, for those who watch it: what is unfinished, what it holds, what its projects have to pay with. */
+/** State of an engine for monitoring: unfinished work, leases, and SOL of its wallets. */
 import type { Chain } from '../chain/chain.js';
 import type { RecoveryScope, UnfinishedWork } from '../contract/local-admin.js';
 import type { EngineState, WalletState } from '../contract/served-engine.js';
@@ -10,9 +10,7 @@ import { currentRecord } from './batches/batch-context.js';
 import type { EngineDeps } from './deps.js';
 import { isWorkedOn } from './lease.js';
 
-/** Of more projects than these the wallets are not looked at: each would be a series of its own. */
 const MAX_PROJECTS = 100;
-/** Of so many pieces of work the oldest is looked for. */
 const MAX_DATED = 50;
 
 type Owner = Omit<WalletState, 'lamports'> & { readonly address: Address };
@@ -66,12 +64,10 @@ async function walletsOf(chain: Chain, owners: readonly Owner[]): Promise<Engine
       lamports: accounts[index]?.lamports ?? 0n,
     }));
   } catch {
-    // That the chain does not answer is told by other means.
     return null;
   }
 }
 
-/** Everything that is pending, whether or not anybody is at it: burns, then set-ups, then executions. */
 export async function listUnfinished(
   deps: EngineDeps,
   { tokenId = null }: RecoveryScope = {},

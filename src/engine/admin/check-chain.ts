@@ -1,4 +1,4 @@
-/** Holds the store to the chain: the newest burns are there, the store knows all that is, and no supply is higher than what was burned leaves. */
+/** Compares store and chain: the newest burns are on chain, the store lacks none, and the supply fits the recorded burns. */
 import { decodeMint } from '../../chain/tokens/accounts.js';
 import type { DatabaseFinding } from '../../contract/local-admin.js';
 import type { TokenRecord } from '../../store/records.js';
@@ -10,7 +10,6 @@ type Checked = Pick<EngineParts, 'store' | 'chain'>;
 
 const LOOKED_UP = 100;
 
-/** Of every project, each in three sentences. */
 export async function checkChain({ store, chain }: Checked): Promise<readonly DatabaseFinding[]> {
   const findings: DatabaseFinding[] = [];
   for (const token of await store.read((tx) => tx.tokens.list()))
@@ -31,10 +30,10 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord): Promi
   return { name: `landed ${token.symbol}`, ok, detail: ok ? `${burns.length} burns are on chain` : lacking };
 }
 
-/** An older copy of the store is whole by itself; that it is older, only the chain tells. */
+/** Only the chain shows that a consistent store is an older copy. */
 async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
   const { lost } = await unknownOf({ store, chain }, token.id);
-  // What was found before is in the store: once as a gap that nobody has accepted.
+  // Earlier checks stored their findings as the open gap.
   const gap = await store.read((tx) => openGapIn(tx, token.id));
   const missing = [...(gap?.lost ?? []), ...lost];
   const name = `known ${token.symbol}`;
@@ -54,7 +53,7 @@ async function checkSupply({ store, chain }: Checked, token: TokenRecord): Promi
   const supply = mint?.supply ?? 0n;
   const name = `supply ${token.symbol}`;
   const detail = `registered ${token.supply}, burned ${burned}, on chain ${supply} base units`;
-  // Who may mint makes up for what was burned.
+  // With a mint authority the supply can grow again, so it proves nothing.
   const isFixed = mint?.mintAuthority === null;
   const ok = !isFixed || token.supply - burned >= supply;
   return { name, ok, detail: ok ? detail : `${detail}: the chain shows fewer burns than the store` };

@@ -1,4 +1,4 @@
-/** A project as it is administered: its records, its keys, its caps, and who changed what of them. */
+/** Administration of a project: its records, keys and caps, and the audit log. */
 
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
@@ -48,7 +48,7 @@ async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord
 async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
   const [first, ...others] = await tx.flywheels.list(MAX_NAMES + 1);
   if (others.length === 0) return first;
-  // Without names it is the store of a data directory, whose project is the one that was registered first.
+  // The store of a data directory has one project without a name: the first.
   if (first?.name === null) {
     const [token] = await tx.tokens.list();
     return token && tx.flywheels.find({ tokenId: token.id });
@@ -63,8 +63,8 @@ async function only(tx: StoreTransaction): Promise<FlywheelRecord | undefined> {
 }
 
 /**
- * The project of that name; without a name the only one, or `undefined` where nothing is registered.
- * @throws `ERR_LOCAL_NOT_FOUND` for a name that is not there, `ERR_CONFIG_INVALID` where a name is needed.
+ * @returns the project with this name; without a name the only one, or `undefined` before registration.
+ * @throws `ERR_LOCAL_NOT_FOUND` for an unknown name, `ERR_CONFIG_INVALID` when a name is required.
  */
 export async function findRegistration(
   tx: StoreTransaction,
@@ -75,7 +75,7 @@ export async function findRegistration(
   return token && flywheel && { token, flywheel };
 }
 
-/** @throws as {@link findRegistration}; `ERR_LOCAL_NOT_FOUND` where nothing is registered. */
+/** @throws as {@link findRegistration}; `ERR_LOCAL_NOT_FOUND` before registration. */
 export async function requireRegistration(
   tx: StoreTransaction,
   project: string | null,
@@ -85,7 +85,10 @@ export async function requireRegistration(
   throw new FlywheelError('ERR_LOCAL_NOT_FOUND', 'No project found.');
 }
 
-/** Without this row nothing of the act is written either. @param act - its `detail` is never a secret. */
+/**
+ * Writes the audit row in the transaction of the act, so that neither exists without the other.
+ * @param act - its `detail` never contains a secret.
+ */
 export const recordAct = (
   { actor }: Pick<EngineDeps, 'actor'>,
   tx: StoreTransaction,
@@ -100,7 +103,6 @@ export async function listActs(
     const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).token.id };
     const entries = await tx.audit.list({ ...query, ...own });
     const names = new Map<string | null, string>();
-    // People know a project by its name, or by its symbol where the store holds one project.
     for (const id of new Set(entries.flatMap(({ tokenId }) => tokenId ?? []))) {
       const name = (await tx.flywheels.find({ tokenId: id }))?.name;
       names.set(id, name ?? (await tx.tokens.find({ id }))?.symbol ?? id);
@@ -111,7 +113,6 @@ export async function listActs(
   });
 }
 
-/** Stores the hash of a new key; the key itself is in the answer only. */
 export async function insertKey(
   deps: Pick<EngineDeps, 'ids'>,
   tx: StoreTransaction,
@@ -130,7 +131,7 @@ export async function insertKey(
 
 const MAX_NAME_LENGTH = 64;
 
-/** @throws `ERR_INVALID_REQUEST` for a proof type that the flywheel does not have, or a name that is none. */
+/** @throws `ERR_INVALID_REQUEST` for a proof type that the project lacks, or an invalid name. */
 function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   const { name = null } = terms;
   if (name !== null && (name.trim() === '' || name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name)))
@@ -146,7 +147,6 @@ function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   );
 }
 
-/** @param own - the key that asks for it. */
 export const keyInfo = (
   { id, name, hash, tokenId: _, ...record }: ApiKeyRecord,
   own: Secret | null,
@@ -168,7 +168,7 @@ export async function createKey(
   });
 }
 
-/** @param afterMs - for how long it stays valid. @param own - the key that asks for it. @throws `ERR_NOT_FOUND` */
+/** @throws `ERR_NOT_FOUND` */
 export async function revokeKey(
   deps: EngineDeps,
   tokenId: string,
@@ -177,14 +177,13 @@ export async function revokeKey(
 ): Promise<ApiKeyInfo> {
   return deps.store.transaction(async (tx) => {
     const record = await tx.apiKeys.find({ id });
-    // That of another project is not found either.
     if (record?.tokenId !== tokenId)
       throw new FlywheelError('ERR_NOT_FOUND', `No API key ${id}.`, {
         hint: 'List the keys: `flywheel keys list`',
       });
     if (record.dateRevoked !== null) return keyInfo(record, own);
     const date = isoTime(tx.nowMs + afterMs);
-    // Nothing prolongs a key that ends before.
+    // Revoking never prolongs a key that expires earlier.
     if (afterMs > 0 && record.dateExpires !== null && record.dateExpires <= date) return keyInfo(record, own);
     const end = afterMs === 0 ? { dateRevoked: date } : { dateExpires: date };
     await tx.apiKeys.change({ id }, end);
@@ -194,12 +193,11 @@ export async function revokeKey(
   });
 }
 
-/** Owner and operator must both approve. */
 export const THRESHOLD = 2;
 
 type ProjectSource = Omit<NewRow<'tokens'>, 'id' | 'burnTokenAccount' | 'dateCreated'> &
   Omit<NewRow<'flywheels'>, 'id' | 'tokenId' | 'vault' | 'vaultTokenAccount' | 'name' | 'dateCapsLowered'> & {
-    /** In a database; a data directory has one project, without a name. */
+    /** Only in a shared database; a data directory has one project, without a name. */
     readonly projectName: string | null;
     readonly nowMs: number;
   };
@@ -266,7 +264,6 @@ export function registrationView({ token, flywheel }: FoundRegistration): Regist
   };
 }
 
-/** What has landed today, all that may still land, and what that leaves. */
 export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundRegistration): Promise<Caps> {
   const used = await usedToday(tx, token.id);
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
@@ -283,7 +280,7 @@ export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundR
 const isLower = (cap: bigint | null, before: bigint | null): boolean =>
   cap !== null && (before === null || cap < before);
 
-/** Changes those that are given. What was accepted before keeps its room. @throws `ERR_INVALID_REQUEST` for an amount that the token cannot express */
+/** Accepted requests keep their reservation. @throws `ERR_INVALID_REQUEST` for an amount that the token cannot represent */
 export async function setCaps(
   deps: Pick<EngineDeps, 'store' | 'actor' | 'project'>,
   changes: CapChanges,

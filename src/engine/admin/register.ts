@@ -1,4 +1,4 @@
-/** What only a local chain has: registration in one step, and funds out of its treasury (contract, section 2.7). */
+/** Registration and funding on a local chain (contract, section 2.7). */
 import { rentExemptLamports } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
@@ -33,22 +33,15 @@ import { refused } from '../settle.js';
 import { type FoundRegistration, insertProject, projectRecords, registeredMultisig } from './project.js';
 
 const VAULT_INDEX = 0;
-/** Rent and fees of some thousand pipelines; `local fund` gives more. */
 const OPERATOR_LAMPORTS = 20_000_000_000n;
-/** Lets the owner pay for an approval whose first blockhash has expired. */
 const OWNER_LAMPORTS = 1_000_000_000n;
 
 /**
- * Registers a project: everything lands on the chain in one bundle, then in the store in one transaction.
- *
- * No intent is stored, since nothing has to be found again. Mint, multisig, burn wallet and operator are made for this call, the
- * keys of the latter two in the keyring before anything is sent, and no request names them: until the store holds them, which is
- * last, nobody can burn from them, pay into them, or learn of them. After a crash in between they lie on the local chain
- * without an owner, and the next registration makes others; two that land do not meet. What is lost is SOL of the treasury, which
- * exists on a local chain only.
- *
- * @param admit - asked in that transaction; what it throws leaves the store as it was.
- * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot express or that exceed its supply.
+ * Registers a project: one bundle on chain, then one store transaction. No intent is stored, because nothing needs recovery: each
+ * call generates its accounts, and until the store transaction no request names them. A crash in between costs only SOL of the
+ * local treasury. The keys are in the keyring before anything is sent.
+ * @param admit - runs in the store transaction; an exception rolls the store back.
+ * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot represent or that exceed its supply.
  */
 export async function registerProject(
   deps: EngineDeps,
@@ -94,7 +87,7 @@ export async function registerProject(
   });
 }
 
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store holds a registration. */
+/** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store has a registration. */
 export async function refuseSecond(tx: StoreTransaction): Promise<void> {
   const [first] = await tx.tokens.list();
   if (first === undefined) return;
@@ -104,7 +97,7 @@ export async function refuseSecond(tx: StoreTransaction): Promise<void> {
   );
 }
 
-/** @throws `ERR_UNAVAILABLE` when the chain is not a local one. */
+/** @throws `ERR_UNAVAILABLE` when the chain is not local. */
 function requireTreasury(deps: EngineDeps): Signer {
   if (deps.treasury !== null) return deps.keyring.get(deps.treasury, 'treasury');
   throw new FlywheelError('ERR_UNAVAILABLE', 'Test tokens exist on the embedded ledger only.');
@@ -155,7 +148,6 @@ const fundWallets = (
     { to: flywheel.owner, lamports: OWNER_LAMPORTS },
   ].flatMap((share) => (share.lamports > 0n ? transfer({ from, ...share }) : []));
 
-/** Mints the whole supply: shares of vault and burn wallet, the rest to the treasury; then nobody can mint any more. */
 function createMint(
   treasury: Address,
   { token, flywheel }: FoundRegistration,
@@ -190,13 +182,9 @@ function createMint(
 }
 
 /**
- * Sends tokens, SOL or both in one transaction.
- *
- * No intent is stored: each call is a gift of its own without an idempotency key, so that no later call asks what became of it,
- * nothing of caps or usage is reserved for it, and the answer says what the wallet holds then. Only a local chain has a treasury,
- * and it decides while the transaction is submitted: a crash can take the answer away and never leaves one that may land later.
- *
- * @throws `ERR_INVALID_REQUEST` when neither is asked for; `ERR_INSUFFICIENT_FUNDS` when the treasury has not enough.
+ * Sends tokens, SOL or both in one transaction. No intent is stored: there is no idempotency key, nothing is reserved, and a
+ * local chain decides at submission, so a crash leaves no transaction that lands later.
+ * @throws `ERR_INVALID_REQUEST` without tokens and SOL; `ERR_INSUFFICIENT_FUNDS` when the treasury has too little.
  */
 export async function fund(
   deps: EngineDeps,
@@ -248,9 +236,8 @@ export async function fund(
 }
 
 /**
- * All of it lands, or nothing, and nothing is charged. Only a local chain has a treasury, and it decides while they are submitted.
- * @param parts - a transaction each, which the treasury pays for.
- * @returns their signatures, or why none of them has landed.
+ * All transactions land, or none; the local chain decides at submission.
+ * @returns the signatures, or why no transaction landed.
  */
 async function landWhole(
   chain: Chain,

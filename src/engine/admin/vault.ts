@@ -1,4 +1,4 @@
-/** What a flywheel has to work with: balances, what today's caps leave, and for how long its SOL lasts. */
+/** Funds of a project: balances, remaining caps, and how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { RegistrationStatus, VaultReport } from '../../contract/admin.js';
@@ -13,9 +13,7 @@ import type { EngineDeps } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { type FoundRegistration, readCaps, registrationView } from './project.js';
 
-/** Pipelines of a batch in which the fees of set-up, approval and closing are shared. */
 const SHARED_BY = 96n;
-/** A burn, the pipeline that there is most of. */
 const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
 
 function pipelineRent(rentOf: Rent, { token, flywheel }: FoundRegistration): bigint {
@@ -52,7 +50,7 @@ async function pipelinesLeft(
     atLeastNone(funds.maxOpenRentLamports - openRent - fixedRent) / rent,
     BigInt(limits.maxPipelines),
   );
-  // Rent comes back with each batch that is closed; what is left for fees is what is not laid out meanwhile.
+  // Closing returns the rent, so only the rent that is out at the same time reduces the SOL for fees.
   const forFees = atLeastNone(free - fixedRent - atOnce * rent);
   const [mint] = await chain.getAccounts([token.mintAddress]);
   const accountRent = rentOf(newTokenAccountBytes(token, decodeMint(mint ?? null)));

@@ -1,10 +1,4 @@
-/**
- * Drives a batch towards a goal by what the chain says of it: the transactions that are next are signed and written down, sent and
- * waited for, and then the chain is asked again, until nothing is next. The program takes every step once and in its turn
- * (squads-v4.md, section 7), so that what is sent twice acts once; what it has cost is counted all the same.
- *
- * What became of a transaction is written only when no fork can take that back, and so is every end of a batch.
- */
+/** Drives a batch to a goal: reads its state on chain, signs, stores and sends the next transactions, waits, and repeats. */
 import { isDeepStrictEqual } from 'node:util';
 import { bundleSizeOf, type Commitment, type Rejection } from '../../chain/chain.js';
 import type { Instruction } from '../../chain/transaction/message.js';
@@ -35,7 +29,7 @@ import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
 export interface NextSteps {
   readonly phase: BundlePhase;
-  /** Index within the phase of the first of them, and the one after the last. */
+  /** Index within the phase: `first` inclusive, `end` exclusive. */
   readonly first: number;
   readonly end: number;
   readonly instructions: (index: number) => readonly Instruction[];
@@ -44,7 +38,7 @@ export interface NextSteps {
 
 type Stop = { readonly stop: string };
 
-/** `again`: something was done, and the chain decides anew. `wait`: it is for somebody else to go on. */
+/** `again`: read the chain again. `wait`: another party, such as the owner, must act first. */
 export type Next = NextSteps | Stop | 'again' | 'wait';
 
 export interface Goal<State extends BatchState> {
@@ -59,7 +53,6 @@ export interface Failure {
   readonly firstTransaction?: number;
 }
 
-/** Where it ended, in a state that no fork can take back. */
 export interface End<State> {
   readonly state: State;
   readonly failure: Failure | null;
@@ -72,19 +65,16 @@ export interface HeldBatch {
   readonly lease: Lease;
 }
 
-/** Bundles that are on their way at most where each takes its time: what a fork can take away at once. */
+/** Maximum of unconfirmed bundles on a cluster; a fork can remove all of them. */
 const MAX_AHEAD = 6;
-/** What others are to follow is looked at this many times as often as where nothing waits for it, and so many times. */
 const LOOKS_A_POLL = 2;
 const MAX_LOOKS = 20;
-/** Rounds in which nothing comes to an end before it is left to the next run. */
 const MAX_IDLE_ROUNDS = 20;
-/** For how long an end waits to become final. */
 const MAX_WAIT_MS = 120_000;
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
-/** What is known of a bundle: `confirmed` has landed where a fork may still take it back. */
+/** `confirmed`: landed, but a fork may still remove the bundle. */
 type State = 'open' | 'confirmed' | 'landed' | 'failed';
 const ALL: readonly State[] = ['open', 'confirmed', 'landed', 'failed'];
 const OPEN: readonly State[] = ['open', 'confirmed'];
@@ -101,22 +91,23 @@ interface Outcome {
   readonly failedTransaction?: number;
 }
 
-/** A batch that is held, with how far it has come. */
+/**
+ * The program executes each step once and in order (squads-v4.md, section 7), so a step sent twice acts once; all fees are
+ * counted. The outcome of a transaction or batch is stored only when it is finalized.
+ */
 export class BatchWork implements HeldBatch {
   readonly deps: EngineDeps;
   readonly batch: BatchRecord;
   readonly context: BatchContext;
   readonly lease: Lease;
   readonly readPast: ReadPast;
-  /** All that was written down, by its id; what has expired is left out. */
   readonly #known = new Map<string, Known>();
   #unsaved: Outcome[] = [];
   #costs: TransactionCost[] = [];
-  /** What failed in its turn; `wasRefused`: by a node that tried it out. */
+  /** Failure of a bundle sent in order. `wasRefused`: a node's simulation rejected the bundle. */
   #failure: (Failure & { readonly key: string; readonly wasRefused?: boolean }) | null = null;
-  /** The step that was refused last. */
   #doubted: string | null = null;
-  /** Something was sent before its turn had come: the next goes alone. */
+  /** A bundle failed because it was sent too early; the next bundle is sent alone. */
   #isAlone = false;
   #hasSent = false;
 
@@ -129,14 +120,13 @@ export class BatchWork implements HeldBatch {
     for (const bundle of stored) this.#known.set(bundle.id, { bundle, state: STATES[bundle.status] });
   }
 
-  /** Takes over what was written down before. @param phases - what of it matters. @default all of them */
   static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
     return new BatchWork(held, await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases)));
   }
 
   /**
-   * @returns `null` when it is for somebody else to go on.
-   * @throws `ERR_UNAVAILABLE` when the chain does not tell what became of something; running it again finds that.
+   * @returns `null` when another party must act first.
+   * @throws `ERR_UNAVAILABLE` when the outcome of a transaction is unknown; another run finds it.
    */
   async run<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null> {
     this.#failure = null;
@@ -156,7 +146,6 @@ export class BatchWork implements HeldBatch {
     }
   }
 
-  /** Looks where the batch is, and does what is next. @returns where it ended, or whether it has come any further. */
   async #round<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null | 'moved' | 'idle'> {
     const state = await goal.read();
     const next = goal.isReached(state) ? null : await goal.next(state);
@@ -169,7 +158,6 @@ export class BatchWork implements HeldBatch {
     return 'idle';
   }
 
-  /** What failed is tried once more, on other terms. */
   forgetFailure(): void {
     this.#failure = null;
   }
@@ -185,7 +173,6 @@ export class BatchWork implements HeldBatch {
     return this.#in(LANDED, phase).some((bundle) => bundle.first === first);
   }
 
-  /** Written down, and not known to have come to a final end. @param first - @default any */
   openOf(phase: BundlePhase, first?: number): BundleRecord | undefined {
     return this.#in(OPEN, phase).find((bundle) => bundle.first === (first ?? bundle.first));
   }
@@ -194,7 +181,7 @@ export class BatchWork implements HeldBatch {
     return countOf(this.#in(LANDED, phase));
   }
 
-  /** Transactions of a phase, by their index, that were signed here and have landed, as far as is known, or may have. */
+  /** Transactions of a phase by index that were signed here and have landed or may still land. */
   signedOf(phase: BundlePhase) {
     const signed = new Map<number, { readonly signature: string; readonly hasLanded: boolean }>();
     for (const bundle of this.#in(['open', 'confirmed', 'landed'], phase))
@@ -207,7 +194,6 @@ export class BatchWork implements HeldBatch {
     return this.#in(['landed'], phase);
   }
 
-  /** Writes what became of transactions, and what follows from that, under the lease. */
   write(after?: (tx: StoreTransaction) => Promise<unknown>): Promise<void> {
     return this.lease.write(async (tx) => {
       await this.#writeOutcomes(tx);
@@ -239,15 +225,15 @@ export class BatchWork implements HeldBatch {
   }
 
   /**
-   * Waits until all that was written down has come to an end that is final. Where the chain tells an end at once, what has not
-   * landed never will: nobody sends it any more.
-   * @throws `ERR_UNAVAILABLE` when that takes too long.
+   * Waits until all stored bundles have a final outcome. A local chain decides at submission: a bundle that has not landed never
+   * will.
+   * @throws `ERR_UNAVAILABLE` after {@link MAX_WAIT_MS}.
    */
   async settleAll(): Promise<void> {
     if (!(await this.#settle())) throw this.#notFinal();
   }
 
-  /** @returns whether all has; what a fork has taken back is sent again in its turn. */
+  /** @returns whether all have an outcome. Bundles removed by a fork are sent again in order. */
   async #settle(): Promise<boolean> {
     const { chain } = this.deps;
     for (let waitedMs = 0; ; waitedMs += chain.pollMs ?? 0) {
@@ -267,8 +253,8 @@ export class BatchWork implements HeldBatch {
   }
 
   /**
-   * Sends what another has signed, unless it has come to its end already.
-   * @returns its end; `open` where the chain does not say.
+   * Stores and sends a transaction that the owner signed, unless it already has an outcome.
+   * @returns its outcome; `open` when unknown.
    */
   async sendSigned(
     phase: BundlePhase,
@@ -277,7 +263,7 @@ export class BatchWork implements HeldBatch {
     const { chain } = this.deps;
     const { signature, bytes, lastValidBlockHeight } = vote;
     const known = this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
-    // Not a step of a plan, so that its number only has to differ from those of its phase.
+    // A vote is no step of a plan; its index only has to be unique in its phase.
     const first = 1 + (this.#in(ALL, phase).at(-1)?.first ?? -1);
     const transactions = [{ signature, bytes }];
     const bundle = known ?? this.#bundle({ phase, first, transactions, lastValidBlockHeight });
@@ -291,13 +277,13 @@ export class BatchWork implements HeldBatch {
     if (fate.kind === 'open') {
       await this.lease.check();
       this.#hasSent = true;
-      // The owner may have sent it already, as may an engine before this one.
+      // Not new (`areNew` false): the owner or an earlier engine may have sent it.
       const [rejection] = await chain.submit([bytes], [false]);
       if (rejection != null && !isExpiry(rejection)) return refused(rejection);
       [fate] = (await awaitFates(chain, [bundle], this.lease)) as [Fate];
     }
     this.#take(bundle, fate);
-    // Who sent it may stop because of that, and its fee is gone.
+    // The caller may stop on failure, but the fee is spent and must be stored.
     await this.write();
     return fate;
   }
@@ -313,7 +299,6 @@ export class BatchWork implements HeldBatch {
       ...signed,
       id: this.deps.ids.uuid(),
       batchId: this.batch.id,
-      // As block engines name a bundle (contract, section 1.2).
       bundleId: sha256(signed.transactions.map(({ signature }) => signature).join(',')),
       status: 'PENDING',
       errorMessage: null,
@@ -326,7 +311,7 @@ export class BatchWork implements HeldBatch {
     return 'stop' in next || this.#failure?.key === keyOf(next);
   }
 
-  /** The end, if it is one in the finalized state too; that follows what is only confirmed. */
+  /** The end, if the finalized state agrees with the confirmed state; otherwise `null`. */
   async #endOf<State extends BatchState>(
     goal: Goal<State>,
     seen: State,
@@ -344,7 +329,7 @@ export class BatchWork implements HeldBatch {
     if (goal.isReached(final)) return { state: final, failure: null };
     const next = wasStopped ? await goal.next(final) : 'again';
     if (!this.#isStopped(next)) return null;
-    // A node that was behind when it tried it out is asked once more, for no state before this one.
+    // The rejecting node may have been behind; the step is tried once more on the finalized state.
     if (this.#failure?.wasRefused === true && this.deps.chain.pollMs !== null) {
       const { key } = this.#failure;
       if (this.#doubted !== key) {
@@ -356,10 +341,9 @@ export class BatchWork implements HeldBatch {
     return { state: final, failure: this.#failure ?? { message: next.stop } };
   }
 
-  /** @returns whether anything came to an end that was not known. */
   async #send(steps: NextSteps): Promise<boolean> {
     const { chain } = this.deps;
-    // A node that is behind shows the chain as it was before.
+    // A node that lags behind still shows the earlier state.
     if (this.landedOf(steps.phase).some(({ first }) => first === steps.first)) return false;
     const window = this.#window(steps);
     const known = window.filter((one) => 'id' in one);
@@ -370,7 +354,7 @@ export class BatchWork implements HeldBatch {
     const firsts = window.filter((one) => !('id' in one)).map(({ first }) => first);
     const fresh = firsts.length === 0 ? [] : await this.#sign(steps, firsts);
     const bundles = [...known, ...fresh].sort((a, b) => a.first - b.first);
-    // The next block gives other bytes, where that has not ended it.
+    // The next block gives a new blockhash and so new bytes, unless the step failed.
     if (bundles.length === 0) return this.#failure !== null;
     await this.write(async (tx) => {
       await steps.before?.(tx);
@@ -385,7 +369,6 @@ export class BatchWork implements HeldBatch {
     return hasEnded;
   }
 
-  /** Bundles that are written down, and indexes at which one begins that is not. */
   #window(steps: NextSteps): readonly (BundleRecord | { readonly first: number })[] {
     const { chain, limits } = this.deps;
     const most = chain.pollMs === null ? limits.bundlesPerCommit : MAX_AHEAD;
@@ -398,7 +381,10 @@ export class BatchWork implements HeldBatch {
     return window;
   }
 
-  /** Signs what is not written down yet, up to what would fail again: the very same has, and there was no block since. */
+  /**
+   * Signs bundles that are not stored yet, and stops before bytes that failed already: without a new block the same bytes fail
+   * again.
+   */
   async #sign(
     { phase, first: from, end, instructions }: NextSteps,
     firsts: readonly number[],
@@ -422,7 +408,7 @@ export class BatchWork implements HeldBatch {
       const transactions = signed.splice(0, (ends[at] ?? first) - first);
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     });
-    // Cut into other bundles, a transaction that has failed is the same one still.
+    // Compare signatures: the same transaction may be in a bundle of another size.
     const ended = this.#in(['failed']);
     const known = new Set(ended.flatMap((one) => one.transactions.map(({ signature }) => signature)));
     const again = fresh.findIndex((one) => one.transactions.some(({ signature }) => known.has(signature)));
@@ -435,7 +421,7 @@ export class BatchWork implements HeldBatch {
   async #submit(bundles: readonly BundleRecord[], fresh: readonly BundleRecord[]): Promise<boolean> {
     const { chain } = this.deps;
     const receipt: (Rejection | null)[] = [];
-    /** Those that were sent first once all before them had landed; any other may fail because it came too early. */
+    /** Bundles first sent after all earlier ones landed. Any other bundle may fail only because it came too early. */
     const inTurn = new Set(
       chain.pollMs === null ? bundles : bundles.slice(0, 1).filter((one) => fresh.includes(one)),
     );
@@ -446,7 +432,7 @@ export class BatchWork implements HeldBatch {
       if (came === 'landed' && next !== undefined && fresh.includes(next)) inTurn.add(next);
       await this.lease.check();
       const rest = bundles.slice(receipt.length);
-      // Only what is sent in its turn is tried out before: until then the chain's state is not what it builds on.
+      // Only a bundle sent in order is simulated: before its turn the chain lacks the state that it needs.
       const areNew = rest.map((bundle) => inTurn.has(bundle));
       receipt.push(
         ...(await chain.submitBundles(
@@ -456,10 +442,10 @@ export class BatchWork implements HeldBatch {
       );
     }
     const sent = bundles.slice(0, receipt.length);
-    // What was written down just now and is not sent never will be.
+    // A bundle stored just now and not sent never lands.
     for (const bundle of bundles.slice(receipt.length))
       if (fresh.includes(bundle)) this.#take(bundle, { kind: 'expired' });
-    // An unknown blockhash may only mean that it ran out meanwhile, which a look-up proves.
+    // BlockhashNotFound may mean that the blockhash expired meanwhile; the look-up decides.
     const refusals = receipt.map((rejection) =>
       rejection === null || isExpiry(rejection) ? null : rejection,
     );
@@ -472,7 +458,7 @@ export class BatchWork implements HeldBatch {
     return this.#takeEnds(ends, inTurn);
   }
 
-  /** How far it has come, so that what builds on it may follow; `null` where it is not seen soon: its end is waited for. */
+  /** `null` after too many polls: then the outcome of this bundle is awaited first. */
   async #wayOf(bundle: BundleRecord): Promise<'landed' | 'run' | null> {
     const { chain } = this.deps;
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
@@ -546,7 +532,6 @@ export class BatchWork implements HeldBatch {
     return { operationId: this.batch.id, phase };
   }
 
-  /** Where the chain tells an end at once, nothing is waited for. */
   async #pause(times = 1): Promise<void> {
     const { pollMs } = this.deps.chain;
     this.lease.signal?.throwIfAborted();

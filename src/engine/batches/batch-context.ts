@@ -1,4 +1,4 @@
-/** A batch with what it acts on, and who works on it: one engine at a time, whatever it does to it. */
+/** A batch with its project and keys. One engine at a time works on a batch, under its lease. */
 
 import type { Flywheel } from '../../chain/flywheel.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
@@ -24,7 +24,7 @@ import { waitsFor } from '../requests.js';
 export const isFinal = ({ status }: Pick<BatchRecord, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
 
-/** Nothing more of it can be executed, by whomever; of what only failed, a member can still execute the rest. */
+/** A failed batch is not over: a member can still execute the rest. */
 export const isOver = ({ status, dateCancelled }: Pick<BatchRecord, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== null;
 
@@ -34,7 +34,7 @@ export async function currentRecord(tx: StoreTransaction, batchId: string): Prom
   return batch;
 }
 
-/** Takes the batch, as it is now, for this engine. @throws `ERR_BATCH_IN_PROGRESS` while somebody is at it. */
+/** Takes the lease of the batch. @throws `ERR_BATCH_IN_PROGRESS` while another engine has the lease. */
 export async function claimBatch(
   deps: EngineDeps,
   tx: StoreTransaction,
@@ -49,7 +49,6 @@ export async function claimBatch(
   return { ...batch, ...lease };
 }
 
-/** A batch that was just taken, and the request that asks for it, if that has a record. */
 export const batchHolding = (batch: BatchRecord, request: RequestRecord | null = null): Holding => ({
   ...{ batch, request },
   lost: () => inProgress(batch.id, undefined),
@@ -70,13 +69,12 @@ export const ownerOf = (principal: Principal): FoundRegistration => ({
   flywheel: requireFlywheel(principal),
 });
 
-/** @throws as {@link ownerOf}; `ERR_INTERNAL` where the operator's key is not here. */
+/** @throws as {@link ownerOf}; `ERR_INTERNAL` when the operator's key is missing. */
 export function contextOf({ keyring }: Pick<EngineDeps, 'keyring'>, principal: Principal): BatchContext {
   const owner = ownerOf(principal);
   return { ...owner, operator: keyring.get(owner.flywheel.operator, 'operator') };
 }
 
-/** {@link contextOf} without anybody who calls; `undefined` where the token is not registered any more. */
 export async function contextOfBatch(
   { keyring }: Pick<EngineDeps, 'keyring'>,
   tx: StoreTransaction,
@@ -95,7 +93,7 @@ export const flywheelOf = (token: TokenRecord, record: FlywheelRecord): Flywheel
   tokenProgram: tokenProgramAddress(token.tokenProgram),
 });
 
-/** Closing instructions that one transaction holds: 45 bytes each beside the 300 that all share. */
+/** 45 bytes for each closing instruction beside 300 shared bytes. */
 const CLOSES_PER_TRANSACTION = 16;
 
 export const messages = (batch: BatchRecord): readonly Uint8Array[] =>
@@ -108,7 +106,6 @@ export const approveInstructions = (context: BatchContext, batchIndex: bigint): 
 export const closingCount = (pipelines: number): number =>
   Math.ceil((pipelines + 1) / CLOSES_PER_TRANSACTION);
 
-/** Closes the accounts of a batch of `size` transactions, last first, and sends their rent to the multisig's collector. */
 export function closeTransactions(
   { flywheel: { multisig } }: BatchContext,
   batch: BatchRecord,

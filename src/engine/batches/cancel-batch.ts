@@ -1,6 +1,6 @@
 /**
- * Ends whatever of a batch has not been executed: by its state on chain it is voted down, its accounts are closed, and what it
- * held of caps and rent is given back (contract, section 1.7; squads-v4.md, sections 6 and 7.12).
+ * Cancels a batch by its state on chain: votes, closes accounts, releases reserved caps and rent (contract, section 1.7;
+ * squads-v4.md, sections 6 and 7.12).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Commitment } from '../../chain/chain.js';
@@ -33,7 +33,6 @@ export const cancelBatch = operation('cancelBatch', {
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction(async (tx) => {
       const claimed = await claimBatch(deps, tx, found.id);
-      // One whose accounts could not be closed when it was executed has them closed now.
       if (claimed.status !== 'EXECUTED' || needsClosing(claimed)) return claimed;
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
@@ -54,7 +53,7 @@ export const cancelBatch = operation('cancelBatch', {
   },
 });
 
-/** @returns the vote that the owner has to sign first, base64, or `null` when the batch is over. */
+/** @returns the vote that the owner must sign next, base64, or `null` when the batch is over. */
 async function cancel(work: BatchWork, signedTx: string | undefined): Promise<string | null> {
   const { deps, context, lease, batch } = work;
   const isOnChain = batch.status !== 'AVAILABLE_TO_QUEUE' || (await isOpened(work));
@@ -68,7 +67,7 @@ async function cancel(work: BatchWork, signedTx: string | undefined): Promise<st
   return null;
 }
 
-/** Is anything of an unfinished set-up on chain? The accounts at its index may be another's. */
+/** Whether an unfinished set-up is on chain. The accounts at its index may belong to another batch. */
 async function isOpened(work: BatchWork): Promise<boolean> {
   const { deps, batch, lease } = work;
   const opening = work.openOf('SETUP', 0);
@@ -85,7 +84,7 @@ async function isOpened(work: BatchWork): Promise<boolean> {
   return work.hasLanded('SETUP', 0);
 }
 
-/** Votes until the program lets the accounts be closed. @returns how it stands then, or the vote that the owner has to give. */
+/** @returns the end, or the vote that the owner must give. */
 async function voteDown(
   work: BatchWork,
   signedTx: string | undefined,
@@ -109,7 +108,7 @@ async function voteDown(
     try {
       await landOwnerVote(work, await checkSignedVote(work, vote, given));
     } catch (error) {
-      // Members may have been faster, with votes or with the last transaction: then what is next is decided anew.
+      // Votes or executions of members may have come first. If the proposal changed, the next step is decided again.
       if (isDeepStrictEqual((await read()).proposal, proposal)) throw error;
     }
     return 'again';
@@ -120,7 +119,7 @@ async function voteDown(
     next,
   };
   let end = await work.run(goal);
-  // What an earlier run has signed may be the vote that was due then.
+  // The failed vote may come from an earlier run in another state; one more run decides by the current state.
   if (end !== null && end.failure !== null) {
     await work.write();
     end = await work.run(goal);
@@ -128,7 +127,7 @@ async function voteDown(
   if (end === null) return { kind: asked as IssuedVoteKind };
   if (end.failure === null) return end;
   await work.write();
-  // A vote of an earlier try may have landed only now; the chain as it is then decides what is next.
+  // A vote of an earlier run may have landed only now, so a repeat decides by the new state.
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     `The operator's vote on batch ${batch.id} failed: ${end.failure.message} Try again.`,
@@ -152,7 +151,7 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
       const date = isoTime(tx.nowMs);
       await releaseHolds(tx, batch);
       if (status === 'FAILED') await tx.batches.change(id, { dateCancelled: date, dateUpdated: date });
-      // The key of its init is free again where nothing has come of it, and nothing will.
+      // Nothing of the batch was executed or ever will be, so the idempotency key of init becomes free.
       if (isUnfinished && executeResult.totalSuccessful === 0) await tx.requests.remove(batch.requestId);
       if (found === null) await tx.batches.change(id, { dateClosed: date });
     },
@@ -160,9 +159,9 @@ async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void>
 }
 
 /**
- * The vote that a proposal needs next to be rejected or cancelled (squads-v4.md, section 6): the operator's instructions, or the kind
- * of vote that the owner has to give.
- * @throws `ERR_INVALID_REQUEST` when owner and operator together are not enough.
+ * The next vote for rejecting or cancelling a proposal (squads-v4.md, section 6): instructions of the operator, or the vote that
+ * the owner must give.
+ * @throws `ERR_INVALID_REQUEST` when the votes of owner and operator are not enough.
  */
 function nextVote(
   { members, threshold }: Multisig,
@@ -178,10 +177,10 @@ function nextVote(
   const canVote = (key: Address): boolean => voters.some((one) => one.key === key) && !given.includes(key);
   const input = { multisig, batchIndex, member };
   const vote = isApproved ? [proposalCancelV2(input)] : [proposalReject(input)];
-  // A draft takes no votes; activating it is the operator's.
+  // A draft takes no votes; the operator activates it first.
   if (isDraft) return [proposalActivate(input), ...vote];
   if (canVote(member) && needed <= 1) return vote;
-  // The owner first, so that nothing is voted on before the owner agrees.
+  // The owner votes first, so that the operator does not vote without the owner's consent.
   if (canVote(owner)) return isApproved ? 'cancel' : 'reject';
   if (canVote(member)) return vote;
   throw new FlywheelError(

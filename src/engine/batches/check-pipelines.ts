@@ -1,4 +1,4 @@
-/** Pipelines as they came → pipelines that may be compiled, and every reason why not, each with pipeline and action index. */
+/** Request → checked pipelines, and every problem with its pipeline and action index. */
 import {
   actionContent,
   actionWarning,
@@ -26,19 +26,16 @@ export interface CheckedPipeline {
   readonly type: string;
   readonly payload: string;
   readonly proofHash: Sha256;
-  /** The first ones, more than fit into a transaction. */
   readonly actions: readonly SourceAction[];
-  /** Of all actions, also of those that are left out. */
   readonly actionCount: number;
 }
 
-/** Why a batch is refused; `text` names the place and has no full stop. */
 export interface Problem {
   readonly code: ErrorCode;
   readonly text: string;
 }
 
-/** The error of a refused batch: the code that all problems share, or `ERR_INVALID_REQUEST` when they differ. */
+/** The common code of all problems, or `ERR_INVALID_REQUEST` when codes differ. */
 export function batchRefused(problems: readonly Problem[]): FlywheelError {
   const codes = new Set(problems.map(({ code }) => code));
   const [only] = codes;
@@ -47,10 +44,7 @@ export function batchRefused(problems: readonly Problem[]): FlywheelError {
   return new FlywheelError(code, `The batch is refused and nothing was created: ${list}.`);
 }
 
-/**
- * The list of pipelines in a request, before any of them is looked at.
- * @throws `ERR_INVALID_REQUEST` when there is none, or none of a length that is allowed.
- */
+/** @throws `ERR_INVALID_REQUEST` for a missing list or a list of wrong length; checked before any pipeline. */
 export function pipelineList(request: unknown, { maxPipelines: most }: EngineLimits): readonly unknown[] {
   if (!isJsonObject(request)) throw invalidRequest(['expected { "pipelines": [ … ] }']);
   const { pipelines } = request;
@@ -64,10 +58,7 @@ export function pipelineList(request: unknown, { maxPipelines: most }: EngineLim
   return pipelines;
 }
 
-/**
- * @returns the pipelines by their index in the request, where nothing is wrong with them, what is wrong with the others, and base units
- *   that all sound actions together burn and airdrop, those of pipelines with a problem too.
- */
+/** @returns valid pipelines by index, all problems, and base units of all valid actions, also of pipelines with a problem. */
 export async function checkPipelines(
   principal: Principal,
   token: TokenRecord,
@@ -95,7 +86,6 @@ class PipelineChecks {
     private readonly limits: EngineLimits,
   ) {}
 
-  /** A pipeline of which everything is right, or nothing after its problems were noted. */
   check(value: unknown, where: string): CheckedPipeline | undefined {
     const before = this.problems.length;
     const { actions, actionCount, pipeline } = shorten(value);
@@ -113,7 +103,6 @@ class PipelineChecks {
     return { ...checked, actions: sound as SourceAction[], actionCount };
   }
 
-  /** @returns the parts of the pipeline that have not the right shape. */
   #checkShape(pipeline: unknown, where: string): ReadonlySet<string> {
     const checked = checkInput(pipelineSchema, pipeline);
     if ('value' in checked) return new Set();
@@ -136,7 +125,7 @@ class PipelineChecks {
 
   #hash(payload: string, where: string): Sha256 | undefined {
     try {
-      // Each value takes two bytes at least; with more of them the proof is too large in any case.
+      // A value takes at least two bytes, so a proof with more values is too large anyway.
       const maxValues = Math.ceil(this.limits.maxProofBytes / 2);
       return hashProof(parseStrictJson(payload, { maxValues, maxKeys: MAX_OBJECT_KEYS }).value, this.limits);
     } catch (error) {
@@ -173,7 +162,6 @@ class PipelineChecks {
   }
 }
 
-/** A pipeline without the actions that could not fit whatever they are. */
 function shorten(value: unknown) {
   const all: unknown = isJsonObject(value) ? value['actions'] : undefined;
   if (!Array.isArray(all)) return { pipeline: value, actions: [], actionCount: 0 };

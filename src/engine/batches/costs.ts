@@ -1,4 +1,4 @@
-/** What the transactions of batches have cost: the lamports that operator and vault had before each of them, minus those after it. */
+/** Cost of the transactions of batches: lamports of operator and vault before each transaction, minus those after it. */
 import type { TransactionRecord } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
@@ -6,7 +6,7 @@ import type { FlywheelRecord, TransactionCost } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import type { EngineDeps } from '../deps.js';
 
-/** Where no node has kept the balances, what is certain is that the payer has lost the fee. */
+/** Without balances from a node only the fee is certain. */
 function lostBy(
   { wire, balances, tableAddresses = [], feeLamports }: TransactionRecord,
   who: Address,
@@ -24,15 +24,15 @@ export const costOf = (record: TransactionRecord, flywheel: FlywheelRecord): Tra
   vaultLamports: lostBy(record, flywheel.vault),
 });
 
-/** Of one that members have sent with other tools: its fee is theirs, also where one of them is the operator. */
+/** Members sent the transaction with another tool, so its fee is not counted, even if the operator paid it. */
 export function costOfMembers(record: TransactionRecord, flywheel: FlywheelRecord): TransactionCost {
   const cost = costOf(record, flywheel);
   return { ...cost, operatorLamports: Math.min(0, cost.operatorLamports) };
 }
 
 /**
- * Looks for votes that were handed out and have landed since. A vote may land until it expires, also when its batch is over: then it
- * fails, and the operator has paid its fee.
+ * Counts issued votes that landed. A vote can land until it expires, also after its batch is over: it then fails, and the
+ * operator pays its fee.
  */
 export async function countVotes(
   { store, chain }: EngineDeps,

@@ -1,4 +1,4 @@
-/** Execute: approvals, then the transactions in order, then the verdict; idempotent by batch (contract, section 1.2). */
+/** Execute: approvals, the transactions in order, then the verdict. Idempotent by batch (contract, section 1.2). */
 
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
@@ -57,17 +57,14 @@ export const executeBatch = keyedOperation('executeBatch', {
   }),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await findBatch(deps, principal, batchId);
-    // An engine that died after the verdict has left the accounts open: then the answer waits until they are closed.
+    // After a crash between verdict and closing, the answer waits until the accounts are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
     return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity });
   },
 });
 
-/**
- * Carries on an execution that nobody works on, or closes what it left; both approvals have to stand on chain.
- * @returns whether there was one
- */
+/** Resumes an execution without a lease, or closes its accounts; both approvals must be on chain. */
 export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
@@ -83,7 +80,7 @@ export async function carryOnExecution(deps: EngineDeps, batchId: string, caller
 interface Asked {
   readonly signedTx: string | undefined;
   readonly caller: Caller;
-  /** `null`: nobody; what was asked for before is carried on. */
+  /** `null`: no caller; resumes an earlier request. */
   readonly identity: RequestIdentity | null;
 }
 
@@ -95,16 +92,14 @@ async function execute(
 ): Promise<Reply<ExecuteBatchResult>> {
   if (isFinal(found) && !needsClosing(found)) return answer(deps, found.id, true);
   const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, identity), found);
-  // It may have become final only since it was read.
   if (taken === 'busy') return answer(deps, found.id, true);
   const { batch, request } = taken;
-  // Whatever has landed is stored; the batch itself makes the next execute carry on, whichever key it comes with.
   await underLease(deps, batchHolding(batch, request), caller, async (lease) => {
     const held = { deps, context, batch, lease };
     const ended = isOver(batch) ? batch : await bringToEnd(held, signedTx, request);
     if (needsClosing(ended))
       await close({ ...held, batch: ended }).catch((error: unknown) => {
-        // Who asked has the verdict, and the rent comes back later; who carries the batch on unasked has to try again.
+        // The caller has the verdict and gets the rent back later; recovery fails so that it retries closing.
         if (identity === null) throw error;
       });
     await lease.giveUp();
@@ -112,7 +107,7 @@ async function execute(
   return answer(deps, batch.id, isFinal(batch));
 }
 
-/** Takes the batch, and the request where it has a record; `'busy'` when it is over and somebody else is closing its accounts. */
+/** `'busy'`: the batch is over, and another engine is closing its accounts. */
 async function take(
   deps: EngineDeps,
   tx: StoreTransaction,
@@ -123,7 +118,7 @@ async function take(
   if (found.status === 'AVAILABLE_TO_QUEUE')
     throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `The set-up of batch ${batchId} is not finished yet.`);
   if (isOver(found) && isWorkedOn(tx, found)) return 'busy';
-  // Without anybody who asks, only what was asked for before is carried on, and only as long as nobody has begun to end it.
+  // Without a caller, only a requested execution that no cancel has replaced is resumed.
   if (identity === null && !isFinal(found) && !(await tx.unfinished.isExecution(batchId)))
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batchId} is another's by now.`);
   const batch = await claimBatch(deps, tx, batchId);
@@ -132,14 +127,13 @@ async function take(
   return { batch, request: opening?.request ?? null };
 }
 
-/** Executes a batch; of one that has failed nothing is sent, and what members have executed since is found out. */
+/** Executes a batch. Of a failed batch nothing is sent; executions by members since then are counted. */
 async function bringToEnd(
   held: HeldBatch,
   signedTx: string | undefined,
   request: RequestRecord | null,
 ): Promise<BatchRecord> {
   const { deps, context, batch } = held;
-  // A vote to end it may have been sent, and counts for what it has cost.
   const work = await BatchWork.open(held, ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL']);
   const known = batch.executeResult;
   if (known !== null) {
@@ -160,7 +154,7 @@ async function bringToEnd(
   );
 }
 
-/** What did not land and can still run on chain goes on counting against the caps. */
+/** Pipelines that can still run on chain keep counting against the caps. */
 const judge = (
   work: BatchWork,
   { state, failure }: End<BatchState>,
@@ -198,7 +192,6 @@ async function answer(
   return withCost(deps, batchId, { batchId: batchId as Uuid, result }, replayed);
 }
 
-/** Approved by owner and operator, and then executed whole. @param signedTx - `undefined`: the owner's approval has to stand already. */
 function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchState> {
   const { deps, context, batch } = work;
   let transactions: readonly (readonly Instruction[])[] | undefined;
@@ -218,8 +211,8 @@ function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchStat
 }
 
 /**
- * It can run now, no matter who has approved it: so it counts from now on, even where it is refused here for being too much. What
- * members have executed of it does not: it has landed, and may count as part of a gap.
+ * Any member can execute an approved batch, so it counts from now on, even if it is refused here for exceeding the caps.
+ * Pipelines that members executed are not held: they landed, and may count as part of a gap.
  */
 async function begin(work: BatchWork, state: BatchState): Promise<readonly (readonly Instruction[])[]> {
   const { deps, context, batch, lease } = work;
@@ -227,7 +220,7 @@ async function begin(work: BatchWork, state: BatchState): Promise<readonly (read
   await readPlanned(work);
   const isBegun = state.batch?.executedTransactionIndex !== 0;
   const final = isBegun ? (await readWhole(deps.chain, flywheel, batch, 'finalized')).batch : null;
-  // Read anew at the end: members may go on.
+  // Not cached: members may execute more meanwhile.
   const readPast = pastOf(deps.chain, flywheel, batch);
   const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
   await lease.write(async (tx) => {
@@ -256,11 +249,10 @@ function failureOf(
 }
 
 /**
- * What brings an active proposal closer to its approval by owner and operator; the batch counts against the caps of today from
- * before the first vote is sent.
- * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_INVALID_REQUEST` where a signed
- * approval is needed and missing; `ERR_DAILY_LIMIT_EXCEEDED`, and the batch stays as it is; `ERR_BATCH_EXECUTE_FAILED` when anything
- * on chain differs from the plan.
+ * Next step to approval by owner and operator. The batch counts against today's caps before the first vote is sent.
+ * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_INVALID_REQUEST` when a signed approval
+ * is required and missing; `ERR_DAILY_LIMIT_EXCEEDED`, which leaves the batch unchanged; `ERR_BATCH_EXECUTE_FAILED` when the
+ * chain differs from the plan.
  */
 async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
   const { context, batch, lease } = work;
@@ -269,8 +261,8 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
   if (kindOf(found) !== 'Active') return 'again';
   requireNotStale(found, batch);
   const vote = await givenVote(work, found, signedTx);
-  // Either vote may be the last that it needs, where the other was given with other tools: so it counts before any is sent. It goes
-  // on counting where that fails: a node that lags behind does not show yet what others have done.
+  // Either vote may complete the approval, so the batch counts before any vote is sent. It keeps counting if the vote fails: a
+  // lagging node may not show the votes of others yet.
   await lease.write(async (tx) => {
     await refuseOverCaps(tx, context, batch);
     await holdFromNow(tx, batch);
@@ -289,10 +281,7 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
   return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions };
 }
 
-/**
- * Lands the owner's vote. It fails where another has landed before it: of an earlier approval, then the owner has approved all the
- * same; or one that has ended the proposal.
- */
+/** A failure is ignored if an earlier approval of the owner landed first, or the proposal is no longer active. */
 async function landApproval(work: BatchWork, vote: SignedVote): Promise<void> {
   try {
     await landOwnerVote(work, vote);
@@ -306,7 +295,6 @@ async function landApproval(work: BatchWork, vote: SignedVote): Promise<void> {
 const standsOnChain = ({ context }: BatchWork, { proposal }: BatchState): boolean =>
   proposal?.approved.includes(context.flywheel.owner) === true;
 
-/** The signed approval that is to be landed; `null` where it stands on chain already. */
 async function givenVote(
   work: BatchWork,
   found: BatchState,
@@ -315,7 +303,7 @@ async function givenVote(
   const given = signedTx === undefined ? null : await checkSignedVote(work, 'approve', signedTx);
   if (standsOnChain(work, found)) return null;
   if (given !== null) return given;
-  // It was sent, and the chain has taken it back, or an earlier run did not live to see it land.
+  // Sent before, but removed by a fork, or the earlier run ended before it landed.
   const earlier = work.openOf('OWNER_APPROVAL')?.transactions[0]?.bytes;
   if (earlier !== undefined && isSignedByAll(earlier))
     return checkSignedVote(work, 'approve', Buffer.from(earlier).toString('base64'));
@@ -323,12 +311,12 @@ async function givenVote(
 }
 
 /**
- * Reads the batch and checks that it holds exactly what was planned, before anybody votes on it or executes it here.
- * @throws `ERR_BATCH_EXECUTE_FAILED` when anything on chain differs from the plan.
+ * Checks the batch on chain against its plan before every vote and execution.
+ * @throws `ERR_BATCH_EXECUTE_FAILED` when the chain differs from the plan.
  */
 async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOnChain> {
   const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
-  // Of what can run no more, anybody may close a part.
+  // After its end, any member may close some of its accounts.
   if (isEnded(found)) return found;
   const difference = differenceFromPlan(found, batch, context.flywheel);
   if (difference === null) return found;
@@ -338,9 +326,8 @@ async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOn
   );
 }
 
-/** A shorter rest is waited for. */
 const MAX_WAIT_SECONDS = 60n;
-/** By so much a node may be behind the one that told the time: executed too early, a batch has failed for good. */
+/** Margin for a node whose clock is behind: a batch executed too early fails for good. */
 const MARGIN_SECONDS = 5n;
 const POLL_MS = 500;
 const MS_PER_SECOND = 1_000;
@@ -351,8 +338,8 @@ async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
 }
 
 /**
- * Waits until an approved batch may be executed, if that is soon.
- * @throws `ERR_BATCH_IN_PROGRESS` saying until when, if it is not; the batch stays approved.
+ * Waits until the time lock of an approved batch ends, up to {@link MAX_WAIT_SECONDS}.
+ * @throws `ERR_BATCH_IN_PROGRESS` with the end of a longer time lock; the batch stays approved.
  */
 async function waitOutTimeLock(
   deps: EngineDeps,

@@ -1,4 +1,4 @@
-/** Is there enough, before anything is created: tokens and SOL of the vault, SOL of the operator. */
+/** Checks funds before anything is created: tokens and SOL of the vault, SOL of the operator. */
 import { actionContent, actionRecipients } from '../../actions/registry.js';
 import { LAMPORTS_PER_SIGNATURE, type Rent } from '../../chain/account.js';
 import type { Chain } from '../../chain/chain.js';
@@ -21,9 +21,9 @@ import { maxFeeLamports } from '../signing-terms.js';
 import { type BatchContext, closingCount } from './batch-context.js';
 
 const MEMBERS = 2;
-/** Bytes of a token account that the associated-token program opens (squads-v4.md, section 8). */
+/** Size of a token account created by the associated-token program (squads-v4.md, section 8). */
 const TOKEN_ACCOUNT_BYTES = { token: 165, 'token-2022': 170 } as const;
-/** What the fees that it withholds take in it (spl-token-2022, `TransferFeeAmount`). */
+/** Extension for withheld transfer fees (spl-token-2022, `TransferFeeAmount`). */
 const TRANSFER_FEE_BYTES = 12;
 
 export const newTokenAccountBytes = (
@@ -31,22 +31,17 @@ export const newTokenAccountBytes = (
   mint: Mint | undefined,
 ): number => TOKEN_ACCOUNT_BYTES[tokenProgram] + (chargesTransferFee(mint) ? TRANSFER_FEE_BYTES : 0);
 
-/**
- * Rent of batch, proposal and transactions, which comes back when the executed batch is closed.
- * @param accountBytes - length of the account of each transaction.
- */
 export const setupRentLamports = (rent: Rent, accountBytes: readonly number[]): bigint =>
   [ACCOUNT_SIZE.batch, ACCOUNT_SIZE.proposal(MEMBERS), ...accountBytes].reduce(
     (sum, bytes) => sum + rent(bytes),
     0n,
   );
 
-/** Set-up, operator's and owner's approval, execution, closing; at most. */
+/** Upper bound for set-up, the approvals of operator and owner, execution and closing. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>
   maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines + closingCount(pipelines)) +
   LAMPORTS_PER_SIGNATURE;
 
-/** Rent of the token accounts of recipients that are not there now, which the vault pays. */
 export async function vaultRentLamports(
   chain: Chain,
   { token }: Pick<BatchContext, 'token'>,
@@ -62,7 +57,6 @@ export async function vaultRentLamports(
   const [mint = null, ...found] = await chain.getAccounts([token.mintAddress, ...addresses]);
   const each = (await chain.rent())(newTokenAccountBytes(token, decodeMint(mint)));
   return addresses.reduce((sum, _, at) => {
-    // Anybody may send SOL to the address of one that is not open.
     const { owner = SYSTEM_PROGRAM, lamports = 0n } = found[at] ?? {};
     return owner === SYSTEM_PROGRAM && lamports < each ? sum + each - lamports : sum;
   }, 0n);
@@ -71,15 +65,11 @@ export async function vaultRentLamports(
 export interface PlannedBatch {
   readonly actions: readonly (readonly StoredAction[])[];
   readonly pipelines: readonly PlannedPipeline[];
-  /** Of setting it up; see {@link setupRentLamports}. */
   readonly rentLamports: bigint;
   readonly vaultRentLamports: bigint;
 }
 
-/**
- * Looks whether vault and operator can pay for a batch.
- * @returns, for everything that lacks, how much of what and the address to fund, without a full stop.
- */
+/** @returns for each shortage the amount and the address to fund, without a full stop; empty when vault and operator can pay. */
 export async function missingFunds(
   chain: Chain,
   { token, flywheel, operator }: BatchContext,
@@ -98,7 +88,6 @@ export async function missingFunds(
   if (tokensHeld < needed.tokens)
     lacks(`vault ${flywheel.vault}`, tokenText(tokensHeld, token), tokenText(needed.tokens, token));
   const rent = await chain.rent();
-  // A vault that pays anything must stay rent-exempt.
   const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
@@ -115,10 +104,8 @@ export async function missingFunds(
   return problems;
 }
 
-/** What the operator is left with: the minimum, and never less than lets its account exist. */
 const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0) ? minimum : rent(0));
 
-/** How much SOL the batches of a flywheel may take: as it was registered, else as the engine has it. */
 export const fundsLimits = (
   limits: EngineLimits,
   { minOperatorSol, maxBatchRent }: FlywheelRecord,
@@ -127,7 +114,6 @@ export const fundsLimits = (
   maxOpenRentLamports: maxBatchRent ?? limits.maxOpenRentLamports,
 });
 
-/** What the operator holds, what of it has to be left, and when it was looked at. */
 export async function readOperatorFunds(
   { chain, store, limits }: EngineDeps,
   { operator, flywheel }: BatchContext,
@@ -139,8 +125,8 @@ export async function readOperatorFunds(
 }
 
 /**
- * Batches that are being set up, or can still be, will take their rent from the operator too, though it holds it yet.
- * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave it less than the minimum beside them.
+ * Rent of batches whose set-up is unfinished also counts, though the operator still has it.
+ * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave the operator less than the minimum.
  */
 export async function requireOperatorFunds(
   { chain }: EngineDeps,
@@ -160,8 +146,8 @@ export async function requireOperatorFunds(
 }
 
 /**
- * Rent of a batch is out of reach until its accounts are closed, so only so much of it may wait at a time.
- * @throws `ERR_INSUFFICIENT_FUNDS` saying how much is laid out, and how it comes back.
+ * Rent stays locked until a batch is closed, so open batches have a common limit.
+ * @throws `ERR_INSUFFICIENT_FUNDS` with the locked amount and how to release it.
  */
 export async function requireRoomForRent(
   { limits }: EngineDeps,

@@ -1,4 +1,7 @@
-/** Reading batches: by id, the current one, a list, and what each pipeline was and did (service specification, sections 2.5, 4.3 and 4.4; contract, section 1.7). */
+/**
+ * Reading batches: by id, the current one, lists, and the state of each pipeline (service specification, sections 2.5, 4.3 and
+ * 4.4; contract, section 1.7).
+ */
 
 import { dateLanded } from '../../chain/chain.js';
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
@@ -33,7 +36,7 @@ import { createPause } from '../pause.js';
 import { isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
-/** The batch with this id, if it belongs to the key's token. @throws `ERR_BATCH_NOT_FOUND` */
+/** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
 export async function findBatch(deps: EngineDeps, principal: Principal, batchId: string): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
@@ -187,7 +190,6 @@ export const batchPipelines = operation('batchPipelines', {
   },
 });
 
-/** The rows that are asked for; what of a batch has not landed is in the state that its verdict says. */
 function queryOf(batch: BatchHead, query: BatchPipelinesQuery): Omit<PipelinesQuery, 'from' | 'limit'> {
   const { type, proofHash, action, toAddress, txHash, state } = query;
   const asked = { batchId: batch.id, type, proofHashes: proofHash?.split(','), action, toAddress, txHash };
@@ -199,12 +201,11 @@ function queryOf(batch: BatchHead, query: BatchPipelinesQuery): Omit<PipelinesQu
   return { ...asked, hasLanded: false, ...(state === 'FAILED' ? { at: failedAt } : { notAt: failedAt }) };
 }
 
-/** What a pipeline was and did; when it landed is not looked up here. */
 function pipelineState(batch: BatchHead, row: PipelineRow): PipelineState {
   const { position: index, type, payload, proofHash, signature, dateLanded: landed } = row;
   const common = { index, type, payload, actions: [...row.actions], proofHash };
   if (signature !== null) return { ...common, state: 'EXECUTED', txHash: signature };
-  // Executed by members with other tools: which transaction it was is not known here.
+  // A member executed the pipeline with another tool; the transaction is unknown.
   if (landed !== null) return { ...common, state: 'EXECUTED' };
   const { executeResult } = batch;
   if (!isFinal(batch) || executeResult === null) return { ...common, state: 'WAITING' };

@@ -1,4 +1,4 @@
-/** Init: validate everything, plan, reserve, set up (contract, section 1.2). */
+/** Init: validates, plans, reserves caps and rent, then sets the batch up (contract, section 1.2). */
 import { actionRecipients } from '../../actions/registry.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
@@ -73,7 +73,6 @@ export const initBatch = keyedOperation('initBatch', {
   },
 });
 
-/** Sets up a batch that was taken; where that fails, the next call with its key carries on at once. */
 const bringUp = (
   deps: EngineDeps,
   context: BatchContext,
@@ -84,7 +83,6 @@ const bringUp = (
     setUp({ deps, context, batch, lease }, request),
   );
 
-/** Finishes a set-up that nobody works on. @returns whether there was one */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
   const found = await deps.store.read(async (tx) => {
     const batch = await tx.batches.find({ id: batchId });
@@ -158,16 +156,12 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
         'ERR_INVALID_REQUEST',
         `Batch ${batch.id} of this request was cancelled after members executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Use a new idempotency key.`,
       );
-    // Somebody cancels it.
     if (isWorkedOn(tx, batch)) throw justRun();
     return { request: opening.request, batch: await claimBatch(deps, tx, batch.id) };
   }, identity);
 }
 
-/**
- * Checks and lays out everything that was asked for.
- * @throws every problem of every kind at once, with the code that all share, or `ERR_INVALID_REQUEST` when they differ.
- */
+/** @throws all problems in one error, with their common code, or `ERR_INVALID_REQUEST` when codes differ. */
 export async function checkAndPlan(
   deps: EngineDeps,
   principal: Principal,
@@ -186,7 +180,7 @@ export async function checkAndPlan(
   };
   const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
   const missing = await missingFunds(deps.chain, context, needed);
-  // Under the store's lock they are held against it once more.
+  // Checked early for the error message; the write transaction checks again under the store's lock.
   const caps = await deps.store.read(async (tx) =>
     exceededCaps(tx, { ...context, day: await dayOfNow(tx, context.token.id), asked }),
   );

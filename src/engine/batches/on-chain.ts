@@ -1,4 +1,4 @@
-/** A batch as it stands on chain: its multisig, its proposal, and where it is asked for, its transactions and what they all hold. */
+/** State of a batch on chain: multisig, proposal, and on request its transactions. */
 import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import {
   ALL_PERMISSIONS,
@@ -16,21 +16,17 @@ import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
 
 export interface BatchState {
   readonly multisig: Multisig;
-  /** `null`: there is none, or none any more. */
   readonly proposal: Proposal | null;
   readonly batch: Batch | null;
 }
 
 export const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
 
-/** Nothing more of it can be executed: its proposal has come to its end, or its accounts are closed. */
+/** Nothing can be executed any more: the proposal has ended, or the accounts are closed. */
 export const isEnded = (found: BatchState): boolean =>
   found.batch === null || ['Executed', 'Rejected', 'Cancelled'].includes(kindOf(found) ?? '');
 
-/**
- * A vote on it still counts: since its members have changed the multisig, none does on a proposal from before that.
- * @throws `ERR_INVALID_REQUEST`
- */
+/** @throws `ERR_INVALID_REQUEST` when the members changed the multisig after the proposal: its votes no longer count. */
 export function requireNotStale({ multisig, proposal }: BatchState, { id, batchIndex }: BatchRecord): void {
   if (proposal?.status.kind !== 'Active' || batchIndex > multisig.staleTransactionIndex) return;
   throw new FlywheelError(
@@ -47,10 +43,7 @@ export interface BatchOnChain extends BatchState {
 const noMultisig = ({ multisig }: FlywheelRecord): FlywheelError =>
   new FlywheelError('ERR_FLYWHEEL_NOT_FOUND', `No multisig at ${multisig}.`);
 
-/**
- * Reads how far the batch at the batch's index is; of a thousand transactions nothing is read for that.
- * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.
- */
+/** @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig. */
 export const readBatchState = (
   chain: ChainReader,
   flywheel: FlywheelRecord,
@@ -58,10 +51,7 @@ export const readBatchState = (
   commitment?: Commitment,
 ): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
-/**
- * {@link readBatchState} of a batch whose set-up is complete.
- * @throws `ERR_UNAVAILABLE` from a node that is behind, and knows nothing of it yet.
- */
+/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
 export async function readWhole(
   chain: ChainReader,
   flywheel: FlywheelRecord,
@@ -74,8 +64,8 @@ export async function readWhole(
 }
 
 /**
- * Reads the accounts at the batch's index, all as of one point in time. Whether they are this batch's own is not decided here: until
- * its set-up has landed, another batch may have taken the index.
+ * Reads all accounts at the batch's index as of one slot. They may belong to another batch until this batch's set-up has landed;
+ * the caller decides.
  * @throws `ERR_FLYWHEEL_NOT_FOUND` when there is no multisig.
  */
 export async function readBatchOnChain(
@@ -91,10 +81,9 @@ export async function readBatchOnChain(
   return { multisig: multisig.value, batch: batch.value, proposal: proposal.value, transactions };
 }
 
-/** How far the clocks of this machine and of the chain may be apart. */
 const CLOCK_SKEW_MS = 600_000;
 
-/** What became of a batch as its transactions tell it; `null` when the node has forgotten some of it. */
+/** `null` when the node lacks a part of the history. */
 export type ReadPast = () => Promise<PastBatch | null>;
 
 export function pastOf(chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord): ReadPast {
@@ -107,9 +96,9 @@ export function pastOf(chain: Chain, { multisig }: FlywheelRecord, planned: Batc
 }
 
 /**
- * How many of the first pipelines of a batch have been executed, by whomever, also when its accounts are closed. Of a batch whose
- * set-up was not completed, members may have made something else.
- * @throws `ERR_UNAVAILABLE` when only the past of the chain would tell, and the chain does not know it.
+ * Number of leading pipelines executed, by any member, also after the accounts are closed. If the set-up was not completed,
+ * members may have added other transactions, which do not count.
+ * @throws `ERR_UNAVAILABLE` when only the chain's history can tell and the node lacks it.
  */
 export async function countExecuted(
   planned: BatchRecord,
@@ -137,8 +126,8 @@ export async function countExecuted(
 }
 
 /**
- * The index that the next batch of the multisig gets, if nobody else takes it first.
- * @throws `ERR_FLYWHEEL_NOT_FOUND`, also when the operator is no member with all rights any more.
+ * Index of the next batch, unless another batch takes it first.
+ * @throws `ERR_FLYWHEEL_NOT_FOUND`, also when the operator lacks rights.
  */
 export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecord): Promise<bigint> {
   const { value } = await readMultisig(chain, flywheel.multisig);
@@ -147,7 +136,7 @@ export async function nextBatchIndex(chain: ChainReader, flywheel: FlywheelRecor
   return value.transactionIndex + 1n;
 }
 
-/** May the operator set a batch up? @throws `ERR_FLYWHEEL_NOT_FOUND` */
+/** @throws `ERR_FLYWHEEL_NOT_FOUND` when the operator is not a member with all rights. */
 export function requireOperator({ members }: Multisig, { multisig, operator }: FlywheelRecord): void {
   if (members.find(({ key }) => key === operator)?.permissions === ALL_PERMISSIONS) return;
   throw new FlywheelError(
@@ -156,7 +145,6 @@ export function requireOperator({ members }: Multisig, { multisig, operator }: F
   );
 }
 
-/** @param message - in argument form, base64. */
 function isPlanned(stored: Message | null, message: string): boolean {
   const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
   return stored !== null && wanted !== undefined && isSameMessage(stored, wanted);

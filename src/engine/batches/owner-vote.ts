@@ -1,8 +1,4 @@
-/**
- * The owner's votes on a batch: handing one out to be signed, telling whether what comes back is one, and landing it. That is byte
- * for byte a vote that was handed out for this batch, or the same single instruction under another blockhash with the owner as
- * payer. Nothing else is ever landed.
- */
+/** The owner's votes on a batch: issuing, checking and sending. */
 import {
   type DecodedApproval,
   decodeApproval,
@@ -39,7 +35,6 @@ const voteOf = (
   ...{ multisig: flywheel.multisig, member: flywheel.owner },
 });
 
-/** A vote for the owner to sign: the operator pays and has signed; the owner's signature is missing. */
 export async function issueVote(
   { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
   context: BatchContext,
@@ -60,7 +55,7 @@ export async function issueVote(
   return { batchId: batch.id, kind, transaction, signature, lastValidBlockHeight, dateCreated };
 }
 
-/** `lastValidBlockHeight` is `null` where its blockhash is of the owner's choice. */
+/** `lastValidBlockHeight` is `null` for a blockhash chosen by the owner. */
 export type SignedVote = Awaited<ReturnType<typeof checkSignedVote>>;
 
 export const isSignedByAll = (bytes: Uint8Array): boolean =>
@@ -72,8 +67,9 @@ const refuse = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction was not sent: ${reason}.`);
 
 /**
- * Checks a signed vote.
- * @throws `ERR_INVALID_SIGNED_TX` saying whether it cannot be decoded, is another transaction, or lacks a valid signature.
+ * Accepts only a vote that is byte for byte an issued vote of this batch, or the same single instruction with another blockhash
+ * and the owner as payer. Nothing else is ever sent.
+ * @throws `ERR_INVALID_SIGNED_TX` when the vote cannot be decoded, is another transaction, or lacks a valid signature.
  */
 export async function checkSignedVote(of: OfBatch, kind: IssuedVoteKind, signedTx: string) {
   const { deps, batch } = of;
@@ -98,7 +94,6 @@ function decode(bytes: Uint8Array): DecodedApproval {
   }
 }
 
-/** Is it the same vote, with a blockhash that the owner's own node gave, and paid by the owner? */
 function isOwners(
   { messageBytes, blockhash }: DecodedApproval,
   { context, batch }: OfBatch,
@@ -120,9 +115,8 @@ function checkSignatures({ message, messageBytes, signatures }: DecodedApproval)
 }
 
 /**
- * Brings a vote of the owner onto the chain.
- * @throws `ERR_APPROVAL_EXPIRED` when it can land no more and has not; `ERR_INSUFFICIENT_FUNDS` when its payer cannot pay;
- * `ERR_UNAVAILABLE` when the chain does not say yet what became of it.
+ * @throws `ERR_APPROVAL_EXPIRED` when the vote has not landed and cannot land any more; `ERR_INSUFFICIENT_FUNDS` when its payer
+ * cannot pay; `ERR_UNAVAILABLE` when its outcome is unknown.
  */
 export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<void> {
   const { id } = work.batch;
@@ -154,7 +148,7 @@ export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<
   );
 }
 
-/** A block up to which a vote can land for sure; one with a blockhash of the owner's choice lasts no longer than the newest. */
+/** Upper bound of the block height at which a vote can land. A blockhash chosen by the owner lives no longer than the newest. */
 async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigint> {
   if (vote.lastValidBlockHeight !== null) return vote.lastValidBlockHeight;
   if (!(await chain.isBlockhashValid(vote.blockhash))) return chain.expiredHeight();
@@ -166,7 +160,7 @@ export const issueApproval = operation('issueApproval', {
   perform: async ({ deps, principal, input: { batchId } }) => {
     const found = await findBatch(deps, principal, batchId);
     const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
-    // The answer holds every proof of the batch, and without all of them nobody can tell what is approved.
+    // The answer contains every proof of the batch, so the key must permit all their types.
     const foreign = batch.pipelines.find(({ type }) => principal.key.proofTypes?.includes(type) === false);
     if (foreign !== undefined) throw notPermitted(foreign.type);
     if (batch.status === 'AVAILABLE_TO_QUEUE')

@@ -1,4 +1,4 @@
-/** Pipelines → vault messages that fit, and the transactions that set a batch up and run it; nothing is sent or stored here. */
+/** Plans pipelines as vault messages that fit, with the transactions for set-up and execution. No I/O. */
 
 import type { InstructionCost } from '../../actions/action.js';
 import {
@@ -40,14 +40,13 @@ import { invariant } from '../../errors/flywheel-error.js';
 import { withBudget } from '../signing-terms.js';
 
 const EMPTY_MESSAGE_COMPUTE_UNITS = 40_000;
-/** Accounts up to which the default of 200,000 units is known to do (squads-v4.md, section 10). */
+/** Up to so many accounts the default of 200,000 units is enough (squads-v4.md, section 10). */
 const ACCOUNTS_WITHIN_DEFAULT = 4;
 const MEASURED_EMPTY_UNITS = 20_000;
 
 const total = (instructions: readonly Instruction[], part: keyof InstructionCost): number =>
   instructions.reduce((sum, instruction) => sum + instructionCost(instruction)[part], 0);
 
-/** The limit that the execute transaction of these instructions should set, or `null` when the default will do. */
 function executeComputeUnitLimit(instructions: readonly Instruction[]): number | null {
   const opened = instructions.filter(({ program }) => program === ASSOCIATED_TOKEN_PROGRAM).length;
   const measured = MEASURED_EMPTY_UNITS + total(instructions, 'measuredUnits');
@@ -55,55 +54,44 @@ function executeComputeUnitLimit(instructions: readonly Instruction[]): number |
   return Math.min(MAX_COMPUTE_UNITS, EMPTY_MESSAGE_COMPUTE_UNITS + total(instructions, 'computeUnits'));
 }
 
-/** The multisig's own instruction, and those which set the limit and the price. */
 const OUTER_INSTRUCTIONS = 3;
 
-/** Instructions that the execute transaction of these runs at most. */
 const instructionTrace = (instructions: readonly Instruction[]): number =>
   OUTER_INSTRUCTIONS + total(instructions, 'trace');
 
 /**
- * The part of the heap, 1 being all of it, that running these instructions takes at most. A call copies its data too, but the
- * limit of a transaction's bytes comes before data of more than the 256 bytes that were measured could count.
+ * Upper bound of the heap share; 1 is the whole heap. Calls copy data, but the transaction size limit is reached before data
+ * above the measured 256 bytes matters.
  */
 const heapShare = (instructions: readonly Instruction[]): number => total(instructions, 'heapShare');
 
-/** An action is at least one instruction: so many never fit, and what lies behind them need not be looked at to know it. */
 export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
 
-/** One pipeline, laid out as one transaction of the batch. */
 export interface PipelinePlan {
   readonly message: Uint8Array;
-  /** Length of the account that keeps it. */
   readonly accountBytes: number;
   readonly burn: bigint;
   readonly airdrop: bigint;
-  /** In base units. */
   readonly actions: readonly PipelineAction[];
 }
 
-// Sizes do not depend on which batch and which number it is, so any will do for measuring.
 const MEASURED = { batchIndex: 1n, number: 1 };
 const MEASURED_TERMS = {
   blockhash: '11111111111111111111111111111111',
   lastValidBlockHeight: 0n,
   priority: { microLamports: 1n, maxLamports: 1_000_000n },
 };
-/** The program measures its heap; a sum of shares that is 1 in exact arithmetic must not fail for a rounding. */
 const FULL_HEAP = 1 + 1e-9;
 
 const overSize = (size: number | string): string =>
   `its transaction has ${size} bytes; the limit is ${TRANSACTION_SIZE_LIMIT_BYTES}`;
 
-/** The instructions of a pipeline, and the message that makes the vault run them. */
 interface Layout {
   readonly instructions: readonly Instruction[];
   readonly inner: Message;
-  /** The same in argument form. */
   readonly message: Uint8Array;
 }
 
-/** Which limit is in the way, with what it is and what it should be; `undefined` when the pipeline fits. */
 function obstacle(
   { message, inner, instructions }: Layout,
   flywheel: Flywheel,
@@ -126,25 +114,23 @@ function obstacle(
   return undefined;
 }
 
-/** With room for a limit and a price of compute units, so that what fits without them fits on a cluster too. */
+/** Includes unit limit and price, so that a pipeline that fits locally fits on a cluster. */
 const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =>
   legacyTransactionSize({ payer: operator, instructions: withBudget(instructions, MEASURED_TERMS) });
 
-/** Bytes of the transactions that add messages to a batch, by the length of the message: all else of them is the same. */
 export type AddSizes = Map<number, number>;
 
 function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   const instructions = pipelineInstructions(content, flywheel);
   const inner = compile(flywheel.vault, instructions);
   const dataBytes = instructions.reduce((sum, { data }) => sum + data.length, 0);
-  // It is not even written: the length of data has two bytes.
+  // The length field of data has two bytes, so larger data cannot be encoded.
   if (dataBytes > TRANSACTION_SIZE_LIMIT_BYTES)
     return { instructions, inner, message: new Uint8Array(0), obstacle: overSize(`more than ${dataBytes}`) };
   const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
   return { ...layout, obstacle: obstacle(layout, flywheel, sizes) };
 }
 
-/** How many of the first actions fit together; searched by halving, as more never need less. */
 function fittingActions(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes): number {
   let fits = 0;
   let tooMany = content.actions.length;
@@ -158,10 +144,10 @@ function fittingActions(content: PipelineContent, flywheel: Flywheel, sizes: Add
 }
 
 /**
- * Lays out a pipeline as one transaction of a batch; a pipeline is never split or merged.
- * @param source - with `actionCount` where its actions are only the first.
- * @param sizes - what was measured for others of the same flywheel.
- * @returns the plan, or why it does not fit: its size and the limit, and how many of its actions would fit; no full stop.
+ * Plans one pipeline as one transaction; a pipeline is never split or merged.
+ * @param source - with `actionCount` when `actions` has only the first.
+ * @param sizes - cache for pipelines of the same project.
+ * @returns the plan, or why the pipeline does not fit: size, limit, and how many actions would fit; no full stop.
  */
 export function planPipeline(
   source: SourcePipeline & { readonly actionCount?: number },
@@ -193,7 +179,6 @@ interface BatchPlace {
   readonly batchIndex: bigint;
 }
 
-/** One transaction of a batch; numbers count from 1. */
 interface TransactionPlace extends BatchPlace {
   readonly number: number;
   readonly message: Uint8Array;
@@ -210,7 +195,6 @@ export const addInstructions = ({ flywheel, ...place }: TransactionPlace): reado
   return [batchAddTransaction({ ...place, multisig, member: operator, rentPayer: operator })];
 };
 
-/** The transaction that runs a pipeline, with a limit of compute units where the default is not certain to do. */
 function executeInstructions(place: TransactionPlace): readonly Instruction[] {
   const inner = decodeVaultMessage(place.message);
   const instructions = inner && vaultMessageInstructions(inner);
@@ -229,7 +213,6 @@ function executing(
   return limit === null ? [execute] : [setComputeUnitLimit(limit), execute];
 }
 
-/** Instructions of each set-up transaction in order: create with its draft proposal, one add a pipeline, activate. */
 export function* setupTransactions(
   place: BatchPlace,
   messages: readonly Uint8Array[],
@@ -241,12 +224,10 @@ export function* setupTransactions(
   yield [proposalActivate({ multisig: flywheel.multisig, batchIndex, member: flywheel.operator })];
 }
 
-/** Instructions that share a transaction at most; the compute units of many more would not. */
 const MAX_SHARING = 8;
 
 /**
- * The same in fewer transactions, in their order: neighbours share one where they fit, as each of them would be waited for on
- * a chain that takes its time. The same list is always shared in the same way, so that a set-up can be carried on.
+ * Merges neighbouring set-up instructions, which saves confirmations on a cluster. Deterministic, so that a set-up can resume.
  */
 export function* shared(
   flywheel: Flywheel,

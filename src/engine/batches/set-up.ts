@@ -1,4 +1,4 @@
-/** Brings a planned batch onto the chain and ends with its approval; resumable after every bundle. */
+/** Sets a planned batch up on chain and issues its approval; resumable after every bundle. */
 import type { Commitment } from '../../chain/chain.js';
 import { memo } from '../../chain/small-programs.js';
 import { instructionName } from '../../chain/squads/instructions.js';
@@ -22,13 +22,11 @@ import {
 import { issueVote } from './owner-vote.js';
 import { createInstructions, setupTransactions, shared } from './plan-batch.js';
 
-/** Times that an index taken by somebody else is replaced by the next one. */
 const MAX_INDEX_TRIES = 20;
 
 /**
- * Creates the batch on chain, adds every pipeline, opens it to votes and issues the approval.
- * @returns the answer of init, as it is stored.
- * @throws `ERR_BATCH_INIT_FAILED` when a bundle is refused; the batch then tells why and can be carried on.
+ * @returns the answer of init, as stored.
+ * @throws `ERR_BATCH_INIT_FAILED` when a bundle is rejected; the batch stores the reason and can be resumed.
  */
 export async function setUp(held: HeldBatch, request: RequestRecord): Promise<InitBatchResult> {
   const work = await BatchWork.open(held, ['SETUP']);
@@ -45,7 +43,6 @@ async function fillingOf(
 ): Promise<readonly (readonly Instruction[])[]> {
   const { flywheel, token } = context;
   const [, ...alone] = await inTurns(setupTransactions({ flywheel, batchIndex }, messages(batch)));
-  // Where nothing is waited for, nothing is gained.
   return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
 }
 
@@ -74,7 +71,7 @@ class SetUp implements Goal<BatchState> {
     return readBatchState(deps.chain, context.flywheel, this.batch, commitment);
   };
 
-  /** The accounts at its index are its own when the very transaction that opens it has landed. */
+  /** The accounts at the index belong to this batch only if its own opening transaction landed. */
   readonly isReached = ({ batch, proposal }: BatchState): boolean =>
     this.#work.hasLanded('SETUP', 0) &&
     batch?.size === this.#work.batch.pipelines.length &&
@@ -86,7 +83,6 @@ class SetUp implements Goal<BatchState> {
     if (!this.#work.hasLanded('SETUP', 0)) return this.#opening(state);
     const { batch, proposal, multisig } = state;
     if (batch === null || proposal === null) {
-      // A node that is behind, or a fork that has taken it back.
       const isComing =
         multisig.transactionIndex < this.#batchIndex || this.#work.openOf('SETUP', 0) !== undefined;
       return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
@@ -116,7 +112,6 @@ class SetUp implements Goal<BatchState> {
       : { message: `The batch on chain differs from its plan: ${difference}.` };
   }
 
-  /** Under the next free index of the multisig, while nothing of it has landed. */
   async #opening({ multisig }: BatchState): Promise<Next> {
     if (this.#work.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
       this.#tries += 1;
@@ -146,7 +141,6 @@ class SetUp implements Goal<BatchState> {
     };
   }
 
-  /** Which transaction is next when the batch holds so many; `undefined` where none begins there. */
   #position(size: number): number | undefined {
     let held = 0;
     for (const [at, instructions] of this.#filling.entries()) {
@@ -158,8 +152,8 @@ class SetUp implements Goal<BatchState> {
 }
 
 /**
- * Two batches that take the same index at the same time would otherwise be the same bytes, so the same signature, and each
- * would take the other's landing for its own: the memo names the batch and keeps them apart.
+ * The memo makes the opening unique. Two batches with the same index would have the same bytes and the same signature, and each
+ * would take the other's landing for its own.
  */
 const openingInstructions = ({ flywheel }: BatchContext, batch: BatchRecord): readonly Instruction[] => [
   memo(`batch ${batch.id}`, []),

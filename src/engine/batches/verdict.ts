@@ -1,4 +1,4 @@
-/** What executing a batch has come to, how that is written, and how its accounts are closed after that. */
+/** The verdict on an execution, and closing of the batch's accounts. */
 import { instructionName } from '../../chain/squads/instructions.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { ExecuteResult } from '../../contract/schemas/batch.js';
@@ -14,10 +14,9 @@ import { type BatchState, countExecuted, readWhole } from './on-chain.js';
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
 
 /**
- * Writes the verdict on a batch as it stands in a state that no fork can take back.
- * @param state - `null` where nothing of it was ever on chain.
- * @param whyNotAll - why nothing behind the first so many pipelines was executed.
- * @param after - what follows from it, in the same transaction.
+ * Writes the verdict.
+ * @param state - finalized; `null` when the batch was never on chain.
+ * @param after - runs in the same store transaction.
  */
 export async function conclude(
   work: BatchWork,
@@ -39,7 +38,7 @@ export async function conclude(
   await work.write(async (tx) => {
     const date = isoTime(tx.nowMs);
     await countForeign(tx, work, foreign);
-    // Its members have finished a draft with tools of their own.
+    // Members completed an unfinished set-up with another tool.
     if (judged.status === 'EXECUTED' && batch.status === 'AVAILABLE_TO_QUEUE')
       await tx.batches.transition(batch.id, 'FINALIZED', {}, date);
     await tx.batches.transition(batch.id, judged.status, { executeResult }, date);
@@ -48,7 +47,10 @@ export async function conclude(
   return judged;
 }
 
-/** What of the first so many members have executed with other tools, and is not counted yet, as far as the past of the chain tells of it. */
+/**
+ * Pipelines below `executed` that members executed with another tool and that are not counted yet, as far as the node has the
+ * history.
+ */
 export async function foreignOf(work: BatchWork, executed: number, readPast = work.readPast) {
   const { deps, batch } = work;
   const own = work.signedOf('EXECUTE');
@@ -62,7 +64,8 @@ export async function foreignOf(work: BatchWork, executed: number, readPast = wo
     const record = past?.transactions[position]?.executed ?? null;
     const signature = record?.signature ?? null;
     const mine = own.get(position)?.signature;
-    // What becomes of that is looked up; where the past does not tell, it may be the one.
+    // Our own transaction: its outcome is looked up. Without history it may be the one that executed the pipeline, so it is not
+    // counted twice.
     if (mine !== undefined && (signature === null || signature === mine)) return [];
     return [{ position, record, signature, landedMs: landedMs(record, deps) }];
   });
@@ -95,7 +98,7 @@ function resultOf(
     ...{ total, totalSuccessful: executed, totalFailed: total - executed },
     successfulExecutions: executionsOf(landed),
   };
-  // What it has failed on before is told until somebody has executed that.
+  // The first failure stays until a member executes the failed transaction.
   if (before !== null && (before.failedOnTransactionIndex ?? -1) >= executed) return { ...before, ...sums };
   if (failure === null) return sums;
   const { failedTransaction, firstTransaction, message: failedTxMsg } = failure;
@@ -107,13 +110,12 @@ function resultOf(
   };
 }
 
-/** A final batch that may have left something on chain. */
 export const needsClosing = ({ status, dateClosed }: BatchHead): boolean =>
   (status === 'EXECUTED' || status === 'FAILED') && dateClosed === null;
 
 /**
- * May the program close it (squads-v4.md, section 7.12)? A batch that failed halfway stays approved on chain, and nothing of
- * it is closed.
+ * Whether the program allows closing (squads-v4.md, section 7.12). A batch that failed halfway stays approved on chain and cannot
+ * be closed.
  */
 export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: BatchRecord): boolean {
   const kind = proposal?.status.kind;
@@ -122,9 +124,8 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
 }
 
 /**
- * Closes what a batch that is over occupies. Where the multisig has no rent collector nothing can be closed, and the rent stays where it is.
- *
- * @returns why they stay open, with a full stop, where they do; `null` when they are closed.
+ * Closes the accounts of a batch that is over. Without a rent collector in the multisig nothing can be closed.
+ * @returns why accounts stay open, with a full stop; `null` when they are closed.
  */
 export async function closeAccounts(held: HeldBatch): Promise<string | null> {
   const { deps, context, batch } = held;
@@ -134,7 +135,7 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
       return { stop: `The proposal is ${state.proposal?.status.kind ?? 'closed'}.` };
     const { rentCollector } = state.multisig;
     if (rentCollector === null) return 'wait';
-    // Some transactions may have been closed already, by a run that was cut off or by other tools: so these are new steps.
+    // An interrupted run or another tool may have closed some accounts, so the steps get new indexes.
     const first = work.countLanded('CLOSE');
     const transactions = closeTransactions(context, batch, state.batch?.size ?? 0, rentCollector);
     const instructions = (index: number) => transactions[index - first] ?? [];
@@ -155,14 +156,13 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
   return failure?.message ?? null;
 }
 
-/** What members have brought operator or vault with other tools where they have closed some of the accounts. */
 async function foreignClosings(work: BatchWork): Promise<readonly TransactionCost[]> {
   const { batch, context, readPast } = work;
   const own = work.landedOf('CLOSE').flatMap(({ transactions }) => transactions);
   const closes = own
     .flatMap(({ bytes }) => decodeTransaction(bytes).message.instructions)
     .filter(({ data }) => instructionName(data) !== undefined);
-  // One for each transaction, and one for the batch.
+  // One closing per transaction and one for the batch: all were ours.
   if (closes.length > batch.pipelines.length) return [];
   const past = await readPast();
   return (past?.closings ?? []).map((record) => costOfMembers(record, context.flywheel));

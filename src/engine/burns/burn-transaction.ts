@@ -1,4 +1,4 @@
-/** One burn as one signed transaction: compute limit, memo of the proof if it is to be recorded, BurnChecked. */
+/** One burn as one signed transaction: compute limit, optional memo of the proof, BurnChecked. */
 import type { Chain } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import {
@@ -19,13 +19,11 @@ import type { Principal } from '../operation.js';
 import { budgetFor, type SigningTerms, signingTerms } from '../signing-terms.js';
 import type { Burn } from './elements.js';
 
-/** Far above what a memo and a burn use (squads-v4.md, section 10: below 15,000 together). */
+/** Memo and burn together use less than 15,000 (squads-v4.md, section 10). */
 const COMPUTE_UNITS = 100_000;
-/** The highest limit that any transaction may ask for is 1,400,000. */
 const DISTINCT_LIMITS = 1_000_000;
-/** Bytes of accounts, far above those of a burn: some two million with its programs. */
 const LOADED_BYTES = 32 * 1_024 * 1_024;
-/** The highest limit of theirs is 64 MiB, which is what every transaction has that sets none. */
+/** The maximum is 64 MiB, which is also the default. */
 const DISTINCT_LOADED_BYTES = 32 * 1_024 * 1_024;
 
 export interface BurnMeans {
@@ -42,17 +40,17 @@ export type SignedBurn = NumberedBurn &
 
 const PLACE_DIGITS = 7;
 
-/** Where the numbers of a registration begin: another one with the same burn wallet, on another machine, counts from 1 as well. */
+/** Offset of this registration: another registration of the same burn wallet also counts sequences from 1. */
 const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
 
-/** What makes a burn of two that are alike: the sequence number in a limit that costs nothing. */
+/** Encodes the sequence number in a limit that costs nothing, so that equal burns differ in bytes. */
 function distinct(
   token: TokenRecord,
   { sequence }: NumberedBurn,
   { priority, sample }: SigningTerms,
 ): readonly Instruction[] {
   if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
-  // With a price the units are what is paid for, and the more of them the later a transaction has its turn.
+  // With a priority fee, units cost money and lower the priority, so the data-size limit carries the number.
   return [
     ...budgetFor(priority, sample?.units ?? COMPUTE_UNITS),
     setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES)),
@@ -69,10 +67,6 @@ function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction
   return [memo(proofMemoText(proofType, proofHash), [token.burnWallet]), burn];
 }
 
-/**
- * What burns are signed with now.
- * @param burns - those that will be signed; one that writes a memo takes the most.
- */
 export async function burnSigningTerms(
   chain: Chain,
   token: TokenRecord,
@@ -84,10 +78,8 @@ export async function burnSigningTerms(
 }
 
 /**
- * The message of a burn.
- *
- * Two burns of the same amount under the same blockhash would be the same bytes, so the same signature, and the second
- * would never land.
+ * Two burns of one amount under one blockhash would have the same bytes and signature, and the second would never land; the
+ * sequence number keeps them distinct.
  */
 const burnMessage = (token: TokenRecord, terms: NumberedBurn, signing: SigningTerms): Uint8Array =>
   compileLegacyMessage({
@@ -96,7 +88,6 @@ const burnMessage = (token: TokenRecord, terms: NumberedBurn, signing: SigningTe
     blockhash: signing.blockhash,
   });
 
-/** Builds and signs burns. @returns them in their order, as they are signed now */
 export async function signBurns<Numbered extends NumberedBurn>(
   token: TokenRecord,
   burnWallet: Signer,

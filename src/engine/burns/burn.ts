@@ -1,4 +1,4 @@
-/** The two burn operations (service specification, sections 4.1 and 4.2): the burns of a request from first to last, chunk by chunk. */
+/** The two burn operations (service specification, sections 4.1 and 4.2); a request is processed in chunks. */
 import type { ElementOutcome } from '../../contract/call.js';
 import {
   type BurnResult,
@@ -39,7 +39,7 @@ import {
   storedResult,
 } from './elements.js';
 
-/** Burns once; a burn that fails does not use its idempotency key up. */
+/** A failed burn does not use up its idempotency key. */
 export const burn = keyedOperation('burn', {
   parse: (input) => parseInput(burnShapeSchema, input),
   proofTypes: ({ type }) => [type],
@@ -53,7 +53,6 @@ export const burn = keyedOperation('burn', {
   },
 });
 
-/** Burns each element on its own and answers for each. */
 export const burnBatch = keyedOperation('burnBatch', {
   parse: (input, { deps }) => burnShapes(input, deps.limits),
   proofTypes: (inputs) => inputs.map(({ type }) => type),
@@ -64,7 +63,6 @@ export const burnBatch = keyedOperation('burnBatch', {
   perform: async (call) => done(batchResult(await runBurns(call, call.input, false))),
 });
 
-/** The elements, if the structure of the whole is right; how many there are is looked at before any of them. */
 function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits): readonly BurnShape[] {
   if (!Array.isArray(input)) throw invalidRequest(['expected an array of burns']);
   if (input.length > most) throw invalidRequest([`expected at most ${most} burns, got ${input.length}`]);
@@ -72,9 +70,9 @@ function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits
 }
 
 /**
- * Runs every element that has no outcome yet.
- * @param isAlone - a burn that gets every failure as an error; else a failure is that of the elements concerned.
- * @returns one outcome an element, in order; all of them are stored.
+ * Runs every element without an outcome.
+ * @param isAlone - a failure is thrown instead of stored.
+ * @returns one stored outcome per element, in order.
  */
 async function runBurns(
   keyed: KeyedCall<unknown>,
@@ -82,13 +80,12 @@ async function runBurns(
   isAlone: boolean,
 ): Promise<readonly ElementOutcome[]> {
   const elements = await prepareBurns(keyed.principal, inputs, keyed.deps.limits);
-  // What cannot be burned whatever the chain says is refused before any lock is taken.
+  // A burn invalid in every state of the chain is refused before any lock is taken.
   const refusal = isAlone && keyed.earlier === undefined ? elements.find(isRefusal) : undefined;
   if (refusal !== undefined) throw refusedByContent(keyed.identity.value, errorOf(refusal));
   return new BurnRun(keyed, inputs, elements, isAlone).toEnd();
 }
 
-/** Burns of one chunk where a chain takes its time; elsewhere each commit of the ledger is one. */
 const CLUSTER_CHUNK = 256;
 
 const RECORD_FAILED: Refusal = {
@@ -99,7 +96,7 @@ const RECORD_FAILED: Refusal = {
 const errorOf = ({ code, message }: Refusal, cause?: unknown): FlywheelError =>
   new FlywheelError(code, message, { cause });
 
-/** An error of the store itself, where it is there: not one by which the request has to stop. */
+/** An error of one record, unlike an unreachable store, which stops the request. */
 const isOfRecord = (cause: unknown): boolean => !isFlywheelError(cause) || cause.code === 'ERR_INTERNAL';
 
 class BurnRun {
@@ -139,7 +136,7 @@ class BurnRun {
   async #runAll(): Promise<readonly ElementOutcome[]> {
     const { deps, principal, call, earlier } = this.#keyed;
     const all = this.#elements.length;
-    // Two must never send or sign burns of a request at once.
+    // Takes the lease first: two processes must never sign or send burns of one request at once.
     if (earlier !== undefined) await this.#store(async () => undefined);
     const isRefused = earlier === undefined && this.#elements.every(isRefusal);
     const chunk = deps.chain.pollMs === null ? deps.limits.burnsPerCommit : CLUSTER_CHUNK;
@@ -154,7 +151,6 @@ class BurnRun {
     }
   }
 
-  /** Brings a chunk to its end. @returns what of that is not written down yet */
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.#keyed;
     const context = { deps, principal, token: requireToken(principal) };
@@ -184,8 +180,8 @@ class BurnRun {
   }
 
   /**
-   * Writes the intents of elements in one transaction. Where that fails though the store is there, they are refused. Where the store is
-   * away the run stops: the intents may be stored, and the request stays as it is for the next call with its key.
+   * If the write fails while the store works, the elements are refused. If the store is unreachable the run stops: the intents
+   * may be stored, and the next call with the key resumes.
    */
   async #write(context: BurnContext, elements: readonly Burn[]): Promise<readonly PendingBurn[]> {
     try {
@@ -198,14 +194,13 @@ class BurnRun {
       });
     } catch (cause) {
       if (!isOfRecord(cause)) throw cause;
-      // The transaction was undone.
       if (this.#isAlone) throw this.#request === undefined ? errorOf(RECORD_FAILED, cause) : cause;
       for (const { index } of elements) this.#refuse(index, RECORD_FAILED);
       return [];
     }
   }
 
-  /** Writes under the lease; the first time it opens the request in the same transaction, and holds it from then on. */
+  /** Writes under the lease. The first write also opens the request in the same transaction and takes the lease. */
   async #store<Result>(
     work: (tx: StoreTransaction, request: RequestRecord) => Promise<Result>,
   ): Promise<Result> {
@@ -221,7 +216,7 @@ class BurnRun {
       this.#take(request);
       return result;
     } catch (error) {
-      // It may be stored all the same, and `giveUp` lets the next call with its key have it.
+      // The request may be stored after all; taking the lease lets `giveUp` release it for the next call with the key.
       if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) this.#take(request);
       throw error;
     }
@@ -242,14 +237,14 @@ class BurnRun {
         else await tx.requests.complete(id, reply);
       });
     } catch (cause) {
-      // Without a stored answer a repeat would do what this one says it has not done.
+      // Without a stored answer, a repeat would burn elements that this answer reports as failed.
       if (!isOfRecord(cause) || this.#request !== undefined) throw cause;
       const message = 'The request could not be stored. Nothing was burned.';
       throw errorOf({ ...RECORD_FAILED, message }, cause);
     }
   }
 
-  /** The answer as it is stored; `null`: the request is forgotten, and its key is not used up. */
+  /** `null`: the request is removed, and its key stays unused. */
   #reply(): string | null {
     if (!this.#isAlone) return storedResult(this.#outcomes);
     const [outcome] = this.#outcomes;

@@ -1,6 +1,6 @@
 /**
- * One chunk of burns on its way: what balance and cap allow of it is signed, written down, sent, looked up, and its outcome written. What
- * becomes of a burn is only ever learned by looking its signature up.
+ * One chunk of burns: check balance and cap, sign, store, send, look up, store the outcomes. The outcome of a burn comes only
+ * from looking its signature up.
  */
 import type { Chain } from '../../chain/chain.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
@@ -32,17 +32,13 @@ export async function readBurnWallet(chain: Pick<Chain, 'getAccounts' | 'rent'>,
     chain.rent(),
   ]);
   return {
-    // The wallet is the fee payer and must stay rent-exempt.
     keptLamports: rent(0),
     tokens: decodeTokenAccount(account ?? null)?.amount ?? 0n,
     lamports: wallet?.lamports ?? 0n,
   };
 }
 
-/**
- * Counts down balance and cap.
- * @returns what takes an amount and one fee from them, or says why not: then nothing is taken.
- */
+/** @returns a function that takes an amount and one fee, or returns the reason and takes nothing. */
 export function allowanceOf(
   { deps, token, principal }: BurnContext,
   balance: BurnWalletBalance,
@@ -74,7 +70,6 @@ export function allowanceOf(
 
 const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
 
-/** A burn that may be under way: its intent is stored. */
 export type PendingBurn = SignedBurn & Pick<BurnIntent, 'day'>;
 
 export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] =>
@@ -85,10 +80,7 @@ export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] 
       return { ...burn, transaction };
     });
 
-/**
- * Burns that balance and cap allow, in order, and why the others are refused. Nothing is reserved beside: a pending burn counts
- * against the cap by itself.
- */
+/** Reserves nothing more: a pending burn counts against the cap. */
 function allowed<Asked extends Burn>(
   context: BurnContext,
   burns: readonly Asked[],
@@ -105,8 +97,8 @@ function allowed<Asked extends Burn>(
 }
 
 /**
- * Signs burns before the transaction that writes their intents: a signer may take its time, and nobody else could write meanwhile.
- * What is signed here and not stored in the end is never sent.
+ * Signs before the transaction that writes the intents, because a slow signer would block all other writers. A burn without a
+ * stored intent is never sent.
  */
 export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
   const { deps, token } = context;
@@ -125,10 +117,7 @@ export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
   return { signed: await signBurns(token, wallet, numbered, terms), refusals, balance };
 }
 
-/**
- * Writes the intents of a chunk, as far as others have left room under balance and cap meanwhile.
- * @returns those that are stored, and why the others got none.
- */
+/** @returns the burns that still fit balance and cap, now stored, and the reason for each refused one. */
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
@@ -161,10 +150,8 @@ const unitOf = (burn: PendingBurn): BurnUnit => ({
 });
 
 /**
- * Submits burns and finds out what became of them.
- *
- * @param how - `areNew`: they were stored just now, so are certain not to have been submitted.
- * @throws `ERR_UNAVAILABLE` when the outcome of some burn is not known yet; running the request again finds it.
+ * @param how - `areNew`: just stored, so certainly not sent before.
+ * @throws `ERR_UNAVAILABLE` when an outcome is unknown; running the request again finds it.
  */
 export async function settleBurns(
   source: BurnMeans,
@@ -185,7 +172,6 @@ function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | 
   const [record] = end.records;
   const settled = {
     sequence: burn.sequence,
-    // 0 where no node tells the time of the block.
     dateSettled: isoTime(landedMs(record, deps)),
     feeLamports: record?.feeLamports ?? null,
   };
@@ -217,7 +203,7 @@ async function signAgain(
   return renewed;
 }
 
-/** Writes outcomes, and adds to the daily use what has landed for good. */
+/** Writes outcomes. Only finalized burns add to the daily usage. */
 export async function writeOutcomes(
   tx: StoreTransaction,
   tokenId: string,
@@ -229,7 +215,7 @@ export async function writeOutcomes(
   await count(tx, tokenId, final);
 }
 
-/** No fork can take these back any more: those of them that are still confirmed add to the daily use. */
+/** Marks burns as finalized. Those still confirmed in the store are added to the daily usage, once. */
 export async function writeFinal(
   tx: StoreTransaction,
   tokenId: string,
@@ -239,7 +225,6 @@ export async function writeFinal(
   await count(tx, tokenId, final);
 }
 
-/** Adds burns that have landed for good to the use of their days. */
 async function count(
   tx: StoreTransaction,
   tokenId: string,

@@ -1,4 +1,4 @@
-/** Elements of a burn request: what was asked for, as burns or refusals, and what became of each, in the words of the API. */
+/** Elements of a burn request: from input to burns or refusals, and from outcomes to the API's answer. */
 
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnBatchResult, BurnError, BurnResult, BurnShape } from '../../contract/schemas/burn.js';
@@ -14,7 +14,6 @@ import type { EngineLimits } from '../deps.js';
 import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
 import { createPause } from '../pause.js';
 
-/** What an element asks to be burned, and which of its request it is. */
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
 export interface Refusal {
@@ -24,7 +23,6 @@ export interface Refusal {
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 
-/** Prepares every element, in order; each is judged on its own (service specification, sections 4.2 and 7). */
 export async function prepareBurns(
   principal: Principal,
   requests: readonly BurnShape[],
@@ -79,7 +77,7 @@ function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint 
   }
 }
 
-/** @throws `ERR_INVALID_PROOF` for a type that is unknown, or not permitted for the key. */
+/** @throws `ERR_INVALID_PROOF` for a type that is unknown or not permitted for the key. */
 function checkProofType(principal: Principal, type: string): void {
   if (permitsProofType(principal, type)) return;
   const shown = JSON.stringify(type.length > MAX_PROOF_TYPE_LENGTH ? `${type.slice(0, 64)}…` : type);
@@ -87,10 +85,7 @@ function checkProofType(principal: Principal, type: string): void {
   throw new FlywheelError('ERR_INVALID_PROOF', message);
 }
 
-/**
- * The hash of a proof.
- * @throws `ERR_INVALID_PROOF` when it is not an object, is too large, or holds what has no canonical text.
- */
+/** @throws `ERR_INVALID_PROOF` when the proof is not an object, is too large, or has no canonical form. */
 export function hashProof(proof: JsonValue, { maxProofBytes }: EngineLimits): Sha256 {
   if (!isJsonObject(proof)) throw invalidProof('expected a JSON object.');
   const text = canonicalText(proof);
@@ -122,7 +117,6 @@ type Ended = Pick<
   'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
 >;
 
-/** The outcome of the element at `index`. @param input - what was asked for. */
 export function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
   const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
   if (status !== 'FAILED') {
@@ -152,10 +146,9 @@ export function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResul
   return result;
 }
 
-/** An error as it is stored: what it says of its element is in the request, and a repeat brings the same request. */
 type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: number };
 
-/** {@link batchResult} as it is stored: without the proofs, so that a store does not grow by what is refused. */
+/** {@link batchResult} without proofs, so that refused requests do not grow the store. */
 export function storedResult(outcomes: readonly ElementOutcome[]): string {
   const errors = outcomes.flatMap((one): StoredError[] =>
     one.status === 'error' ? [{ message: one.message, type: one.type, index: one.index }] : [],
@@ -163,7 +156,6 @@ export function storedResult(outcomes: readonly ElementOutcome[]): string {
   return JSON.stringify({ success: batchResult(outcomes).success, errors });
 }
 
-/** The answer that was stored for a request. @param inputs - of the repeat, which are those of the request. */
 export function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
   const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
   return {

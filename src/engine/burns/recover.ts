@@ -1,8 +1,4 @@
-/**
- * Burns that have not come to their end and that nobody works on. A pending one is brought there under the lease of its request. A
- * confirmed one is looked at until no fork can take it back: what a fork has taken back is sent again as the same bytes, and where
- * these can land no more, it is pending again.
- */
+/** Recovery of burns without a lease: pending burns get an outcome, confirmed burns are watched until finalized. */
 import type { Trace } from '../../chain/chain.js';
 import type { RecoveryScope } from '../../contract/local-admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -14,9 +10,10 @@ import { claimRequest, takenOver } from '../requests.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
- * Looks at what became of confirmed burns, of one project or of all, and sends nothing.
- * @returns how many are pending again, and the bytes of those that may be sent once more.
- * @throws `ERR_UNAVAILABLE` when the chain is out of reach.
+ * Looks up confirmed burns of one or all projects; sends nothing. A burn removed by a fork is sent again with the same bytes by
+ * the caller; if these have expired, it becomes pending again.
+ * @returns how many became pending again, and transactions that may be sent again.
+ * @throws `ERR_UNAVAILABLE` when the chain is unreachable.
  */
 export async function watchConfirmed(
   { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
@@ -47,10 +44,13 @@ export async function watchConfirmed(
   return { reopened, missing: missing.map(({ transaction }) => transaction) };
 }
 
-/** What fails is only told when no fork can take that back. */
+/** A trace reports a failure only when finalized. */
 const hasFailed = (trace: Trace): boolean => trace.kind === 'landed' && trace.record.error !== null;
 
-/** @returns how many; those that another engine has taken up, or whose request somebody works on who would not know, stay. */
+/**
+ * @returns the number reopened. Burns changed by another engine, or with a request under lease, are skipped: their worker would
+ * not notice.
+ */
 async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Promise<number> {
   let reopened = 0;
   for (const burn of undone) {
@@ -63,7 +63,6 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
   return reopened;
 }
 
-/** Settles what is pending of a request, unless somebody works on it. @returns how many burns */
 export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {
   const { store } = deps;
   const pendingIn = async (tx: StoreTransaction) => pendingOf(await tx.burns.ofRequest(requestId));
@@ -81,7 +80,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     }, found);
     if (taken === undefined) return 0;
     return await underLease(deps, { request: taken, lost: takenOver }, caller, async (lease) => {
-      // What an older copy has pending may have been signed again since, and have landed so.
+      // A restored copy may have pending burns that were signed again since, and landed.
       await deps.gaps.require(taken.tokenId);
       const token = await store.read((tx) => tx.tokens.find({ id: taken.tokenId }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
@@ -92,7 +91,6 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
       return settled.length;
     });
   } catch (error) {
-    // Another engine has taken the request, and settles it.
     if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return 0;
     throw error;
   }

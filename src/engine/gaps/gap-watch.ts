@@ -1,8 +1,4 @@
-/**
- * Does the chain know more of a project than the store? Everything is stored before it is sent, so that a transaction of ours
- * that the store does not know was sent by a store that had more: this one is an older copy. What is missing is written down as
- * a gap, and nothing is written for the project until somebody has accepted it.
- */
+/** Detects gaps: transactions of a project's keys that the chain has and the store lacks. */
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { GapRecord, LostTransaction } from '../../store/records.js';
@@ -13,7 +9,7 @@ import { recordAct, requireRegistration } from '../admin/project.js';
 import type { EngineDeps, EngineParts } from '../deps.js';
 import { unknownOf } from './unknown.js';
 
-/** By so many blocks the node that a sender has asked may have been ahead of what is final here: some 30 always are, and this node may be behind. */
+/** Blocks by which another node may have been ahead of our finalized height: about 30 always, more if our node is behind. */
 const AHEAD_BLOCKS = 150n;
 const BLOCK_MS = 400n;
 
@@ -22,20 +18,18 @@ interface InFlightDeps {
   readonly chain: Pick<Chain, 'latestBlockhash' | 'expiredHeight'>;
 }
 
-/** What is asked again finds the copy that is there by then. */
 const replacedJustNow = (): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', 'The database was just restarted or replaced.', {
     retryAfterSeconds: 1,
   });
 
-/** A height by which all has expired that was sent before now, whichever node it was signed for. */
+/** Block height at which every transaction sent before now has expired, with the blockhash of any node. */
 async function heightOfExpiry({ chain }: InFlightDeps): Promise<bigint> {
   const { lastValidBlockHeight } = await chain.latestBlockhash();
   const ahead = (await chain.expiredHeight()) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
   return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
 }
 
-/** Writes down what becomes of the line, unless others have. @returns how it stands then */
 const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Lineage> =>
   store.transaction(async (tx) => {
     if (tx.lineage !== to.lineage) throw replacedJustNow();
@@ -46,10 +40,11 @@ const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Line
   });
 
 /**
- * Notices another line of history, and waits it out.
- * @param replaced - lines that another was seen to take the place of: one that is back knows nothing of what that other has sent.
- * @returns the copy of the data on which nothing is in flight that it may not know of.
- * @throws `ERR_UNAVAILABLE` while something is, or when the chain cannot be asked.
+ * Detects a changed lineage (restored, copied or failed-over database), and refuses until every transaction sent before has
+ * expired.
+ * @param replaced - lineages that this process saw replaced; when one comes back, it lacks the transactions of its successor.
+ * @returns the copy for which no unknown transaction is in flight.
+ * @throws `ERR_UNAVAILABLE` while transactions may be in flight, or when the chain is unreachable.
  */
 export async function requireExpired(deps: InFlightDeps, replaced = new Set<string>()): Promise<string> {
   const { copy, lineage, last } = await deps.store.read(async (tx) => ({
@@ -59,7 +54,7 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
   const isKnown = last.lineage === lineage && !replaced.has(lineage);
   let now: Lineage = last;
   if (!isKnown) now = await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
-  // Whoever has ended the wait just now need not have seen what this process has.
+  // The process that ended the wait may not have seen the replacement that this process saw.
   if (now.heldUntil === null && replaced.has(lineage)) throw replacedJustNow();
   replaced.delete(lineage);
   if (now.heldUntil === null) return copy;
@@ -78,13 +73,10 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
 
 type GapDeps = Pick<EngineParts, 'store' | 'chain' | 'ids'>;
 
-/** Transactions that a look before a write, or at each round, reads at most: a second or two. */
 const MAX_READ = 500;
 
-/** Projects that are looked at unasked at each round. */
 const PROJECTS_A_ROUND = 2;
 
-/** Why nothing is written. */
 export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
   const beside = burns === transactions ? '' : ` in ${transactions} transactions`;
   return new FlywheelError(
@@ -94,10 +86,7 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
   );
 }
 
-/**
- * A server none of whose projects may be written is of no use; with one that may it serves that one.
- * @throws `ERR_STORE_BEHIND`
- */
+/** @throws `ERR_STORE_BEHIND` when every project has an open gap. */
 export async function requireOneWhole(store: Store): Promise<void> {
   const isBehind = await store.read(async (tx) => {
     const { length } = await tx.gaps.allOpen();
@@ -112,12 +101,10 @@ export async function requireOneWhole(store: Store): Promise<void> {
 
 export class GapWatch {
   readonly #deps: GapDeps;
-  /** The copy of the data that was looked at; of another one nothing is known. */
   #copy = '';
   #lineage = '';
-  /** Lines of history that another was seen to take the place of: a database that is put back as it was does not know. */
+  /** Lineages that this process saw replaced; a database restored again does not know of the replacement. */
   readonly #replaced = new Set<string>();
-  /** Projects of this copy of which the chain knows no more than the store. */
   readonly #whole = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
 
@@ -126,9 +113,10 @@ export class GapWatch {
   }
 
   /**
-   * Asked before anything is written for a project.
-   * @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain cannot be asked, or lists more than is looked at at once, or as
-   * {@link requireExpired}.
+   * Runs before any write for a project. Every transaction is stored before it is sent, so one that the store lacks shows that
+   * the store is an older copy; writes are refused until the gap is accepted.
+   * @throws `ERR_STORE_BEHIND`; `ERR_UNAVAILABLE` when the chain is unreachable, or more transactions than {@link MAX_READ} are
+   * unchecked, or as {@link requireExpired}.
    */
   async require(tokenId: string): Promise<void> {
     if (this.#deps.chain.pollMs === null) return;
@@ -137,7 +125,6 @@ export class GapWatch {
     await this.#refuseBehind(tokenId);
     const left = await this.lookNow(tokenId, MAX_READ);
     await this.#refuseBehind(tokenId);
-    // The next look goes on where this one has stopped.
     if (left > 0)
       throw new FlywheelError(
         'ERR_UNAVAILABLE',
@@ -147,7 +134,7 @@ export class GapWatch {
   }
 
   /**
-   * Asked in the transaction that begins to write, after {@link GapWatch.require}: is it on the copy that was found to be whole?
+   * Runs inside the first write transaction, after {@link GapWatch.require}: the copy must be the checked one.
    * @throws `ERR_UNAVAILABLE` when the database was restarted or replaced in between.
    */
   requireIn({ copy }: Pick<StoreTransaction, 'copy'>, tokenId: string): void {
@@ -157,8 +144,7 @@ export class GapWatch {
   }
 
   /**
-   * Asked every few seconds: what others have found is known here, and some projects are looked at before anybody writes them.
-   * @returns the gaps that are open.
+   * Runs every few seconds: loads gaps that other processes found, and checks some projects before their next write.
    * @throws as {@link requireExpired}
    */
   async again(): Promise<readonly GapRecord[]> {
@@ -174,8 +160,8 @@ export class GapWatch {
   }
 
   /**
-   * Looks at a project, whether or not it was looked at before.
-   * @returns how many transactions are left to be read.
+   * Checks a project even if it was checked before.
+   * @returns the number of transactions left to read.
    * @throws as {@link requireExpired}
    */
   async lookNow(tokenId: string, most?: number): Promise<number> {
@@ -186,7 +172,6 @@ export class GapWatch {
     return running;
   }
 
-  /** What was seen of another copy of the data says nothing of this one. */
   #forgetOthers(): void {
     const { copy, lineage } = this.#deps.store;
     if (copy !== this.#copy) this.#whole.clear();
@@ -201,7 +186,7 @@ export class GapWatch {
     if (gap !== undefined) throw storeBehind(gap);
   }
 
-  /** What is looked at while something may land says nothing of what will have, so all of that has to have expired. */
+  /** Expiry comes before look-up: a listing made while transactions may still land does not prove that they never land. */
   async #look(tokenId: string, most?: number): Promise<number> {
     const { store } = this.#deps;
     const copy = await requireExpired(this.#deps, this.#replaced);
@@ -218,14 +203,13 @@ export class GapWatch {
         { tokenId },
       );
     const gap = await store.read((tx) => tx.gaps.open(tokenId));
-    // Where it was replaced while it was looked at, that says nothing, and is found out before anything is written.
+    // If the copy changed during the check, the result is void, and the next check before a write finds that.
     if (left === 0 && gap === undefined && store.copy === copy && this.#copy === copy)
       this.#whole.add(tokenId);
     return left;
   }
 }
 
-/** The open gap with all that is missing, and how many burns the store has as pending: once it is accepted they are carried on. */
 export async function openGapIn(tx: StoreTransaction, tokenId: string) {
   const gap = await tx.gaps.open(tokenId);
   if (gap === undefined) return undefined;
@@ -236,7 +220,7 @@ export async function openGapIn(tx: StoreTransaction, tokenId: string) {
 export const createGapAdmin = (deps: EngineDeps) => {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
-    /** @returns `null` when nothing is. @throws `ERR_UNAVAILABLE` when the chain cannot be asked; as {@link requireRegistration} */
+    /** @throws `ERR_UNAVAILABLE` when the chain is unreachable; as {@link requireRegistration} */
     find: async () => {
       const project = await registered();
       const { id } = project.token;
@@ -244,7 +228,7 @@ export const createGapAdmin = (deps: EngineDeps) => {
       const gap = await deps.store.read((tx) => openGapIn(tx, id));
       return gap === undefined ? null : { ...project, gap };
     },
-    /** @param transactions - that were shown. @throws as {@link acceptGapIn} */
+    /** @param transactions - number shown to the operator. @throws as {@link acceptGapIn} */
     accept: async (transactions: number): Promise<void> => {
       const { id: tokenId } = (await registered()).token;
       await deps.store.transaction((tx) => acceptGapIn(tx, tokenId, transactions, deps.actor), { tokenId });
@@ -254,8 +238,9 @@ export const createGapAdmin = (deps: EngineDeps) => {
 export type GapAdmin = ReturnType<typeof createGapAdmin>;
 
 /**
- * Accepts the open gap, of which so many transactions were shown: what was burned and airdropped counts on its days from now on, so that caps hold, and writes go on.
- * @throws `ERR_INPUT_INVALID` when it is not what was shown.
+ * Accepts the open gap: its burns and airdrops count against the caps of their days, and writes resume.
+ * @param transactions - number shown to the operator.
+ * @throws `ERR_INPUT_INVALID` when the gap has changed since.
  */
 export async function acceptGapIn(
   tx: StoreTransaction,
@@ -284,7 +269,6 @@ export async function acceptGapIn(
   });
 }
 
-/** On the day on which each has landed; today, where no node says. */
 async function countUse(
   tx: StoreTransaction,
   tokenId: string,

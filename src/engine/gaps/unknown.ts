@@ -1,4 +1,4 @@
-/** What the chain lists of a project and its store has no record of, and what of that was taken from it; looks, and writes nothing down. */
+/** Finds transactions of a project on chain that its store lacks, and what they moved; writes nothing. */
 import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../../chain/chain.js';
 import { SQUADS_PROGRAM } from '../../chain/programs.js';
 import { memosOf } from '../../chain/small-programs.js';
@@ -11,28 +11,25 @@ import type { EngineDeps } from '../deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
 
-/** Nearly always the newest of all is known, so that the first look is a short one. */
 const FIRST_PAGE = 20;
 const PAGE = 1_000;
-/** What is signed lands within so many slots, or never; in some there is no block. */
+/** A signed transaction lands within this many slots or never; some slots have no block. */
 const LIFETIME_SLOTS = 300;
-/** Pages of one account that are asked for at most: a million transactions. */
 const MAX_PAGES = 1_000;
 const READ_AT_ONCE = 16;
 
 interface News {
   readonly account: Address;
-  /** Newest first; the store knows none of them. */
   readonly unknown: readonly PastTransaction[];
   readonly newest: string | undefined;
   readonly isFirstLook: boolean;
 }
 
 /**
- * @param most - transactions that are read at most, the oldest of all that may be ours.
- * @returns of each account with news the newest transaction up to which all were looked at, what was lost, in the order in which it
- *   landed, and how many transactions this look has not come to; nothing new of a project that is not there.
- * @throws `ERR_UNAVAILABLE` when the chain cannot be asked.
+ * @param most - maximum of transactions to read, oldest first.
+ * @returns per account with news the newest transaction up to which all were read; lost transactions in order of landing; and how
+ * many are left to read. Empty for an unknown project.
+ * @throws `ERR_UNAVAILABLE` when the chain is unreachable.
  */
 export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.POSITIVE_INFINITY) {
   const project = await deps.store.read(async (tx) => {
@@ -49,7 +46,7 @@ export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.PO
   return { marks: marksOf(news, left), lost: await lostOf(deps, project, read), left: left.size };
 }
 
-/** What an account lists, and what of it the store knows; asked for in this order: it was stored before it could be listed. */
+/** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
 async function pageOf(
   { store, chain }: GapDeps,
   account: Address,
@@ -68,13 +65,13 @@ async function pageOf(
   return { listed, unknown, newestKnown, isMarked: mark !== undefined, isAtMark: end >= 0 };
 }
 
-/** By the time of the earlier, was nothing signed yet of all that could land beside the later one? */
+/** Whether every transaction that can land at the later slot was signed after the earlier slot. */
 const isFarBefore = (earlier: PastTransaction | undefined, { slot }: PastTransaction): boolean =>
   earlier !== undefined && earlier.slot < slot - LIFETIME_SLOTS;
 
 /**
- * Page after page until something is known. Beside what is unknown that is no end: it may have been on its way when the copy was
- * made, and have landed after much of what is missing.
+ * Reads pages until a known transaction. Beside unknown ones a known one is not enough: it may have been in flight when the copy
+ * was made, and have landed after missing ones. Then pages continue until {@link LIFETIME_SLOTS} before the known one.
  */
 async function newsOf(deps: GapDeps, account: Address): Promise<News> {
   const unknown: PastTransaction[] = [];
@@ -97,11 +94,10 @@ async function newsOf(deps: GapDeps, account: Address): Promise<News> {
   throw tooMany(account);
 }
 
-/** What lies behind them may be ours, so that nothing is known of the store. */
 const tooMany = (account: Address): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', `The account ${account} has too many transactions to check.`);
 
-/** What an account was used for before it was registered is not of this store, and what failed took nothing. */
+/** Excludes failed transactions and, at the first look, those before the registration. */
 function candidatesOf(
   project: FoundRegistration,
   { unknown, isFirstLook }: News,
@@ -113,8 +109,8 @@ function candidatesOf(
 }
 
 /**
- * What one of our keys may have signed, oldest first. Anybody may name the accounts of a project, and what signed a transaction is
- * not listed; but whatever our keys have signed is listed with each of them as well.
+ * Transactions that one of our keys may have signed, oldest first. Anyone can reference the project's accounts, and listings lack
+ * signers. But a transaction signed by our key is also listed for that key's account.
  */
 async function maybeOurs(
   { chain }: GapDeps,
@@ -136,10 +132,7 @@ async function maybeOurs(
   );
 }
 
-/**
- * All that names an account from a slot on, by a node that has come to another one.
- * @returns `fromSlot`: a node that keeps less of the past than another tells of nothing up to there.
- */
+/** @returns `fromSlot`: a node with less history reveals nothing at or below this slot. */
 async function listedSince(
   chain: GapDeps['chain'],
   account: Address,
@@ -159,7 +152,7 @@ async function listedSince(
   throw tooMany(account);
 }
 
-/** Up to the oldest that is left to be read, which is below what was not: so nothing is passed over. */
+/** A mark stops before the oldest unread transaction, so none is skipped. */
 function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   return news.flatMap(({ account, unknown, newest }) => {
     const firstLeft = unknown.findLastIndex(({ signature }) => left.has(signature));
@@ -190,8 +183,8 @@ interface OwnAccounts {
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n);
 
 /**
- * Base units that a transaction has taken from the accounts of the flywheel, or `null` where it has taken none: what is gone for
- * good was burned, the rest others have. What others have sent in with the same transaction makes neither any less.
+ * Base units that a transaction took from the project's accounts; `null` if nothing. Tokens that vanished were burned; tokens in
+ * foreign accounts were airdropped. Tokens sent in by others in the same transaction reduce neither.
  */
 function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[], isOfMultisig: boolean) {
   const own = [token.burnTokenAccount, flywheel.vaultTokenAccount];
@@ -213,9 +206,9 @@ const cannotReturn = (signature: string): FlywheelError =>
   );
 
 /**
- * Looks a transaction up that has landed and succeeded.
- * @returns `undefined` for one that others have signed, or that took nothing.
- * @throws `ERR_UNAVAILABLE` when no node has it any more, or none has kept what it moved.
+ * Looks up a transaction that landed and succeeded.
+ * @returns `undefined` if our keys did not sign it, or it took nothing.
+ * @throws `ERR_UNAVAILABLE` when no node has the transaction or its balance changes.
  */
 export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
