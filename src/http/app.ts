@@ -1,4 +1,4 @@
-/** The HTTP server over any `Service`: its limits, its hooks and its errors. What is answered is up to the routes. */
+/** The HTTP server over any `Service`: limits, hooks and error answers. The routes decide the content of answers. */
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -18,21 +18,19 @@ import { addRoutes } from './routes.js';
 import { Shutdown } from './shutdown.js';
 
 export interface HttpServer {
-  /** Answers a request that has come over no connection of its own. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** @returns the base address, with the port that was given when 0 was asked for. */
+  /** @returns the base address, with the actual port when the port is 0. */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
   /**
-   * Stops accepting and answers what was received; what is late after `graceMs` is answered 503. Calling it again replaces
-   * the grace.
-   * @returns whether all was answered within the grace.
+   * Stops accepting connections and answers the requests received so far. After `graceMs` the rest are answered 503. A second
+   * call replaces the grace.
+   * @returns whether all requests were answered within the grace.
    */
   closeGracefully(graceMs: number): Promise<boolean>;
 }
 
-/** How often node looks for requests that take too long to arrive. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** For how long a connection is read behind its last answer: to close it at once would reset it, and take the answer along. */
+/** Closing a connection at once would reset it, and the client could lose the last answer (RFC 9112, section 9.6). */
 const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -49,10 +47,7 @@ function answerText(error: FlywheelError, requestId: string): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
 }
 
-/**
- * A server that is not listening yet.
- * @throws `ERR_CONFIG_INVALID` for a header name, base path or origin that HTTP does not know.
- */
+/** Creates a server that does not listen yet. @throws `ERR_CONFIG_INVALID` for an invalid header name, base path or origin. */
 export async function createHttpServer(
   deps: HttpServerDeps,
   options: HttpServerOptions = {},
@@ -73,7 +68,6 @@ export async function createHttpServer(
   };
   const metrics = await createMetrics(deps, numbers, settings.version);
   const latest = new WeakMap<Socket, FastifyReply>();
-  /** Why nothing more can be read of a connection. */
   const broken = new WeakMap<Socket, FlywheelError>();
 
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -84,7 +78,7 @@ export async function createHttpServer(
     if (isOwnFault(error)) app.log.error({ requestId: notes.requestId, err: error }, 'failed');
     void reply.code(status).headers(headers).type(JSON_TYPE).send(JSON.stringify(body));
   };
-  /** Answers what node could not read, behind the answers that are still due, and ends the connection. */
+  /** Answers unparsable input after the answers still due on the connection, then closes the connection. */
   const onBroken = (cause: NodeJS.ErrnoException, socket: Socket): void => {
     const reply = latest.get(socket);
     const isOpen = reply?.raw.closed === false;
@@ -94,7 +88,7 @@ export async function createHttpServer(
     broken.set(socket, error);
     const request = reply?.request.raw;
     if (isOpen && request?.complete === false) {
-      // The request gets the answer: whoever reads its body listens to errors.
+      // The body reader of the request listens for `error` and rejects, so the request is answered normally.
       if (request.listenerCount('error') > 0) request.emit('error', error);
       return;
     }
@@ -113,7 +107,7 @@ export async function createHttpServer(
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // Ids are judged where their operation can answer for them.
+    // The operation checks the length of ids, so that its error has the operation's form.
     routerOptions: { maxParamLength: limits.maxHeaderBytes },
     connectionTimeout: limits.idleTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -122,35 +116,34 @@ export async function createHttpServer(
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-      // Judged with all other header lines, so that the answer has the shape of every other.
+      // Checked in `checkRequestHeaders`, so that the error has the service's JSON form.
       requireHostHeader: false,
     },
     clientErrorHandler: (error, socket) => onBroken(error, socket as Socket),
     frameworkErrors: fail,
   });
   const { server } = app;
-  // One more is enough to be told from what may be.
+  // One line above the maximum shows that the maximum is exceeded.
   server.maxHeadersCount = MAX_HEADER_LINES + 1;
   server.prependListener('request', (request, response) => requests.begin(request, response));
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.maxConnections = limits.maxConnections;
   server.on('connection', (socket) => {
     socket.once('close', () => requests.gone(socket));
-    // Called by node behind the last answer of a connection (RFC 9112, section 9.6).
+    // Node calls this after the last answer of a connection (RFC 9112, section 9.6).
     socket.destroySoon = () => {
       socket.end();
       setTimeout(() => socket.destroy(), LINGER_MS).unref();
     };
   });
-  // CONNECT never reaches a request handler.
+  // Node emits CONNECT requests as a separate event, not as requests.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  // Each line names its request itself; a logger for each request would cost more than all its lines.
+  // A child logger per request costs more than all its lines; each line has the request id already.
   app.setChildLoggerFactory((logger) => logger);
   app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) => fail(notFound(), request, reply));
   app.removeAllContentTypeParsers();
-  // The media type is judged with the headers.
   app.addContentTypeParser('*', async ({ raw }: FastifyRequest) => {
     const error = broken.get(raw.socket);
     if (error !== undefined) throw error;
@@ -159,7 +152,6 @@ export async function createHttpServer(
   if (settings.corsOrigins.length > 0) await app.register(cors, corsOptions(settings));
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw;
-    // Behind the last answer nothing is done.
     if (socket.writableEnded) return void reply.hijack();
     latest.set(socket, reply);
     if (!request.is404) requests.of(request.raw).route = request.routeOptions.url ?? null;
@@ -171,7 +163,7 @@ export async function createHttpServer(
     await shutdown.listenerClosed;
     const isBroken = broken.has(socket) && !complete;
     if (isBroken || (shutdown.isClosing && latest.get(socket) === reply)) reply.header('connection', 'close');
-    // A client that does not read its answer is given up sooner than one that waits for it.
+    // A client that does not read its answer gets a shorter timeout than a client that waits for one.
     socket.setTimeout?.(limits.answerTimeoutMs);
     return payload;
   });

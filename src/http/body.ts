@@ -1,4 +1,4 @@
-/** Body bytes → JSON value. Media type, size, UTF-8, duplicate keys, depth and count are checked here, shapes are not. */
+/** Body bytes → JSON value. Checks media type, size, UTF-8, duplicate keys, depth and count; schemas are checked later. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { MAX_JSON_OBJECTS, MAX_JSON_VALUES, MAX_OBJECT_KEYS } from '../contract/limits.js';
 import { invalidRequest } from '../contract/validate.js';
@@ -6,7 +6,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { decodeUtf8, measureJson, parseStrictJson, tooMany } from '../values/strict-json.js';
 
-/** JSON has no charset parameter (RFC 8259, section 11); UTF-8 is what those mean who send one. */
+/** JSON has no charset parameter (RFC 8259, section 11), but some clients send `charset=utf-8`. */
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?$/i;
 
 export const hasBody = (headers: IncomingHttpHeaders): boolean =>
@@ -25,9 +25,8 @@ export function checkMediaType(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * All bytes of a body, put together as they arrive: the framework's own reader keeps each chunk, and 4 MiB in chunks of one byte
- * took 800 MiB.
- * @throws `ERR_PAYLOAD_TOO_LARGE`, at once when content-length says so; `ERR_INVALID_REQUEST` when it is cut off.
+ * Reads the body into one growing buffer: Fastify's reader keeps each chunk, and 4 MiB in chunks of one byte took 800 MiB.
+ * @throws `ERR_PAYLOAD_TOO_LARGE`, at once when content-length is too large; `ERR_INVALID_REQUEST` when the body is cut off.
  */
 export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () =>
@@ -44,7 +43,6 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
     };
     const fail = (error: FlywheelError): void => {
       reject(error);
-      // What is still sent is not kept.
       request.off('data', onData).resume();
     };
     const cutOff = (cause?: unknown): void =>
@@ -59,9 +57,9 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
 }
 
 /**
- * The JSON value of a body; numbers that a double cannot carry stay as they were written. What is too much is refused before
- * anything of it is parsed.
- * @throws `ERR_INVALID_REQUEST` saying where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or keys.
+ * Checks counts before parsing. Numbers that a double cannot represent keep their text.
+ * @throws `ERR_INVALID_REQUEST` with the position where the text stops being JSON; `ERR_PAYLOAD_TOO_LARGE` for too many values or
+ * keys.
  */
 export function parseBody(bytes: Buffer): JsonValue {
   const text = decodeUtf8(bytes);

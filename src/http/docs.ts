@@ -1,8 +1,7 @@
-/** The OpenAPI document as one page to read: no script, and nothing from elsewhere. */
+/** The OpenAPI document as one HTML page without scripts or external resources. */
 import type { OpenApiDocument, OpenApiOperation } from '../contract/openapi.js';
 import type { Json } from '../contract/openapi-schemas.js';
 
-/** What a browser may do on the page: apply its style. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,4 +1,4 @@
-/** Header lines: which a request may have, and those of answers. What two programs could read differently is refused. */
+/** Header lines of requests and answers. Headers that two programs could parse differently are refused. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyCorsOptions } from '@fastify/cors';
@@ -14,10 +14,10 @@ import type { HttpSettings } from './options.js';
 export const requestIdFrom = (header: string | readonly string[] | undefined): string =>
   typeof header === 'string' && /^[A-Za-z0-9._~:+/=@-]{1,128}$/.test(header) ? header : randomUUID();
 
-/** A request has one of each. Node keeps the first of several, another program might keep the last; of lengths it takes one. */
+/** Node keeps the first of repeated headers; another program might keep the last (request smuggling). */
 const SINGLE = new Set(['host', 'content-type', 'transfer-encoding', 'authorization']);
 
-/** Node reads no more lines than it is told to, and says nothing of the rest. */
+/** Node silently drops header lines beyond its maximum. */
 export const MAX_HEADER_LINES = 256;
 
 function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): string | undefined {
@@ -33,16 +33,15 @@ function headerProblem({ headers, rawHeaders, httpVersion }: IncomingMessage): s
   return 'The only supported transfer-encoding is chunked.';
 }
 
-/** @throws `ERR_INVALID_REQUEST` naming the header that is missing, repeated or not understood, or for too many lines. */
+/** @throws `ERR_INVALID_REQUEST` for a missing, repeated or invalid header, or too many header lines. */
 export function checkRequestHeaders({ raw }: FastifyRequest, reply: FastifyReply): void {
   const problem = headerProblem(raw);
   if (problem === undefined) return;
-  // What comes behind such a request cannot be trusted either.
+  // Bytes after such a request on the same connection cannot be trusted.
   reply.header('connection', 'close');
   throw new FlywheelError('ERR_INVALID_REQUEST', problem);
 }
 
-/** The API key of a request: from its own header, or, where that is missing and allowed, as a bearer token. */
 export function readCredential(
   { headers }: IncomingMessage,
   { apiKeyHeader, bearer }: HttpSettings,
@@ -53,7 +52,6 @@ export function readCredential(
   return token === undefined ? null : new Secret(token);
 }
 
-/** The idempotency key as it was given; whether it is one is not said. */
 export function givenIdempotencyKey({ headers }: IncomingMessage): { readonly idempotencyKey?: string } {
   const idempotencyKey = headers[names.IDEMPOTENCY_KEY_HEADER];
   return typeof idempotencyKey === 'string' ? { idempotencyKey } : {};
@@ -62,7 +60,7 @@ export function givenIdempotencyKey({ headers }: IncomingMessage): { readonly id
 export const readIdempotencyKey = (operation: Operation, request: IncomingMessage): string | undefined =>
   names.checkIdempotencyKey(givenIdempotencyKey(request).idempotencyKey, operation.idempotencyKey);
 
-/** Every answer of a deprecated operation says so: since 2026-01-01, in Unix seconds (RFC 9745). */
+/** Deprecated since 2026-01-01, in Unix seconds (RFC 9745). */
 export function operationHeaders({ deprecated }: Operation, basePath: string): Record<string, string> {
   if (!deprecated) return {};
   const link = `<${basePath}${SUCCESSOR.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`;
@@ -74,9 +72,9 @@ export const metaHeaders = ({ replayed, cost }: ReplyMeta): Record<string, strin
   ...(cost === undefined ? {} : { [names.BATCH_COST_HEADER]: encodeBatchCost(cost) }),
 });
 
-/** Which pages may read answers in a browser: those of the named origins. A browser remembers it for 10 minutes. */
+/** Browsers cache a preflight answer for 10 minutes. */
 export const corsOptions = ({ corsOrigins, apiKeyHeader, bearer }: HttpSettings): FastifyCorsOptions => ({
-  // A function, so that a preflight of any other origin is answered like every request: 405.
+  // A function, so that a preflight from another origin gets the normal 405.
   origin: (origin, done) => done(null, origin !== undefined && corsOrigins.includes(origin)),
   methods: ['GET', 'POST'],
   allowedHeaders: [

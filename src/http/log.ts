@@ -1,10 +1,9 @@
-/** The shape of the log: one JSON line a request, with its id, and never a key, a proof or a body. */
+/** Log format: one JSON line per request with its id; never a key, a proof or a body. */
 import { type Logger, pino } from 'pino';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
 import type { Notes } from './requests.js';
 
-/** Signatures that one line names; the log of the engine has them all. */
 const MAX_NAMED = 8;
 
 interface Answered {
@@ -15,7 +14,6 @@ interface Answered {
   readonly batch?: { readonly id?: string };
 }
 
-/** Transactions and batch of an answer; `transactions` is their number where not all are named. */
 export function outcomeOf(value: unknown): Readonly<Record<string, unknown>> {
   const { txHash, success, result, batchId, batch } = value as Answered;
   const executions = result?.successfulExecutions ?? [];
@@ -33,7 +31,7 @@ export function outcomeOf(value: unknown): Readonly<Record<string, unknown>> {
 
 const MAX_CAUSES = 5;
 
-/** Only the fields of an error that are known to be harmless. */
+/** Copies only the fields of an error that cannot contain secrets. */
 function loggedError(error: unknown, depth = 0): { type: string; message: string; stack: string } {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an error object', stack: '' };
   const code: unknown = isFlywheelError(error) ? error.code : Reflect.get(error, 'code');
@@ -45,7 +43,7 @@ function loggedError(error: unknown, depth = 0): { type: string; message: string
   };
 }
 
-/** Masked, in case a dependency logs more than it should. */
+/** Masked in case a dependency logs requests or headers. */
 const MASKED = [
   ...['headers', 'req', 'request', 'body', 'proof', 'payload', 'credential', 'authorization'],
   ...['err.headers', 'err.body', 'err.request'],
@@ -54,7 +52,6 @@ const MASKED = [
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The log of a server and of the engine in it; each line names the server. */
 export const createLog = (of: {
   readonly level: LogLevel;
   readonly stream: { write(line: string): unknown };
@@ -72,7 +69,7 @@ export const createLog = (of: {
     { write: (line: string) => void of.stream.write(line) },
   );
 
-/** The one line of a request; of its path only the route's pattern. Fields without a value are left out. */
+/** Logs one line per request. It contains the route pattern, not the path, because a path may hold anything. */
 export function logEnd(log: Pick<Logger, 'info'>, notes: Notes): void {
   const { requestId, request, route, response, startedMs, keyId, project, operationId, outcome } = notes;
   const durationMs = Math.round((performance.now() - startedMs) * 1_000) / 1_000;

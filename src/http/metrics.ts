@@ -1,4 +1,4 @@
-/** What the server counts, in Prometheus' text form; each server has its own registry. Labels have few values, and no key. */
+/** Prometheus metrics; each server has its own registry. Labels have few values and never contain a key. */
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
 import type { EngineState } from '../contract/served-engine.js';
@@ -6,7 +6,6 @@ import type { HttpServerDeps } from './options.js';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** For how long one look at the state answers all who ask. */
 const STATE_MS = 5_000;
 
 const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
@@ -20,7 +19,6 @@ function burnsOf(operation: OperationId, value: unknown): Readonly<Record<string
 
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** @param server - numbers of the server itself, asked for when somebody reads the metrics */
 export async function createMetrics(
   { engine, onMeasured }: Pick<HttpServerDeps, 'engine' | 'onMeasured'>,
   server: { running(): number; connections(): Promise<number> },
@@ -63,7 +61,7 @@ export async function createMetrics(
     else transaction.observe({ kind: measured.kind }, measured.seconds);
   });
 
-  /** `null` where the look failed, which readiness tells: what is not known has no value. */
+  /** `null` when reading the state failed: the gauges then have no value, and readiness reports the failure. */
   let state: Promise<EngineState | null> = Promise.resolve(null);
   let lookedMs = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<void> => {
@@ -84,7 +82,6 @@ export async function createMetrics(
       lamports.set({ project, wallet }, Number(held));
   };
   return {
-    /** A request has ended; `operation` is `none` for all other paths. */
     ended(operation: OperationId | 'none', status: number, seconds: number): void {
       requests.inc({ operation, status: String(status) });
       duration.observe({ operation }, seconds);

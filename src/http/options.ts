@@ -1,4 +1,4 @@
-/** What the HTTP server needs and what may be set; every number has its unit. */
+/** Dependencies and options of the HTTP server. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import { API_KEY_HEADER } from '../contract/headers.js';
@@ -10,7 +10,6 @@ import type { Secret } from '../values/secret.js';
 
 export interface HttpServerDeps {
   readonly engine: ServedEngine;
-  /** Takes what is to hear how long the engine waits. */
   onMeasured?(hear: (measured: Measured) => void): void;
   readonly rateCounts: RateCounts;
   readonly log: FastifyBaseLogger;
@@ -20,17 +19,17 @@ const HTTP_LIMITS = {
   maxBodyBytes: MAX_BODY_BYTES,
   maxHeaderBytes: 16 * 1_024,
   headersTimeoutMs: 10_000,
-  /** Time for the whole request to arrive; answering may take longer. */
+  /** Time for the whole request to arrive; the answer may take longer. */
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
-  /** A connection without a byte in either direction is closed, even when an answer is due. */
+  /** A connection without traffic in either direction is closed, even when an answer is due. */
   idleTimeoutMs: 600_000,
-  /** The same while an answer is sent. */
+  /** Timeout for a client that does not read its answer. */
   answerTimeoutMs: 120_000,
   maxConnections: 1_024,
-  /** Calls of the service that may run at once; more are answered 503. */
+  /** Calls of the service that may run at once; further calls are answered 503. */
   maxRunning: 512,
-  /** For how long a shutdown keeps idle connections, on which a request may be on its way. */
+  /** A shutdown keeps idle connections for this time, because a request may be in transit. */
   drainIdleMs: 500,
 };
 type HttpLimits = Readonly<typeof HTTP_LIMITS>;
@@ -38,30 +37,25 @@ type HttpLimits = Readonly<typeof HTTP_LIMITS>;
 export interface HttpServerOptions {
   /** @default `x-service-api-key` */
   readonly apiKeyHeader?: string;
-  /** Path before all others, such as `/burns`. @default none */
+  /** Path prefix, such as `/burns`. @default none */
   readonly basePath?: string;
-  /** Needed for `/metrics`; without one only loopback may read them. */
+  /** Bearer token for `/metrics`. Without one only loopback may read the metrics. */
   readonly metricsToken?: Secret | null;
   readonly limits?: Partial<HttpLimits>;
-  /** In place of the contract's. */
   readonly rates?: Partial<Record<OperationId, Rate>>;
-  /** Rates that single keys have of their own, by the id of the key. */
   readonly keyRates?: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
-  /** Origins whose pages may read the answers in a browser. @default none */
   readonly corsOrigins?: readonly string[];
-  /** Is the API key taken from `authorization: Bearer …` as well? @default false */
+  /** Accept the API key as `authorization: Bearer …` too. @default false */
   readonly bearer?: boolean;
   readonly version?: string;
 }
 
-/** {@link HttpServerOptions} with its defaults, checked. */
 export type HttpSettings = Required<HttpServerOptions> & { readonly limits: HttpLimits };
 
-/** An origin as a browser sends it: scheme, host and port; `*` is none. */
 const isOrigin = (text: string): boolean =>
   /^https?:\/\/[^/\s*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** @throws `ERR_CONFIG_INVALID` for a header name, path or origin that HTTP does not know. */
+/** @throws `ERR_CONFIG_INVALID` for an invalid header name, base path or origin. */
 export function httpSettings(options: HttpServerOptions): HttpSettings {
   const check = (isGood: boolean, what: string, text: string): void => {
     if (isGood) return;

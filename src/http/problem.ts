@@ -1,10 +1,9 @@
-/** Whatever went wrong → status, `{ error, message }` and headers; nothing of the inside leaks. */
+/** Error → status, `{ error, message }` and headers. Internal details never reach the client. */
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import { failureOf, type OperationId } from '../contract/operations.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { FlywheelError, isFlywheelError, type ProblemBody } from '../errors/flywheel-error.js';
 
-/** Node's names for what was wrong with a request that it could not read, with the status that HTTP has for it. */
 const BROKEN: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The header lines are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
@@ -16,7 +15,6 @@ export function brokenRequest(cause: NodeJS.ErrnoException): FlywheelError {
   return new FlywheelError('ERR_INVALID_REQUEST', message, { status, cause });
 }
 
-/** Is an error, or what it came from, of this code? */
 export function comesFrom(error: unknown, code: ErrorCode, depth = 0): boolean {
   if (!(error instanceof Error) || depth > 10) return false;
   return isFlywheelError(error, code) || comesFrom(error.cause, code, depth + 1);
@@ -30,7 +28,6 @@ export function servedError(thrown: unknown, operation: OperationId | undefined)
     return as('ERR_UNAVAILABLE', 'The store cannot be reached.');
   if (code === 'ERR_INTERRUPTED') return as('ERR_UNAVAILABLE', 'The service is shutting down.');
   if (error?.status !== undefined) return error;
-  // Refused by the framework.
   if (code === 'FST_ERR_BAD_URL') return as('ERR_INVALID_REQUEST', 'The path is not valid percent-encoding.');
   if (error === undefined && statusCode >= 400 && statusCode < 500)
     return as('ERR_INVALID_REQUEST', 'The request is not valid HTTP.');
@@ -42,7 +39,7 @@ function retryAfterSeconds({ options, status, code }: FlywheelError): number | u
   return status === 503 || status === 429 || code === 'ERR_DUPLICATE_IDEMPOTENCY_KEY' ? 1 : undefined;
 }
 
-/** The answer to a failure; of status 500 it tells the code and the request id, and no more. */
+/** A status 500 answer contains only the code and the request id. */
 export function toProblem(error: FlywheelError, requestId: string) {
   const status = error.status ?? 500;
   const inside = `Internal error of the service. Its log has the details under request id ${requestId}.`;
@@ -58,5 +55,4 @@ export function toProblem(error: FlywheelError, requestId: string) {
   };
 }
 
-/** Is it the service's own fault, so that the log needs the stack? */
 export const isOwnFault = (error: FlywheelError): boolean => (ERRORS[error.code].status ?? 500) >= 500;

@@ -1,8 +1,7 @@
 /**
- * How many requests a key may make: at a steady rate, with a burst of as many as its limit has points (GCRA).
- *
- * A request beyond the limit that carries an idempotency key may be the repeat of one that was done, and is then answered
- * with what was stored (service specification, section 4.1). Repeats have a limit of their own, ten times as wide.
+ * Rate limits per key: GCRA, with a burst of as many requests as the limit has points. A request beyond the limit with an
+ * idempotency key may be a repeat; a repeat is answered with the stored result (service specification, section 4.1). Repeats have
+ * their own limit, ten times as high.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
@@ -14,14 +13,13 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { readIdempotencyKey } from './headers.js';
 
 const US_PER_SECOND = 1_000_000;
-/** Keys whose points are all back are forgotten once in so many requests. */
 const TAKES_BETWEEN_CLEANING = 10_000;
 
-/** Counts in memory, for a server that is alone on its store. @param nowUs - never goes back */
+/** In-memory counts, for a server that does not share its store. @param nowUs - must be monotonic. */
 export function createMemoryCounts(
   nowUs: () => number = () => Math.round(performance.now() * 1_000),
 ): RateCounts {
-  /** By key: when all points will be there again. */
+  /** By key: time at which all points are available again, in microseconds. */
   const whole = new Map<string, number>();
   let takes = 0;
   return {
@@ -30,7 +28,7 @@ export function createMemoryCounts(
       takes += 1;
       if (takes % TAKES_BETWEEN_CLEANING === 0)
         for (const [known, wholeAtUs] of whole) if (wholeAtUs <= now) whole.delete(known);
-      // At most the period ahead, where the same name had a slower limit before.
+      // Capped at one period ahead, because the same name may have had a slower limit before.
       const before = Math.max(now, Math.min(whole.get(key) ?? now, now + periodUs));
       const allowed = before + intervalUs <= now + periodUs;
       const after = allowed ? before + intervalUs : before;
@@ -40,17 +38,16 @@ export function createMemoryCounts(
   };
 }
 
-/** Whole seconds, `retryAfterSeconds` 0 for an allowed request; `remaining` may follow at once. */
+/** In whole seconds. `retryAfterSeconds` is 0 for an allowed request; `remaining` requests may follow at once. */
 export type RateDecision = Readonly<
   { allowed: boolean } & Record<'remaining' | 'resetSeconds' | 'retryAfterSeconds', number>
 >;
 
 const wholeSeconds = (us: number): number => Math.max(1, Math.ceil(us / US_PER_SECOND));
 
-/** Counts one request; a refused one is not counted. @throws `ERR_UNAVAILABLE` when it cannot be counted. */
+/** Counts one request; a refused request is not counted. @throws `ERR_UNAVAILABLE` when the count cannot be stored. */
 export async function takeRate(counts: RateCounts, keyId: string, limit: RateLimit): Promise<RateDecision> {
   const { name, points, windowSeconds } = limit;
-  // Rounded down, so that all points fit into the period.
   const intervalUs = Math.max(1, Math.floor((windowSeconds * US_PER_SECOND) / points));
   const periodUs = intervalUs * points;
   try {
@@ -67,7 +64,6 @@ export async function takeRate(counts: RateCounts, keyId: string, limit: RateLim
 
 export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });
 
-/** The limit and what is left of it; a request without a key has used nothing. */
 export const rateLimitHeaders = (limit: RateLimit, decision?: RateDecision): Record<string, string> => ({
   [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
   [RATE_LIMIT_HEADER]: encodeRateLimit(
@@ -86,9 +82,9 @@ function mayRepeat(operation: Operation, request: IncomingMessage): boolean {
 }
 
 /**
- * Counts a request and tells its caller what is left.
- * @returns the refusal that it gets unless a stored answer is found; `undefined` within the limit.
- * @throws `ERR_RATE_LIMIT_EXCEEDED` saying when to try again, where it cannot be a repeat.
+ * Counts a request and sets the rate limit headers.
+ * @returns `undefined` within the limit; otherwise the error to throw unless a stored answer is found.
+ * @throws `ERR_RATE_LIMIT_EXCEEDED` with the time to retry, when the request cannot be a repeat.
  */
 export async function admit(
   counts: RateCounts,
@@ -104,7 +100,7 @@ export async function admit(
   const message = `Over the rate limit of ${limit.points} in ${limit.windowSeconds} s. Try again in ${retryAfterSeconds} s.`;
   const refusal = new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds });
   if (!mayRepeat(operation, reply.request.raw)) throw refusal;
-  // A repeat costs a look-up, and burns nothing (contract, section 1.5).
+  // A repeat costs a look-up and burns nothing (contract, section 1.5).
   const repeats = { ...limit, name: `${limit.name}-repeat`, points: limit.points * 10 };
   if (!(await takeRate(counts, keyId, repeats)).allowed) throw refusal;
   return refusal;

@@ -1,4 +1,4 @@
-/** The requests of a server: each ends once, when its answer is out or its client gone, and all work for it is done. */
+/** Requests in progress. A request ends once: its answer is sent or its client is gone, and its work is done. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
@@ -11,7 +11,7 @@ export interface Notes {
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly startedMs: number;
-  /** Pattern of the path, since a path may hold anything; `null` when no pattern fits. */
+  /** Route pattern, because a path may hold anything; `null` for no match. */
   route: string | null;
   operation?: OperationId;
   keyId?: string;
@@ -35,12 +35,11 @@ export class Requests {
     this.#onEnd = onEnd;
   }
 
-  /** Calls of the service that are being worked on, also for clients that have gone. */
   get running(): number {
     return this.#working.size;
   }
 
-  /** The headers that every answer has are set here, so that those of the framework have them too. */
+  /** Sets the common headers here, so that answers of Fastify itself have them too. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     const requestId = requestIdFrom(request.headers[REQUEST_ID_HEADER]);
     response.setHeader(REQUEST_ID_HEADER, requestId);
@@ -56,13 +55,13 @@ export class Requests {
     return this.#notes.get(request) as Notes;
   }
 
-  /** @throws `ERR_UNAVAILABLE` when as many calls of the service run as may. */
+  /** @throws `ERR_UNAVAILABLE` when the maximum number of calls is running. */
   refuseWhenFull(): void {
     if (this.running < this.#maxRunning) return;
     throw new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
   }
 
-  /** Calls the service. A call that moves money is finished whether or not its caller has gone. */
+  /** Calls the service. A call that moves money runs to its end even if the client disconnects. */
   async run<Value>(notes: Notes, call: () => Promise<Value>): Promise<Value> {
     this.refuseWhenFull();
     this.#working.add(notes);
@@ -78,7 +77,7 @@ export class Requests {
     return this.#open.size === 0 ? Promise.resolve() : new Promise((done) => void this.#waiting.push(done));
   }
 
-  /** A connection is closed: answers that wait for others before them on it are never given. */
+  /** Ends requests of a closed connection whose answers are queued behind others and will never be sent. */
   gone(socket: Socket): void {
     for (const notes of this.#open) if (notes.request.socket === socket) this.#endIfOver(notes);
   }

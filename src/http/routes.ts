@@ -1,8 +1,7 @@
 /**
- * Which path answers what: the operations of the contract, and the paths for those who run and read the service.
- *
- * The order of the checks of an operation is a promise: who calls, then the rate limit, then the scope, then the media type
- * and the body, then the service. Nothing later is looked at before the earlier has passed.
+ * Routes: the operations of the contract, and paths for operators (health, metrics, documentation). The order of an operation's
+ * checks is guaranteed: authentication, rate limit, scope, media type, body, service. A later check runs only after all earlier
+ * ones passed.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
@@ -43,7 +42,6 @@ interface ServeContext {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** Adds a path with the only method that it has; every other method is answered 405. */
 function addRoute(
   app: FastifyInstance,
   method: 'GET' | 'POST',
@@ -55,7 +53,6 @@ function addRoute(
   app.route({
     method: app.supportedMethods.filter((other) => other !== method) as HTTPMethods[],
     url,
-    // Before the framework looks at the body.
     onRequest: async (request, reply) => {
       reply.header('allow', method);
       const message = `${request.method} is not allowed here; use ${method}.`;
@@ -75,13 +72,11 @@ function checkPath(request: FastifyRequest): void {
 const takesBody = (operation: Operation, { headers }: FastifyRequest): boolean =>
   operation.method === 'POST' && (hasBody(headers) || !needsNoBody(operation));
 
-/** A request → the input of its operation: from the path, the query of a GET, the body of a POST. */
 function inputOf(operation: Operation, request: FastifyRequest): unknown {
   const inPath = request.params as Readonly<Record<string, string>>;
   if (operation.method === 'GET') {
     const query = request.query as Readonly<Record<string, unknown>>;
     const { limit } = query;
-    // Text in a URL, a number in the contract.
     const isNumber = typeof limit === 'string' && /^\d{1,9}$/.test(limit);
     return { ...query, ...(isNumber ? { limit: Number(limit) } : {}), ...inPath };
   }
@@ -94,17 +89,15 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
   return { ...body, ...inPath };
 }
 
-/** A request whose headers are good. */
 interface Admitted {
   perform(input: unknown): Promise<Reply<unknown>>;
-  /** What it is answered where it is no repeat after all. */
   readonly refusal: FlywheelError | undefined;
 }
 
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
   const { deps, settings, metrics, requests, shutdown } = context;
   const usual = withRate(operation.rateLimit, settings.rates[operation.id]);
-  // What is left is not known before the key is; every answer says something of it.
+  // Error answers before authentication also carry these headers; the remaining points are unknown then.
   const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
   const admitted = new WeakMap<FastifyRequest, Admitted>();
 
@@ -155,12 +148,12 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
-/** A page in a browser that has made its own name point here sends that name (DNS rebinding). */
+/** The Host header is checked against DNS rebinding: a web page could point its own name at 127.0.0.1. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** Set by proxies; a request that came through one is not from this machine, whatever its address. */
+/** Set by proxies: a proxied request is not local, even if it comes from a loopback address. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
 
-/** Equal digests of equal length, so that the time taken tells nothing of the token. */
+/** Constant-time comparison of digests, so that timing reveals nothing about the token. */
 const isToken = (token: Secret, authorization = ''): boolean =>
   timingSafeEqual(Buffer.from(sha256(`Bearer ${token.reveal()}`)), Buffer.from(sha256(authorization)));
 

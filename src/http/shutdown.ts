@@ -1,6 +1,6 @@
 /**
- * How a server ends: it accepts no more connections, answers what was received, and cuts nothing that it has read. What is late
- * may come again; the service stops at its next step and keeps what it has stored.
+ * Graceful shutdown: accepts no more connections and answers all received requests. After the grace, running calls stop at their
+ * next step and keep what they stored; late requests are answered 503.
  */
 import { once, setMaxListeners } from 'node:events';
 import type { Server } from 'node:http';
@@ -11,17 +11,15 @@ import type { Requests } from './requests.js';
 
 /** After the grace: time for a call to stop and give its own answer. */
 const STOP_MS = 1_000;
-/** After the grace: time for calls to end, since what they write to is closed next. */
+/** After the grace: time for calls to end before their connections are closed. */
 const SETTLE_MS = 5_000;
-/** Time for clients to take their last answers and close. */
 const CLOSE_MS = 1_000;
-/** Without a new connection for so long, none waits to be accepted. After 100 times as long it is not waited for. */
+/** The listener closes after this time without a new connection, and at the latest after 100 times this time. */
 const QUIET_MS = 10;
 
 interface ShutdownDeps {
   readonly server: Server;
   readonly requests: Requests;
-  /** For how long idle connections are kept, on which a request may be on its way. */
   readonly drainIdleMs: number;
 }
 
@@ -33,7 +31,7 @@ async function within(ms: number, event: Promise<unknown>): Promise<void> {
   timer.abort();
 }
 
-/** Closing a listener resets the connections that wait to be accepted, with what was sent on them: it waits until there are none. */
+/** Closing a listener resets connections in its accept queue, so wait until the queue is empty. */
 async function stopListening({ server }: ShutdownDeps): Promise<void> {
   let accepted = 0;
   server.on('connection', () => {
@@ -42,10 +40,10 @@ async function stopListening({ server }: ShutdownDeps): Promise<void> {
   for (let before = -1, turn = 0; accepted !== before && turn < 100; turn += 1) {
     before = accepted;
     await delay(QUIET_MS);
-    // A timer that is late comes before the connections that came meanwhile.
+    // A late timer fires before connections that arrived meanwhile are handled.
     await nextTurn();
   }
-  // The method of http.Server would also cut connections that seem idle while a request is on its way.
+  // `http.Server.close` would also cut connections that look idle while a request is in transit.
   TcpServer.prototype.close.call(server);
 }
 
@@ -55,7 +53,7 @@ export class Shutdown {
   #graceTimer: NodeJS.Timeout | undefined;
   readonly signal: AbortSignal = this.#grace.signal;
   isClosing = false;
-  /** An answer waits for it: its client might come back while the listener is being closed, and be reset. */
+  /** Answers wait for this: a client could reconnect while the listener closes, and be reset. */
   listenerClosed = Promise.resolve();
 
   constructor() {
@@ -67,7 +65,7 @@ export class Shutdown {
     if (this.isClosing) throw shuttingDown();
   }
 
-  /** The outcome of a call, or `ERR_UNAVAILABLE` when the grace is over and the call goes on. */
+  /** The result of a call, or `ERR_UNAVAILABLE` when the grace is over before the call ends. */
   orRefusal<Value>(call: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const refuse = () => setTimeout(reject, STOP_MS, shuttingDown()).unref();
@@ -76,7 +74,7 @@ export class Shutdown {
     });
   }
 
-  /** Asking again replaces the grace. @returns whether all was answered within the grace. */
+  /** A second call replaces the grace. @returns whether all requests were answered within the grace. */
   close(deps: ShutdownDeps, graceMs: number): Promise<boolean> {
     clearTimeout(this.#graceTimer);
     this.#graceTimer = setTimeout(() => this.#grace.abort(shuttingDown()), graceMs);
