@@ -1,4 +1,7 @@
-/** Registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections 2.1 and 2.7). */
+/**
+ * Inputs and results of registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections
+ * 2.1 and 2.7).
+ */
 import type { Scope } from '../values/key-terms.js';
 
 export type TokenProgramName = 'token' | 'token-2022';
@@ -8,7 +11,7 @@ export interface RegisterInput {
   readonly name: string;
   readonly symbol: string;
   readonly decimals: number;
-  /** Whole tokens as decimal text; minted once, the mint authority is then given up. */
+  /** Whole tokens as decimal text, minted once; registration then removes the mint authority. */
   readonly supply: string;
   readonly tokenProgram: TokenProgramName;
   readonly tokenGeneration: TokenGeneration;
@@ -19,27 +22,26 @@ export interface RegisterInput {
   readonly burnWalletSol: string;
   readonly proofTypes: readonly string[];
   readonly scopes: readonly Scope[];
-  /** Whole tokens a UTC day; `null` for no cap. */
+  /** Whole tokens per UTC day; `null` for no cap. */
   readonly dailyBurn: string | null;
   readonly dailyAirdrop: string | null;
-  /** The owner's address; the engine never sees the owner's key. */
+  /** The engine never gets the owner's key. */
   readonly owner: string;
-  /** Lamports; `null`: as usual. @default null */
+  /** Lamports; `null`: the default of {@link BatchFunds}. @default null */
   readonly minOperatorSol?: bigint | null;
   readonly maxBatchRent?: bigint | null;
 }
 
-/** How much SOL batches may take, in lamports. */
 export interface BatchFunds {
-  /** What init leaves the operator with at least. @default 0.1 SOL */
+  /** Balance that init must leave to the operator. @default 0.1 SOL */
   readonly minOperatorSol?: bigint | undefined;
-  /** Rent that all batches which are not closed may take together. @default 5 SOL */
+  /** Rent that all batches with open accounts may take together. @default 5 SOL */
   readonly maxBatchRent?: bigint | undefined;
 }
 
 export interface ApiKeyCreated {
   readonly id: string;
-  /** Shown once; only its SHA-256 is stored. */
+  /** Shown once; the store has only its SHA-256. */
   readonly key: string;
   readonly name: string | null;
   readonly scopes: readonly Scope[];
@@ -48,30 +50,28 @@ export interface ApiKeyCreated {
 export interface KeyTerms {
   readonly name?: string | null;
   readonly scopes: readonly Scope[];
-  /** `null`: every proof type of the flywheel. */
+  /** `null`: every proof type of the project. */
   readonly proofTypes: readonly string[] | null;
 }
 
 export interface ApiKeyInfo {
   readonly id: string;
   readonly name: string | null;
-  /** Commands of this machine use it. */
   readonly isInUse: boolean;
   readonly scopes: readonly Scope[];
-  /** `null`: every proof type of the flywheel. */
+  /** `null`: every proof type of the project. */
   readonly proofTypes: readonly string[] | null;
   readonly dateCreated: string;
   readonly dateRevoked: string | null;
-  /** Valid before, and not from then on; `null` for a key without an end. */
+  /** Exclusive; `null`: the key does not expire. */
   readonly dateExpires: string | null;
 }
 
 export interface AuditAct {
   readonly date: string;
-  /** A user of a machine, or a key. */
   readonly actor: string;
   readonly action: string;
-  /** Name of the project, or its symbol where it has none; `null` for what concerns the whole store. */
+  /** Name of the project, or its symbol if it has no name; `null` for an action on the whole store. */
   readonly project: string | null;
   readonly subject: string | null;
   readonly detail: Readonly<Record<string, unknown>>;
@@ -99,7 +99,7 @@ export interface Registration {
   readonly owner: string;
   readonly operator: string;
   readonly proofTypes: readonly string[];
-  /** Whole tokens as decimal text, or `null`. */
+  /** Whole tokens as decimal text; `null` for no cap. */
   readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
 }
 
@@ -117,7 +117,7 @@ export interface RegistrationStatus extends Registration {
 }
 
 export interface CapState {
-  /** What has landed today, and all that may still land. */
+  /** Landed today, plus everything that may still land. */
   readonly used: string;
   /** `null` for no cap. */
   readonly cap: string | null;
@@ -131,13 +131,12 @@ export interface Caps {
   readonly airdrop: CapState;
 }
 
-/** Whole tokens as decimal text; `null` for no cap, `undefined` where it stays. */
+/** Whole tokens as decimal text; `null` removes the cap, `undefined` leaves it unchanged. */
 export interface CapChanges {
   readonly burn?: string | null | undefined;
   readonly airdrop?: string | null | undefined;
 }
 
-/** What a flywheel has to work with. Token amounts are decimal text in whole tokens, lamports integer text. */
 export interface VaultReport
   extends Pick<
     Registration,
@@ -155,22 +154,20 @@ export interface VaultReport
   readonly burnTokenAccount: string;
   readonly balances: RegistrationStatus['balances'];
   readonly today: Caps;
-  /** Of pipelines with one action each. */
+  /** Estimates for pipelines with one action each. */
   readonly pipelines: {
-    /** Of each, until its batch is closed. */
     readonly rentLamports: string;
-    /** Of each at most, with its share of what its batch takes. */
+    /** Upper bound per pipeline, with its share of the batch's own fees. */
     readonly feeLamports: string;
-    /** What waiting batches have laid out now. */
     readonly openRentLamports: string;
-    /** In one batch that is set up now. */
+    /** Pipelines that fit in one batch set up now. */
     readonly atOnce: number;
-    /** That the vault pays for the token account of a new recipient. */
+    /** Paid by the vault for the token account of a new recipient. */
     readonly vaultRentLamports: string;
-    /** In all, one batch after the other, where each sends to one new recipient. */
+    /** Pipelines in consecutive batches, with one new recipient each. */
     readonly lasts: string;
   };
-  /** What the burn wallet pays for one at most, and how many its SOL lasts for. */
+  /** Upper bound of the fee of one burn, and the number of burns that the burn wallet's SOL pays for. */
   readonly burns: { readonly feeLamports: string; readonly lasts: string };
 }
 
@@ -188,10 +185,8 @@ export interface FundResult {
   readonly txHash: string;
 }
 
-/** The chain that a data directory belongs to. */
 export interface DataChain {
   readonly kind: 'ledger' | 'cluster';
-  /** Of a public cluster. */
   readonly name: string | null;
   readonly genesisHash: string;
 }

@@ -1,4 +1,4 @@
-/** Which element of a burn-batch each entry of the answer belongs to; the answer itself holds no index. */
+/** Maps the entries of a burn-batch answer to the elements of its request, because the answer has no index. */
 import { canonicalJson, type JsonObject, type JsonValue } from '../values/canonical-json.js';
 import { proofHash, sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
@@ -7,13 +7,11 @@ import type { ElementOutcome } from './call.js';
 import type { BurnBatchResult, BurnError, BurnRequest, BurnResult } from './schemas/burn.js';
 
 interface Attribution {
-  /** In the order of the request; some are missing where there is a problem. */
   readonly outcomes: readonly ElementOutcome[];
-  /** Why the answer cannot be that to the request. */
   readonly problem?: string;
-  /** The hash of a success that is none of those that we can compute. */
+  /** Hash of a success that differs from all hashes that the client can compute. */
   readonly foreignHash?: string;
-  /** Elements of which the answer leaves open which burned and which failed, in words. */
+  /** Elements whose outcome the answer leaves ambiguous, as text. */
   readonly doubt?: string;
 }
 
@@ -28,7 +26,7 @@ function byKey<Thing>(things: readonly Thing[], keyOf: (thing: Thing) => string)
   return lists;
 }
 
-/** A text that equal proofs have; what has no canonical form stands for itself. */
+/** Equal for equal proofs. A proof without a canonical form is compared as sent. */
 function comparable(proof: JsonValue): string {
   try {
     return canonicalJson(proof);
@@ -46,11 +44,10 @@ const success = (index: number, entry: BurnResult): ElementOutcome => ({
 const failure = (index: number, entry: BurnError): ElementOutcome => ({ index, status: 'error', ...entry });
 
 /**
- * The outcomes in the order of the request, whatever the order of the answer. A success is known by type and hash, an error
- * by type and proof; of elements that are alike the first in the request takes the first in the answer, successes first.
- *
- * A service may hash in its own way: what is left over is attributed by type and order, as long as that leaves no doubt
- * whether an element burned. Where it does, that is a problem and not a guess.
+ * Returns outcomes in the order of the request, for any order of the answer. A success matches by type and hash, an error by type
+ * and proof; among equal elements the first of the request gets the first of the answer, successes first. A service may hash
+ * differently: the remaining entries are matched by type and order, unless that leaves open whether an element burned. That case
+ * is a problem, never a guess.
  */
 export function attributeOutcomes(request: readonly BurnRequest[], result: BurnBatchResult): Attribution {
   const given = result.success.length + result.errors.length;
@@ -68,7 +65,6 @@ export function attributeOutcomes(request: readonly BurnRequest[], result: BurnB
   });
   const burned = [...successes.values()].flat();
   const left = request.flatMap(({ type }, index) => (outcomes[index] === undefined ? [{ type, index }] : []));
-  // What neither hash nor proof tells of.
   const burnedOf = byKey(burned, ({ type }) => type);
   const failedOf = byKey([...errors.values()].flat(), ({ proofType }) => proofType);
   const problem = restProblem(
@@ -109,7 +105,7 @@ function restProblem(
   return undefined;
 }
 
-/** Elements alike in type and proof, of which some burned and some failed, matter only where they differ otherwise. */
+/** Elements equal in type and proof with different outcomes are ambiguous only if they differ in another field. */
 function doubtAmongTwins(
   request: readonly BurnRequest[],
   outcomes: readonly ElementOutcome[],
@@ -134,14 +130,12 @@ function hashesOf(asSent: string, proof: () => JsonObject): readonly string[] {
   try {
     return [...new Set([proofHash(proof()), sha256(asSent)])];
   } catch {
-    // It has no canonical form; the service will say so.
     return [sha256(asSent)];
   }
 }
 
-/** SHA-256 of the canonical JSON of a proof, and of the proof exactly as it was sent. */
+/** SHA-256 of the canonical JSON of a proof, and of the proof exactly as sent. */
 export const knownHashes = (proof: JsonObject): readonly string[] => hashesOf(jsonText(proof), () => proof);
 
-/** {@link knownHashes} of a payload: a proof as JSON text. */
 export const knownHashesOfText = (payload: string): readonly string[] =>
   hashesOf(payload, () => parseStrictJson(payload).value as JsonObject);

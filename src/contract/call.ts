@@ -1,14 +1,12 @@
-/** What goes along with an operation's input and output: who calls, under which key, and what came of the call. */
+/** Options and metadata of a call beside its input and output. */
 import type { Secret } from '../values/secret.js';
 import type { BatchStatus, ExecuteResult } from './schemas/batch.js';
 import type { BurnError, BurnResult } from './schemas/burn.js';
 
-/** One element of a burn-batch that has its outcome; `index` counts from 0 in the order sent. */
 export type ElementOutcome =
   | ({ readonly index: number; readonly status: 'success' } & BurnResult)
   | ({ readonly index: number; readonly status: 'error' } & BurnError);
 
-/** What an operation waits for that takes its time: as its engine knows it, or, from further away, as its batch shows. */
 export type Waiting = WaitingForChain | WaitingForService;
 
 interface WaitingForService {
@@ -18,13 +16,10 @@ interface WaitingForService {
 export interface WaitingForChain {
   readonly transactions: number;
   readonly signature: string;
-  /** The slot of the chain that was looked at, where it says. */
   readonly slot?: number;
-  /** That one has been run, and its block waits for confirmations. */
   readonly isRun?: boolean;
 }
 
-/** How far a batch is on chain: transactions that have come to their end, and all of the step that it is at. */
 export interface Steps {
   readonly done: number;
   readonly total: number;
@@ -35,21 +30,17 @@ export interface Call {
   /** 1 to 255 visible ASCII characters; a UUID for burn-batch. */
   readonly idempotencyKey?: string;
   readonly requestId?: string;
-  /** Answer from a stored result, or refuse with `ERR_RATE_LIMIT_EXCEEDED`: the limit of fresh requests is used up. */
+  /** Answer from a stored result or fail with `ERR_RATE_LIMIT_EXCEEDED`: the limit of fresh requests is used up. */
   readonly repeatOnly?: boolean;
-  /** Aborting stops waiting and stops before the next step; what was submitted goes on. */
+  /** Aborting stops waiting, and stops before the next step. Submitted transactions may still land. */
   readonly signal?: AbortSignal;
-  /** Hears under which id the service keeps the request, as soon as it does. */
   readonly onOperation?: (operationId: string) => void;
-  /** Hears of each burn-batch element as soon as its outcome is stored. */
   readonly onElement?: (outcome: ElementOutcome) => void;
-  /** Hears how many transactions of a batch have come to their end, as they do. */
   readonly onSteps?: (steps: Steps) => void;
-  /** Hears what is waited for, each time it is looked for. */
   readonly onWaiting?: (waiting: Waiting) => void;
 }
 
-/** What a batch has cost so far: lamports that its transactions have taken, less what they have brought. */
+/** Cost of a batch so far: lamports spent minus lamports returned. */
 export interface BatchCost {
   readonly operatorLamports: bigint;
   readonly vaultLamports: bigint;
@@ -59,10 +50,10 @@ export const costLamports = ({ operatorLamports, vaultLamports }: BatchCost): bi
   operatorLamports + vaultLamports;
 
 export interface ReplyMeta {
-  /** The answer is that of an earlier request with the same key; nothing was done now. */
+  /** Whether the answer is the stored answer of an earlier request with the same key; nothing was sent now. */
   readonly replayed: boolean;
   readonly requestId?: string;
-  /** The service's clock when it answered, in milliseconds since the Unix epoch, where it tells. */
+  /** Clock of the service at the time of the answer, in ms since the Unix epoch, if known. */
   readonly serverTimeMs?: number;
   readonly cost?: BatchCost;
 }
@@ -72,9 +63,8 @@ export interface Reply<Value> {
   readonly meta: ReplyMeta;
 }
 
-/** What a batch that was cancelled says in `failedTxMsg`, unless it had failed before. */
+/** `failedTxMsg` of a cancelled batch, unless the batch failed before. */
 export const CANCELLED = 'cancelled';
 
-/** Did somebody end it, and nothing fail? */
 export const isCancelled = (batch: { readonly executeResult?: ExecuteResult | null | undefined }): boolean =>
   batch.executeResult?.failedTxMsg === CANCELLED;

@@ -1,4 +1,4 @@
-/** One request and one answer of each operation, as OpenAPI and the documentation show them. */
+/** One request and one answer of each operation, for OpenAPI and the documentation. */
 import type { OperationId } from './operations.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -52,7 +52,6 @@ const REPORT_SUMS = {
   ...{ vaultLamports: '2039280', costLamports: '2114280' },
 };
 
-/** By operation; `request` is missing where there is no body. */
 export const EXAMPLES: Readonly<
   Record<OperationId, { readonly request?: object; readonly response: unknown }>
 > = {

@@ -1,4 +1,4 @@
-/** Text of the headers that carry more than a word: rate limits (IETF draft form) and the cost of a batch. */
+/** Formats of structured headers: rate limits (IETF draft) and the cost of a batch. */
 import type { BatchCost } from './call.js';
 import type { RateLimit } from './operations.js';
 
@@ -6,11 +6,11 @@ import type { RateLimit } from './operations.js';
 export const encodeRateLimitPolicy = (limit: RateLimit): string =>
   `"${limit.name}";q=${limit.points};w=${limit.windowSeconds}`;
 
-/** `"burn";r=9;t=1`: what remains, and the seconds until it is whole again (same draft, section 4). */
+/** `"burn";r=9;t=1`: remaining requests, and seconds until the full quota is available (same draft, section 4). */
 export const encodeRateLimit = (policy: string, remaining: number, resetSeconds: number): string =>
   `"${policy}";r=${remaining};t=${resetSeconds}`;
 
-/** `operator=10000;vault=2039280`, in lamports; below 0 for who has got some. */
+/** `operator=10000;vault=2039280`, in lamports; negative for a net gain. */
 export const encodeBatchCost = ({ operatorLamports, vaultLamports }: BatchCost): string =>
   `operator=${operatorLamports};vault=${vaultLamports}`;
 

@@ -1,14 +1,14 @@
-/** Names of the headers, and the rules for their values. */
+/** Header names, and the rules for their values. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isUuid } from '../values/uuid.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
 
-/** Carries the API key unless client and server are given another name (contract, section 1.1). */
+/** Default name; client and server can be configured with another (contract, section 1.1). */
 export const API_KEY_HEADER = 'x-service-api-key';
 export const IDEMPOTENCY_KEY_HEADER = 'x-idempotency-key';
 export const REQUEST_ID_HEADER = 'x-request-id';
 export const IDEMPOTENT_REPLAYED_HEADER = 'idempotent-replayed';
-/** `true` with a refusal under whose key nothing is known to the service, neither done nor under way. */
+/** `true` on a refusal: the service has no request with this key, neither finished nor running. */
 export const IDEMPOTENCY_KEY_UNUSED_HEADER = 'idempotency-key-unused';
 export const RATE_LIMIT_POLICY_HEADER = 'ratelimit-policy';
 export const RATE_LIMIT_HEADER = 'ratelimit';
@@ -20,10 +20,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 export const isIdempotencyKey = (text: string): boolean =>
   text.length <= MAX_IDEMPOTENCY_KEY_LENGTH && VISIBLE_ASCII.test(text);
 
-/**
- * The idempotency key of a call, as its operation wants it.
- * @throws `ERR_INVALID_REQUEST` when it is missing where required, or malformed.
- */
+/** @throws `ERR_INVALID_REQUEST` when a required idempotency key is missing, or a key is malformed. */
 export function checkIdempotencyKey(
   key: string | undefined,
   rule: 'uuid' | 'optional' | 'none',
@@ -48,5 +45,5 @@ export function checkIdempotencyKey(
   return normalKey(key);
 }
 
-/** A UUID is one key, however it is written. */
+/** UUIDs are case-insensitive. */
 export const normalKey = (key: string): string => (isUuid(key) ? key.toLowerCase() : key);

@@ -1,4 +1,4 @@
-/** What the commands that look after a flywheel on this machine are told; never served over HTTP. */
+/** Interfaces of the commands that administer a project on this machine; never served over HTTP. */
 
 import type { Secret } from '../values/secret.js';
 import type {
@@ -14,13 +14,11 @@ import type { InitBatchRequest } from './schemas/batch.js';
 import type { BurnRequest } from './schemas/burn.js';
 
 export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
-  /** An existing owner; `null`: a new keypair is made in the data directory. */
   readonly owner: { readonly address: string; readonly keypair: string } | null;
-  /** Path of a Squads program file that replaces the native one. */
+  /** Path of a Squads program file that replaces the native implementation. */
   readonly squadsProgram: string | null;
 }
 
-/** What `local init` prints (contract, section 2.7). */
 export interface LocalInitResult extends Omit<Registration, 'name' | 'symbol' | 'tokenGeneration' | 'owner'> {
   readonly owner: { readonly address: string; readonly keypair: string };
   readonly apiKey: ApiKeyCreated;
@@ -28,9 +26,7 @@ export interface LocalInitResult extends Omit<Registration, 'name' | 'symbol' | 
 
 type Balances = RegistrationStatus['balances'];
 
-/** What `local status` prints: the registration without the key, and balances. */
 export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'owner'> {
-  /** `keypair` is `null` where the owner's key is not kept here. */
   readonly owner: { readonly address: string; readonly keypair: string | null };
   readonly apiKey?: Omit<ApiKeyCreated, 'key'>;
   readonly name?: string;
@@ -42,11 +38,10 @@ export interface LocalStatusResult extends Omit<LocalInitResult, 'apiKey' | 'own
 }
 
 export interface LocalVaultResult extends VaultReport {
-  /** `null`: the embedded ledger. `name` is `null` for somebody's own cluster. */
+  /** `null`: the embedded ledger. `name` is `null` for a private cluster. */
   readonly cluster: { readonly name: string | null; readonly genesisHash: string } | null;
 }
 
-/** What the chain knows of a project and the store does not; amounts in whole tokens. */
 export interface GapReport {
   readonly project: string | null;
   readonly symbol: string;
@@ -54,7 +49,6 @@ export interface GapReport {
   readonly transactions: number;
   readonly burned: string;
   readonly airdropped: string;
-  /** Burns that the store has as pending: they are carried on once the gap is accepted. */
   readonly pendingBurns: number;
   readonly dateFound: string;
   readonly lost: readonly {
@@ -66,25 +60,22 @@ export interface GapReport {
   }[];
 }
 
-/** One request or batch whose transactions have no known end. */
 export interface UnfinishedWork {
   readonly id: string;
   readonly operation: KeyedOperationId;
   readonly idempotencyKey: string | null;
   readonly running: boolean;
   readonly dateBegun: string;
-  /** Of what was sent, or may have been, and is not known to have landed or to have failed. */
   readonly signatures: readonly string[];
 }
 
 export interface RecoveryScope {
-  /** Of this token only. @default of every project of the store */
+  /** @default every project of the store */
   readonly tokenId?: string | null;
 }
 
 export interface RecoveryTerms extends RecoveryScope {
   readonly signal?: AbortSignal;
-  /** Hears why something stays unfinished for now. */
   readonly onProblem?: (what: string, error: unknown) => void;
 }
 
@@ -93,7 +84,6 @@ export interface Recovery {
   finish(terms: RecoveryTerms): Promise<void>;
 }
 
-/** Something that a request would change; whole tokens or SOL as decimal text. */
 export interface Change {
   readonly before: string;
   readonly after: string;
@@ -105,7 +95,7 @@ export interface ForeseenFailure {
   readonly message: string;
 }
 
-/** What burns would come to, done now and by nobody else beside. */
+/** Assumes that nothing else is sent meanwhile. */
 export interface BurnsForesight {
   readonly failures: readonly ForeseenFailure[];
   readonly burnWallet: Change;
@@ -113,18 +103,16 @@ export interface BurnsForesight {
   readonly usedToday: Change;
 }
 
-/** What a batch would come to when it is executed on this day. */
+/** Assumes execution today. */
 export interface BatchForesight {
   readonly vault: Change;
   readonly supply: Change;
   readonly usedToday: { readonly burn: Change; readonly airdrop: Change };
-  /** In lamports. */
   readonly costs: {
-    /** Fees of operator and owner, at most. */
     readonly feeLamports: string;
-    /** Rent that the operator lays out until the batch is closed. */
+    /** The operator pays this rent and gets it back when the batch is closed. */
     readonly rentPaidLamports: string;
-    /** Rent that the vault pays for token accounts of recipients; it does not come back. */
+    /** The vault pays this rent for token accounts of recipients and does not get it back. */
     readonly vaultRentLamports: string;
   };
 }
@@ -132,7 +120,7 @@ export interface BatchForesight {
 export interface Foresight {
   /** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED` */
   burns(requests: readonly BurnRequest[], credential: Secret | null): Promise<BurnsForesight>;
-  /** @throws with every reason why the batch would be refused, as init does. */
+  /** @throws the same error as init, with every problem. */
   batch(request: InitBatchRequest, credential: Secret | null): Promise<BatchForesight>;
 }
 
@@ -142,7 +130,6 @@ interface DatabaseProject {
   readonly mintAddress: string;
 }
 
-/** Who works on something, as far as the leases say. */
 interface DatabaseHolder {
   readonly instance: string;
   readonly requests: number;
@@ -151,25 +138,22 @@ interface DatabaseHolder {
 
 export interface DatabaseStatus {
   readonly database: string;
-  /** What named it. */
+  /** Name of the setting that gave the address. */
   readonly source: string;
   readonly serverVersion: string;
   readonly latencyMs: number;
   readonly schema: { readonly version: number; readonly needed: number; readonly upToDate: boolean };
-  /** `null` before anything is registered. */
   readonly chain: { readonly name: string | null; readonly genesisHash: string } | null;
   readonly projects: { readonly count: number; readonly first: readonly DatabaseProject[] };
   readonly sizes: {
     readonly bytes: number;
-    /** Rows as the database estimates them. */
     readonly tables: readonly { readonly name: string; readonly rows: number; readonly bytes: number }[];
   };
   readonly connections: { readonly flywheel: number; readonly all: number; readonly max: number };
   readonly pending: { readonly burns: number; readonly batches: number };
   readonly holders: readonly DatabaseHolder[];
-  /** Gaps that nobody has accepted yet. */
   readonly openGaps: number;
-  /** Height at which all has expired that another copy may have sent, and writes go on; `null` where nothing is waited for. */
+  /** Block height at which every transaction that another copy may have sent has expired and writes resume; `null`: no wait. */
   readonly heldUntilBlock: string | null;
 }
 

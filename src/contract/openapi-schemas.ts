@@ -1,4 +1,4 @@
-/** JSON Schemas of the contract's shapes, with what their checks cannot say of themselves. */
+/** JSON Schemas of the contract's shapes, completed where zod's checks are functions. */
 
 import * as z from 'zod';
 import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
@@ -9,13 +9,12 @@ import { FILE_SCHEMAS } from './schemas/files.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A signed transaction has at most 1,232 bytes; this is what they are in base64. */
+/** 1,232 bytes, the maximum of a transaction, in base64. */
 const MAX_TRANSACTION_BASE64_LENGTH = 1_644;
 
-/** What holds of values beyond what their schemas say of themselves. */
 const STATED = new Map<z.core.$ZodType, Json>([
   [proofSchema, { additionalProperties: true }],
-  // It is given back as it was sent, and may be wrong in just this.
+  // An invalid proof is returned as sent, so it can have any type.
   [burnErrorSchema.shape.proof, { type: undefined }],
   [burnBatchRequestSchema, { maxItems: MAX_BURN_BATCH_ELEMENTS }],
   [initBatchRequestSchema.shape.pipelines, { maxItems: MAX_PIPELINES }],
@@ -24,7 +23,7 @@ const STATED = new Map<z.core.$ZodType, Json>([
   [base64Schema, { maxLength: MAX_TRANSACTION_BASE64_LENGTH }],
 ]);
 
-/** The proof is checked by a function, which JSON Schema cannot say; its metadata says `object` instead. */
+/** JSON Schema cannot express the function that checks a proof; its metadata says `object`. */
 const GENERATION = {
   io: 'input',
   unrepresentable: 'any',
@@ -37,7 +36,6 @@ export function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonl
   return { schema, definitions: ($defs ?? {}) as Json };
 }
 
-/** The same for a document, to whose components it adds the named shapes. */
 export function referTo(shape: z.ZodType, components: Record<string, unknown>): unknown {
   const { schema, definitions } = jsonSchemaOf(shape);
   const relocated = (value: unknown): unknown =>

@@ -1,4 +1,4 @@
-/** OpenAPI 3.1 of the service, made from the operations; nothing in it is written twice. */
+/** OpenAPI 3.1 document of the service, generated from the operations. */
 
 import type * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
@@ -39,12 +39,10 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface OpenApiOptions {
   readonly apiKeyHeader: string;
-  /** Base address; may be a path alone. */
   readonly serverUrl: string;
   readonly version: string;
-  /** In place of the contract's, by operation. */
   readonly rateLimits?: Partial<Record<OperationId, Rate>>;
-  /** Is the API key taken as a bearer token as well? @default false */
+  /** Accept the API key as a bearer token too. @default false */
   readonly bearer?: boolean;
   /** @default 4 MiB */
   readonly maxBodyBytes?: number;
@@ -150,8 +148,8 @@ function describeOperation(
 }
 
 /**
- * How a key is given. The formal schema of the API declares a bearer scheme at its top level, and the key's header at each
- * operation (service specification, section 5).
+ * The formal schema of the API declares a bearer scheme at its top level, and the key's header at each operation (service
+ * specification, section 5).
  */
 const securitySchemes = ({ apiKeyHeader, bearer = false }: OpenApiOptions) => ({
   apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
@@ -187,7 +185,7 @@ export function openApiDocument(options: OpenApiOptions) {
   };
 }
 
-/** Statuses for what is not even a request; the code is ERR_INVALID_REQUEST. */
+/** Statuses of requests that are not valid HTTP; the code is ERR_INVALID_REQUEST. */
 const TRANSPORT_STATUSES: Readonly<Record<string, string>> = {
   408: 'The request did not arrive in time.',
   431: 'The header lines are too large.',
@@ -215,7 +213,7 @@ const RATE_LIMIT_HEADERS: Json = {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** Does an answer of this status say how long to wait? 409 only for a key in use, so it may. */
+/** 409 has Retry-After only for a key in use, so there it is optional. */
 const retryHeader = (status: number): Json => {
   const wait = { type: 'integer', required: status !== 409 };
   return [409, 429, 503].includes(status)
@@ -223,7 +221,7 @@ const retryHeader = (status: number): Json => {
     : {};
 };
 
-/** Does a refusal of this status say whether the key was used? One of execute does not: a batch is its own key. */
+/** Execute has no key header: a batch is its own idempotency key. */
 const keyHeader = (operation: Operation, status: number): Json => {
   if (status !== 400 || operation.idempotencyKey === 'none' || operation.id === 'executeBatch') return {};
   const unused =

@@ -1,4 +1,4 @@
-/** The operations as data: path, scope, limit and shape, from which client, server and OpenAPI are made. */
+/** The operations as data: path, scope, limits and shapes. Client, server and OpenAPI are generated from this table. */
 import type * as z from 'zod';
 import type { ErrorCode } from '../errors/codes.js';
 import type { Scope } from '../values/key-terms.js';
@@ -22,28 +22,21 @@ export interface RateLimit extends Rate {
   readonly name: string;
 }
 
-/** What of an operation is not the same for most; see {@link Operation} for the rest. */
 interface Entry {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly summary: string;
-  /** What `serve --rate` calls it. */
   readonly word: string;
   readonly deprecated: boolean;
   readonly scopes: readonly Scope[];
   readonly idempotencyKey: 'uuid' | 'optional' | 'none';
-  /** Does it answer a page of a list? Its query has `limit` and `cursor` then. */
   readonly paged: boolean;
   readonly rateLimit: RateLimit;
-  /**
-   * The input: path parameters, and query parameters of a GET or fields of the body of a POST; `null` where there is none.
-   * With the answer it makes the type of the operation in `Service`.
-   */
+  /** Path parameters, with the query parameters of a GET or the body fields of a POST; `null` for no input. */
   readonly request: z.ZodType | null;
   readonly response: z.ZodType;
-  /** Codes beyond those that follow from the rest of the entry. */
   readonly ownErrors: readonly ErrorCode[];
-  /** What becomes of an error that is not one of the contract (contract, section 1.3). @default `ERR_INTERNAL` */
+  /** Code for an unexpected error (contract, section 1.3). @default `ERR_INTERNAL` */
   readonly failure?: ErrorCode;
 }
 
@@ -51,11 +44,9 @@ export type OperationId = keyof typeof TABLE;
 
 export interface Operation extends Entry {
   readonly id: OperationId;
-  /** All codes beyond {@link COMMON_ERRORS}. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** May the body of a POST be missing? All that is needed is in its path then. */
 export const needsNoBody = ({ path }: Operation): boolean => path.includes('{');
 
 export const COMMON_ERRORS: readonly ErrorCode[] = [
@@ -73,7 +64,7 @@ export const BODY_ERRORS = [
   'ERR_UNSUPPORTED_MEDIA_TYPE',
 ] as const;
 const KEY_ERRORS = ['ERR_DUPLICATE_IDEMPOTENCY_KEY', 'ERR_IDEMPOTENCY_KEY_REUSED'] as const;
-/** Of what writes and signs: the store may have lost some of its history, and a program of the operator's may keep the key. */
+/** Operations that write and sign also fail when the store lacks history, or the operator's external signer fails. */
 const SIGNING_ERRORS = ['ERR_STORE_BEHIND', 'ERR_SIGNER_FAILED', 'ERR_SIGNATURE_WRONG'] as const;
 
 const errorsOf = ({ method, request, idempotencyKey, ownErrors, failure }: Entry): readonly ErrorCode[] => [
@@ -119,9 +110,9 @@ const OF_VOTE = [
 
 const at = (path: string, word: string, rateLimit: RateLimit) => ({ path, word, rateLimit });
 
-/** Every operation, named here and nowhere else; the comment on each is that of its method in `Service`. */
+/** Comments of the entries become those of the methods of `Service`. */
 const TABLE = {
-  /** Burns once. With an idempotency key a repeat of a success returns the first result and does nothing. */
+  /** Burns once. With an idempotency key, repeating a success returns the first result and sends nothing. */
   burn: {
     ...BURN,
     ...at('/v1/tokenomics/burn', 'burn', rate('burn')),
@@ -129,7 +120,9 @@ const TABLE = {
     request: burn.burnRequestSchema,
     response: burn.burnResultSchema,
   },
-  /** Burns each element on its own; a failed one does not fail the request. Both lists of the answer are in its order. */
+  /**
+   * Burns each element independently; a failed element does not fail the request. Both lists of the answer are in request order.
+   */
   burnBatch: {
     ...BURN,
     ...at('/v1/tokenomics/burn-batch', 'burn-batch', rate('api-key-burn', 1, 10)),
@@ -138,7 +131,7 @@ const TABLE = {
     request: burn.burnBatchRequestSchema,
     response: burn.burnBatchResultSchema,
   },
-  /** A page may be short of items and have another after it. */
+  /** A page may have fewer items than the limit although another page follows. */
   listBurns: {
     ...LIST,
     ...at('/v1/tokenomics/burns', 'burns', rate('burn-list')),
@@ -146,7 +139,6 @@ const TABLE = {
     request: burn.listBurnsQuerySchema,
     response: burn.burnPageSchema,
   },
-  /** What burned and was airdropped, alone or in a batch; a row for each. */
   history: {
     ...LIST,
     ...at('/v1/tokenomics/history', 'history', rate('history')),
@@ -167,7 +159,6 @@ const TABLE = {
     summary: 'Show the API key of the request: id, scopes and token.',
     response: keySchema,
   },
-  /** The most recent batch that is not final. */
   currentBatch: {
     ...READ,
     ...at('/v1/flywheel/batch/current', 'current', rate('batch-current')),
@@ -175,7 +166,7 @@ const TABLE = {
     response: batch.currentBatchSchema,
     failure: 'ERR_BATCH_CURRENT_FAILED',
   },
-  /** Another project's batch is not found either. */
+  /** A batch of another project is not found. */
   getBatch: {
     ...READ,
     ...at('/v1/flywheel/batch/{batchId}', 'status', rate('batch-status')),
@@ -185,8 +176,8 @@ const TABLE = {
     ownErrors: ['ERR_BATCH_NOT_FOUND'],
   },
   /**
-   * One transaction for each pipeline. Nothing is created on chain unless everything is valid. Run again with the same key after a
-   * failed set-up, it carries on where it stopped.
+   * Creates one transaction for each pipeline. Creates nothing on chain unless everything is valid. Repeating a failed set-up
+   * with the same key continues it.
    */
   initBatch: {
     ...ACT,
@@ -204,7 +195,7 @@ const TABLE = {
     ],
     failure: 'ERR_BATCH_INIT_FAILED',
   },
-  /** The stored result when the batch is final already. */
+  /** Returns the stored result for a final batch. */
   executeBatch: {
     ...ACT,
     ...at('/v1/flywheel/batch/execute', 'execute', rate('batch-execute', 10, 60)),
@@ -230,7 +221,7 @@ const TABLE = {
     response: batch.pipelinePageSchema,
     ownErrors: ['ERR_BATCH_NOT_FOUND'],
   },
-  /** Execute takes any that was issued. `ERR_INVALID_REQUEST` when nothing waits for it any more. */
+  /** Execute accepts every vote issued for the batch. `ERR_INVALID_REQUEST` when the batch no longer waits for a vote. */
   issueApproval: {
     ...ACT,
     ...at('/v1/flywheel/batch/{batchId}/approval', 'approval', rate('batch-approval')),
@@ -240,7 +231,7 @@ const TABLE = {
     response: batch.initBatchResultSchema,
     ownErrors: [...OF_BATCH, 'ERR_BATCH_NOT_FINALIZED', 'ERR_INVALID_PROOF'],
   },
-  /** The same answer when it was cancelled before. `ERR_INVALID_REQUEST` for a batch that is executed. */
+  /** Returns the same answer for a batch cancelled before. `ERR_INVALID_REQUEST` for an executed batch. */
   cancelBatch: {
     ...ACT,
     ...at('/v1/flywheel/batch/{batchId}/cancel', 'cancel', rate('batch-cancel')),
@@ -264,7 +255,7 @@ export const SUCCESSOR: Operation = OPERATIONS.initBatch;
 
 export const OPERATION_LIST: readonly Operation[] = Object.values(OPERATIONS);
 
-/** The operations that a request may bring an idempotency key to; its record in the store names one of them. */
+/** Operations with an idempotency key. Records in the store contain these names. */
 export type KeyedOperationId = {
   [Id in OperationId]: (typeof TABLE)[Id]['idempotencyKey'] extends 'none' ? never : Id;
 }[OperationId];

@@ -1,6 +1,6 @@
-/** The address of a service in one spelling, so that one service is one place for the journal. */
+/** Normalizes the address of a service, so that the journal treats its spellings as one service. */
 
-/** Percent-encoded characters that mean the same in plain (RFC 3986, section 6.2.2.2). */
+/** Unreserved characters mean the same percent-encoded and plain (RFC 3986, section 6.2.2.2). */
 const UNRESERVED = /[A-Za-z0-9._~-]/;
 const LOOPBACK = /^(?:localhost|\[::1\])$/;
 

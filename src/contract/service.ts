@@ -1,11 +1,10 @@
-/** The service: its operations, the same whether they are reached over HTTP or run in this process. */
+/** The service interface: its operations, over HTTP or in this process. */
 import type * as z from 'zod';
 import type { Call, Reply } from './call.js';
 import { OPERATION_LIST, OPERATIONS, type OperationId } from './operations.js';
 
 type Table = typeof OPERATIONS;
 
-/** What an operation is given; `null` where it needs nothing but who calls. */
 export type InputOf<Id extends OperationId> = Id extends OperationId
   ? Table[Id]['request'] extends z.ZodType
     ? Readonly<z.infer<Table[Id]['request']>>
@@ -22,12 +21,11 @@ type Operations = {
   -readonly [Id in keyof Table]: (...given: Arguments<Id>) => Promise<Reply<AnswerOf<Id>>>;
 };
 
-/** Input is checked by the operation itself, so a caller may pass what it read; every failure is a FlywheelError. */
+/** Each operation checks its input, so callers may pass unchecked JSON. Every failure is a FlywheelError. */
 export interface Service extends Operations {
   close(): Promise<void>;
 }
 
-/** Does one call of the operation that it is given; `input` is unchecked. */
 export type Perform = <Id extends OperationId>(
   id: Id,
   input: InputOf<Id>,
@@ -37,7 +35,7 @@ export type Perform = <Id extends OperationId>(
 export function eachOperation(perform: Perform): Operations {
   const methods = OPERATION_LIST.map((operation) => {
     const { id } = operation;
-    // Asked when it is called: most operations never are, and their shapes take a while to make.
+    // Evaluated at the call: creating the schemas takes time, and most operations are never called.
     const method = (...given: [call: Call] | [input: InputOf<OperationId>, call: Call]) =>
       operation.request === null
         ? perform(id, null, given[0] as Call)
@@ -47,7 +45,6 @@ export function eachOperation(perform: Perform): Operations {
   return Object.fromEntries(methods) as unknown as Operations;
 }
 
-/** Calls an operation by its name with what was read, whose shape the operation judges. */
 export const callOperation = <Id extends OperationId>(
   service: Operations,
   id: Id,

@@ -1,10 +1,9 @@
-/** Value → checked value of the contract, or one error that names every problem by its path. */
+/** Validates a value by its schema, or throws one error that lists every problem by path. */
 import type * as z from 'zod';
 import { FlywheelError } from '../errors/flywheel-error.js';
 
-/** Problems that a message of the service lists; more are counted (contract, section 1.3). */
+/** More problems are only counted (contract, section 1.3). */
 const MAX_LISTED_PROBLEMS = 20;
-/** Unknown keys that one problem names, and how much of each. */
 const MAX_NAMED_KEYS = 5;
 const MAX_KEY_LENGTH = 64;
 
@@ -21,7 +20,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return text;
 }
 
-/** Lines of the form `path: reason`, as one sentence list. @param most - lines that are listed. @default 20 */
+/** @param most - problems to list; the others are counted. @default 20 */
 export function listProblems(problems: readonly string[], most = MAX_LISTED_PROBLEMS): string {
   const listed = problems.slice(0, most).join('; ');
   const rest = problems.length - most;
@@ -34,7 +33,6 @@ function unknownKeys(keys: readonly string[]): string {
   return `unknown key ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** One thing that is wrong with a value; the reason has no full stop. */
 export interface ShapeIssue {
   readonly path: readonly PropertyKey[];
   readonly reason: string;
@@ -58,11 +56,10 @@ export function checkInput<Schema extends z.ZodType>(
   return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues.map(toIssue) };
 }
 
-/** The error of a request whose shape is wrong. @param problems - `path: reason` each, without a full stop. */
 export const invalidRequest = (problems: readonly string[]): FlywheelError =>
   new FlywheelError('ERR_INVALID_REQUEST', `The request is not valid: ${listProblems(problems)}.`);
 
-/** The checked form of a value. @throws `ERR_INVALID_REQUEST` naming the path of the first problems. */
+/** @throws `ERR_INVALID_REQUEST` with the paths of the first problems. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const checked = checkInput(schema, value);
   if ('value' in checked) return checked.value;

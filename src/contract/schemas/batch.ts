@@ -1,4 +1,4 @@
-/** Wire shapes of the flywheel batch operations (service specification, section 2.5; contract, section 1.2). */
+/** Wire shapes of the batch operations (service specification, section 2.5; contract, section 1.2). */
 
 import * as z from 'zod';
 import { ACTION_NAMES, ACTION_SCHEMAS } from '../../actions/registry.js';
@@ -109,10 +109,10 @@ export type ListedBatch = z.infer<typeof listedBatchSchema>;
 
 export const getBatchRequestSchema = z.object({ batchId: batchIdSchema });
 
-/** `null` when the token has no current batch; a normal answer. */
+/** `null` when the token has no current batch; this is a normal answer. */
 export const currentBatchSchema = batchSchema.nullable();
 
-/** Names that are known and not available; the engine answers them with `ERR_ACTION_NOT_SUPPORTED`. */
+/** Known names without an implementation; the engine answers `ERR_ACTION_NOT_SUPPORTED`. */
 const unavailableActionSchema = z.looseObject({ action: z.enum(['BUYBACK', 'LOCK', 'UNLOCK']) });
 
 export const actionSchema = z
@@ -124,7 +124,6 @@ export const actionSchema = z
   .meta({ id: 'Action' });
 export type Action = z.infer<typeof actionSchema>;
 
-/** Every field that an action of some kind has. */
 export const ACTION_FIELDS: readonly string[] = [
   ...new Set(ACTION_SCHEMAS.flatMap(({ shape }) => Object.keys(shape))),
 ];
@@ -194,7 +193,6 @@ export const executeBatchRequestSchema = z
   })
   .meta({ id: 'ExecuteBatchRequest' });
 export type ExecuteBatchRequest = z.infer<typeof executeBatchRequestSchema>;
-/** The body of execute with the signed approval in it. */
 export type SignedApproval = ExecuteBatchRequest & { readonly signedTx: string };
 
 export const executeBatchResultSchema = z
@@ -212,7 +210,7 @@ const pipelineFilters = {
   toAddress: addressSchema.optional().meta({ description: 'With an airdrop to this address.' }),
 };
 
-/** Which batches to list, newest first; of those that some pipelines are looked for in, each filter may meet another one. */
+/** Newest first. With several pipeline filters, each may match a different pipeline of the batch. */
 export const listBatchesQuerySchema = z.strictObject({
   ...pipelineFilters,
   status: batchStatusSchema.optional(),
@@ -257,7 +255,6 @@ export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
 export const pipelinePageSchema = pageOf('PipelinePage', pipelineStateSchema, 'Pipelines, in their order.');
 export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
-/** A fresh approval of a batch that waits for one, in the form of init's answer. */
 export const issueApprovalRequestSchema = z.strictObject({ batchId: batchIdSchema });
 
 export const cancelBatchRequestSchema = z.strictObject({
@@ -268,7 +265,6 @@ export const cancelBatchRequestSchema = z.strictObject({
 });
 export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 
-/** Either the batch, now over, or the vote that its owner has to sign first. */
 export const cancelBatchResultSchema = z
   .object({
     ownerVoteNeeded: z.boolean().meta({ description: 'True if the owner must sign `cancelTx` first.' }),

@@ -12,14 +12,14 @@ import {
 } from '../../values/schemas.js';
 import { askedKeySchema, MAY_BE_SHORT, pageOf, pageQuery, text, timeBounds } from './page.js';
 
-/** Any JSON object; kept as it is, key by key, so that its hash is the client's. */
+/** Any JSON object. Its keys and their order are unchanged, so that its hash equals the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
   description: 'The proof. Its structure depends on `type`.',
   type: 'object',
   examples: [{ orderId: 'A-1001' }],
 });
 
-/** A burn whose values are in range too; other properties are ignored. */
+/** Checks ranges of values too; ignores unknown properties. */
 export const burnRequestSchema = z
   .object({
     type: proofTypeSchema,
@@ -32,14 +32,14 @@ export const burnRequestSchema = z
   .meta({ id: 'BurnRequest' });
 export type BurnRequest = z.infer<typeof burnRequestSchema>;
 
-/** The same from a person's hand: another key is most likely a slip, and is refused. */
+/** For files written by hand: an unknown key is probably a typo and is refused. */
 export const writtenBurnSchema = burnRequestSchema.strict();
 
 const anyJsonSchema = z.custom<JsonValue>((value) => value !== undefined, 'expected a JSON object');
 
 /**
- * The structure alone of a burn: fields and their JSON types. Values are judged element by element, in answer to which a
- * burn-batch as a whole succeeds (service specification, sections 4.2 and 7).
+ * Checks only fields and JSON types. Values are checked per element, so that a burn-batch succeeds as a whole (service
+ * specification, sections 4.2 and 7).
  */
 export const burnShapeSchema = z.object({
   type: z.string('expected text'),

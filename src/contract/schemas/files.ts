@@ -1,4 +1,4 @@
-/** Shapes of the files that people write by hand or by program: those of the API, with what the command line takes beside it. */
+/** Shapes of files for the command line: the API's shapes with additions. */
 import * as z from 'zod';
 import { ACTION_SCHEMAS } from '../../actions/registry.js';
 import { addressSchema, amountSchema } from '../../values/schemas.js';
@@ -6,7 +6,7 @@ import { MAX_PIPELINES } from '../limits.js';
 import { batchSchema, pipelineSchema } from './batch.js';
 import { proofSchema, writtenBurnSchema } from './burn.js';
 
-/** A number, or text where a number would not be the same decimal. */
+/** A number, or text where a double cannot represent the decimal exactly. */
 const writtenAmountSchema = z.union([
   amountSchema,
   z
@@ -19,7 +19,7 @@ const schemaKey = {
   $schema: z.string().optional().meta({ description: 'Address of this schema; ignored.' }),
 };
 
-/** A burns file in JSON: an array, which has no place for `$schema`. Of NDJSON it is the shape of a line that is in `items`. */
+/** A burns file in JSON: an array, so it has no `$schema`. `items` is the shape of an NDJSON line. */
 const burnsFileSchema = z
   .array(writtenBurnSchema.extend({ burnAmount: writtenAmountSchema }))
   .min(1)

@@ -1,4 +1,4 @@
-/** What shapes are made of, and what queries of lists have in common: how many items, from where on, between which times. */
+/** Building blocks of shapes, and the common query parameters of lists: limit, cursor and times. */
 import * as z from 'zod';
 import { parseTime } from '../../values/time.js';
 import { DEFAULT_PAGE_ITEMS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_PAGE_ITEMS } from '../limits.js';
@@ -8,7 +8,7 @@ export const text = (description: string, ...examples: string[]) =>
 export const textOrNull = (description: string) => z.string().nullable().meta({ description });
 export const count = (description: string) => z.number().int().meta({ description });
 
-/** A batch by its id, which is only looked up: what is no UUID is the id of no batch. */
+/** An id is only looked up, so a text that is no UUID is simply not found. */
 export const batchIdSchema = z.string('expected a UUID');
 
 export const pageQuery = {
@@ -51,7 +51,6 @@ const timeBound = (description: string) =>
     .optional()
     .meta({ description });
 
-/** The times that bound a list. @param what - happened then, as in "Landed". */
 export const timeBounds = (what: string) => ({
   since: timeBound(`${what} at this time or later.`),
   until: timeBound(`${what} before this time.`),

@@ -1,4 +1,4 @@
-/** Wire shapes of what is told: errors, keys, the history, and the report of what was burned and airdropped, and what it cost. */
+/** Wire shapes of errors, keys, history and the report. */
 import * as z from 'zod';
 import {
   addressSchema,
@@ -13,7 +13,6 @@ import {
 import { MOVES, REPORT_PERIODS } from '../limits.js';
 import { batchIdSchema, count, pageOf, pageQuery, text, textOrNull, timeBounds } from './page.js';
 
-/** The error body of every failed request (service specification, section 2.4). */
 export const problemSchema = z
   .object({
     error: z.union([z.string(), z.number()]).meta({
@@ -95,7 +94,6 @@ export type ReportQuery = z.infer<typeof reportQuerySchema>;
 const tokens = text('Tokens, exact, as decimal text.', '1250.5');
 const lamports = text('Lamports, as digits.', '5000');
 
-/** Sums over operations that came to their end. */
 const sums = {
   burned: tokens,
   airdropped: tokens,
