@@ -1,23 +1,20 @@
-/** What every action of a pipeline has to say of itself, and every kind of instruction that actions become on chain. */
+/** Interfaces of an action of a pipeline and of the kinds of instructions that actions become on chain. */
 import type { ZodObject } from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import type { Scope } from '../values/key-terms.js';
 
-/** What an action takes from the vault; each has a scope of keys and a daily cap of the same name. */
 export type Usage = Scope;
 
 export type InText<Content> = {
   readonly [Key in keyof Content]: Content[Key] extends bigint ? string : Content[Key];
 };
 
-/** An instruction of a known kind, decoded; amounts in base units. */
 export interface AnyInstruction {
   readonly kind: string;
 }
 
-/** An instruction that is none of the known kinds, or not in their plain form. */
 export interface UnknownInstruction {
   readonly kind: 'unknown';
   readonly program: Address;
@@ -31,18 +28,18 @@ export const unknownInstruction = (program: Address, reason: string): UnknownIns
 });
 
 /**
- * What running an instruction costs at most (squads-v4.md, section 10; Token-2022: burn 6,400, transfer 6,500, create and
- * transfer 29,000, memo 4,000 compute units).
+ * Upper bounds of running an instruction (squads-v4.md, section 10). Measured with Token-2022, in compute units: burn 6,400,
+ * transfer 6,500, create and transfer 29,000, memo 4,000.
  */
 export interface InstructionCost {
-  /** Compute units, generously: about twice the highest that was measured. */
+  /** Compute units: about twice the highest measured. */
   readonly computeUnits: number;
   readonly measuredUnits: number;
-  /** Instructions that it runs, itself and its inner calls. */
+  /** Instructions executed: itself and its inner calls. */
   readonly trace: number;
   /**
-   * Share of the multisig program's heap of 32 KiB, 1 being all of it. The greatest numbers that ran are 25 burns, 17
-   * transfers, 8 times create and transfer; a memo of up to 256 bytes takes the place of one burn.
+   * Share of the multisig program's heap of 32 KiB; 1 is all of it. At most 25 burns, 17 transfers, or 8 times create and
+   * transfer ran. A memo of up to 256 bytes takes as much as one burn.
    */
   readonly heapShare: number;
 }
@@ -51,11 +48,11 @@ export interface InstructionKind<Decoded extends AnyInstruction = AnyInstruction
   readonly kind: Decoded['kind'];
   matches(instruction: Instruction): boolean;
   /**
-   * Decodes an instruction that {@link matches}, strictly: exact length of data, exact number of accounts, re-derived
-   * addresses. What differs in the least is unknown, with the reason.
+   * Decodes an instruction that {@link matches}, strictly: exact data length, exact number of accounts, re-derived addresses. Any
+   * difference makes it unknown, with the reason.
    */
   decode(instruction: Instruction): Decoded | UnknownInstruction;
-  /** Why the vault of this flywheel may not do it, or `undefined`. */
+  /** Why the vault of this project may not run the instruction, or `undefined`. */
   problem(decoded: Decoded, token: VaultToken): string | undefined;
   readonly cost: InstructionCost;
 }
@@ -71,30 +68,28 @@ interface Named {
 
 export interface TokenEffect {
   readonly account: Address;
-  /** Base units; negative for what leaves it. */
+  /** Base units; negative for an outgoing amount. */
   readonly amount: bigint;
 }
 
 export interface ActionKind<Source extends Named = Named, Content extends Named = Named> {
-  /** As the API takes it; amounts in whole tokens. */
   readonly schema: ZodObject;
-  /** What its amount is taken for, or `null` when it moves nothing. */
+  /** `null` when the action moves no tokens. */
   readonly usage: Usage | null;
-  /** @throws `ERR_INVALID_REQUEST` for an amount, address or text that cannot stand on chain. */
+  /** @throws `ERR_INVALID_REQUEST` for an amount, address or text that the chain cannot represent. */
   content(source: Source, decimals: number): Content;
-  /** Why it should not be done though the chain would do it; no full stop. */
+  /** A reason not to run the action although the chain would accept it; no full stop. */
   warning(content: Content, mint: Address): string | undefined;
-  /** The wallets whose token accounts it opens where they have none. */
   recipients(content: Content): readonly Address[];
   instructions(content: Content, token: VaultToken): readonly Instruction[];
-  /** What these change; what leaves an account and arrives in none is burned. */
+  /** Changes of token balances. An amount that leaves an account and arrives in no other is burned. */
   changes(content: Content, token: VaultToken): readonly TokenEffect[];
   readonly kinds: readonly InstructionKind[];
   /**
-   * The inverse of {@link instructions}: the action that begins with the first of these instructions; a reason, when it begins
-   * like one and is none; `undefined` when it is another's.
+   * Inverse of {@link instructions}: the action that starts at the first instruction; a reason, when it starts like this action
+   * and is invalid; `undefined` when it is another action.
    */
   read(instructions: readonly AnyInstruction[], vault: Address): ReadBack<Content> | string | undefined;
-  /** For people, without what could move a cursor: safe text is made where it is printed. */
+  /** For people. The printing code escapes control characters. */
   text(content: InText<Content>): string;
 }

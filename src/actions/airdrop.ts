@@ -1,4 +1,4 @@
-/** AIRDROP: sends tokens of the vault to a wallet, whose token account is opened where it has none. */
+/** AIRDROP: sends vault tokens to a wallet, and creates its token account if there is none. */
 import * as z from 'zod';
 import * as programs from '../chain/programs.js';
 import {
@@ -63,7 +63,7 @@ export interface TransferInstruction extends TokenAmount {
   readonly to: Address;
 }
 
-/** Some of them are addresses that a key could have. */
+/** Some program addresses are on the curve, so a key could own them. */
 const PROGRAMS: ReadonlySet<unknown> = new Set(Object.values(programs));
 
 const createInstruction: InstructionKind<CreateTokenAccountInstruction> = {
@@ -72,7 +72,7 @@ const createInstruction: InstructionKind<CreateTokenAccountInstruction> = {
   decode: decodeCreate,
   problem: (decoded, token) =>
     tokenProblem(decoded, token) ?? differs('the new token account is paid by', decoded.payer, token.vault),
-  // Opening an account also holds 20,000 units for an unlucky search of its address.
+  // Includes 20,000 units for a long search of the account's address.
   cost: { computeUnits: 65_000, measuredUnits: 24_000, trace: 5, heapShare: 1 / 8 - 1 / 17 },
 };
 

@@ -1,4 +1,4 @@
-/** What the instructions that move tokens have in common: where amount and decimals lie, and whose they must be. */
+/** Fields and checks shared by the instructions that move tokens: amount, decimals and accounts. */
 import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import type { Instruction } from '../chain/transaction/message.js';
@@ -9,13 +9,11 @@ import { type UnknownInstruction, unknownInstruction } from './action.js';
 export interface TokenAmount {
   readonly tokenProgram: Address;
   readonly mint: Address;
-  /** Who signs for the account that it is taken from. */
   readonly owner: Address;
   readonly amount: bigint;
   readonly decimals: number;
 }
 
-/** Number, amount u64, decimals u8. */
 const AMOUNT_DATA_LENGTH_BYTES = 10;
 
 export const isTokenInstruction = ({ program, data }: Instruction, number: number): boolean =>

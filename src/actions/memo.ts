@@ -1,4 +1,4 @@
-/** MEMO: writes a text onto the chain, signed by the vault. */
+/** MEMO: writes a text on chain, signed by the vault. */
 import * as z from 'zod';
 import { MEMO_PROGRAM } from '../chain/programs.js';
 import { memo } from '../chain/small-programs.js';

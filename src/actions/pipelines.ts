@@ -1,4 +1,4 @@
-/** Pipelines as intent: what each becomes on chain, and the one digest that intent and chain share. Nothing is read here. */
+/** Pipelines before they are on chain: their instructions, and the digest that the file and the chain share. No I/O. */
 import type { VaultToken } from '../chain/flywheel.js';
 import { memo, proofMemoText } from '../chain/small-programs.js';
 import type { Instruction } from '../chain/transaction/message.js';
@@ -26,7 +26,7 @@ export interface PipelineContent {
   readonly actions: readonly PipelineAction[];
 }
 
-/** A pipeline with amounts in base units. @throws `ERR_INVALID_REQUEST` as {@link actionContent}. */
+/** @throws `ERR_INVALID_REQUEST` as {@link actionContent}. */
 export const pipelineContent = (source: SourcePipeline, decimals: number): PipelineContent => ({
   type: wholeText(source.type),
   proofHash: source.proofHash,
@@ -38,19 +38,19 @@ export const pipelineInstructions = (content: PipelineContent, token: VaultToken
   ...content.actions.flatMap((action) => actionInstructions(action, token)),
 ];
 
-/** Decimals that the shortest text of a number has: 2 for 1.25, 7 for 1e-7. */
+/** Decimals in the shortest text of a number: 2 for 1.25, 7 for 1e-7. */
 function fractionDigits(value: number): number {
   const [digits = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (digits.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** A number as plain decimal text, as {@link formatTokenAmount} writes the same amount from base units. */
+/** Decimal text equal to that of {@link formatTokenAmount} for the same amount. */
 function decimalText(value: number): string {
   const decimals = fractionDigits(value);
   return formatTokenAmount(tokenAmountFromNumber(value, decimals), decimals);
 }
 
-/** Of the form that has amounts as decimal text in whole tokens, so that no decimals of a mint are needed. */
+/** Amounts are decimal text in whole tokens, so that the digest of a file needs no decimals of a mint. */
 const digestOf = <Action>(
   pipelines: readonly {
     readonly type: string;
@@ -69,12 +69,12 @@ const digestOf = <Action>(
     ),
   );
 
-/** By the list itself: whatever is approved is held against its digest several times. */
+/** Cache by list identity: one run compares the digest several times. */
 const digests = new WeakMap<readonly SourcePipeline[], Sha256>();
 
 /**
- * The digest of a pipelines file, from the file alone: SHA-256 of the canonical JSON of
- * `[{ type, hash, actions: [{ action, amount | toAddress, amount | message }] }]` with amounts as decimal text.
+ * Digest of a pipelines file, without the chain: SHA-256 of the canonical JSON of `[{ type, hash, actions: [{ action, amount |
+ * toAddress, amount | message }] }]` with amounts as decimal text.
  */
 export function pipelinesDigest(pipelines: readonly SourcePipeline[]): Sha256 {
   const known = digests.get(pipelines);
@@ -86,13 +86,12 @@ export function pipelinesDigest(pipelines: readonly SourcePipeline[]): Sha256 {
   return digest;
 }
 
-/** The same digest of what stands on chain; equal exactly if types, hashes, actions and their order are. */
+/** The same digest from the content on chain. Equal exactly if types, hashes, actions and their order are equal. */
 export const contentDigest = (pipelines: readonly PipelineContent[], decimals: number): Sha256 =>
   digestOf(pipelines, (action) => ({ ...inText(action, decimals) }));
 
 const DIGEST_PREFIX = 'sha256:';
 
-/** A digest as people pass it on: `sha256:` and 64 hexadecimal digits. */
 export const digestText = (digest: Sha256): string => `${DIGEST_PREFIX}${digest}`;
 
 export function parseDigestText(text: string): Sha256 | undefined {

@@ -1,7 +1,4 @@
-/**
- * The actions that a pipeline may hold, each defined in a file of its own, and what is known of their instructions. Whoever
- * handles actions goes through this table.
- */
+/** Table of the actions that a pipeline may contain, and of their instructions. All code reaches actions through this table. */
 import type * as z from 'zod';
 import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
@@ -33,10 +30,10 @@ export type MovingActionName = {
   [Name in ActionName]: (typeof ACTIONS)[Name]['usage'] extends null ? never : Name;
 }[ActionName];
 
-/** An action as the API takes it; amounts in whole tokens. */
+/** An action as in the API; amounts in whole tokens. */
 export type SourceAction = z.infer<ActionSchema>;
 
-/** An action in base units. */
+/** An action with amounts in base units. */
 export type PipelineAction = ReturnType<(typeof ACTIONS)[ActionName]['content']>;
 
 type KnownInstruction = Exclude<
@@ -61,7 +58,7 @@ export const isSourceAction = <Action extends { readonly action: string }>(
 
 export const usageOf = (action: { readonly action: ActionName }): Usage | null => kindOf(action).usage;
 
-/** An action with its amount in base units. @throws `ERR_INVALID_REQUEST` where it cannot stand on chain. */
+/** @throws `ERR_INVALID_REQUEST` when the chain cannot represent the action. */
 export const actionContent = (source: SourceAction, decimals: number): PipelineAction =>
   kindOf(source).content(source, decimals) as PipelineAction;
 
@@ -94,11 +91,10 @@ export const inText = (action: PipelineAction, decimals: number): ActionInText =
 
 export const actionText = (action: ActionInText): string => kindOf(action).text(action);
 
-/** The same of an action as the API takes it. */
 export const sourceText = (source: SourceAction): string =>
   actionText(('amount' in source ? { ...source, amount: String(source.amount) } : source) as ActionInText);
 
-/** The action that begins with the first of these instructions, or why none does; no full stop. */
+/** The action that starts at the first instruction, or the reason why there is none; no full stop. */
 export function readAction(
   instructions: readonly DecodedInstruction[],
   vault: Address,
@@ -116,14 +112,12 @@ const INSTRUCTION_KINDS: readonly InstructionKind[] = ACTION_NAMES.flatMap(
   (name): readonly InstructionKind[] => ACTIONS[name].kinds,
 );
 
-/** Names of the other token instructions, for refusals that say what was met (spl-token-interface, `TokenInstruction`). */
 const TOKEN_INSTRUCTION_NAMES: Readonly<Record<number, string>> = {
   ...{ 0: 'InitializeMint', 1: 'InitializeAccount', 3: 'Transfer (unchecked)', 4: 'Approve', 5: 'Revoke' },
   ...{ 6: 'SetAuthority', 7: 'MintTo', 8: 'Burn (unchecked)', 9: 'CloseAccount', 10: 'FreezeAccount' },
   ...{ 11: 'ThawAccount', 13: 'ApproveChecked', 14: 'MintToChecked', 17: 'SyncNative' },
 };
 
-/** What an instruction does, in the terms of somebody who approves it; whether that is allowed is decided elsewhere. */
 export function describeInstruction(instruction: Instruction): DecodedInstruction {
   const { program, data } = instruction;
   const kind = INSTRUCTION_KINDS.find((one) => one.matches(instruction));
@@ -136,7 +130,6 @@ export function describeInstruction(instruction: Instruction): DecodedInstructio
   return unknownInstruction(program, reason);
 }
 
-/** Why an instruction may not stand in a batch of this flywheel, or `undefined`. */
 export function instructionProblem(decoded: DecodedInstruction, token: VaultToken): string | undefined {
   if (decoded.kind === 'unknown') return decoded.reason;
   const kind = INSTRUCTION_KINDS.find((one) => one.kind === decoded.kind);
