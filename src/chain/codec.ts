@@ -1,15 +1,13 @@
-/** Little-endian Borsh, as pieces that are written once and read both ways; which pieces make up what is decided beside this file. */
+/** Little-endian Borsh codecs; the layouts themselves are defined where they are used. */
 import { type Address, addressBytes } from '../values/address.js';
 import { ByteReader, ByteWriter, LayoutError } from '../values/byte-codec.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
-/** One piece of a layout, read and written in the same order. */
 export interface Codec<Value> {
   read(reader: ByteReader): Value;
   write(writer: ByteWriter, value: Value): void;
 }
 
-/** What a codec carries. */
 export type CodecValue<Kind> = Kind extends Codec<infer Value> ? Value : never;
 
 export const u8: Codec<number> = { read: (r) => r.u8(), write: (w, value) => w.u8(value) };
@@ -18,13 +16,12 @@ export const u32: Codec<number> = { read: (r) => r.u32(), write: (w, value) => w
 export const u64: Codec<bigint> = { read: (r) => r.u64(), write: (w, value) => w.u64(value) };
 export const i64: Codec<bigint> = { read: (r) => r.i64(), write: (w, value) => w.i64(value) };
 
-/** A key of 32 bytes. */
 export const key: Codec<Address> = {
   read: (r) => r.address(),
   write: (w, value) => w.put(addressBytes(value)),
 };
 
-/** A byte that is 0 or 1; any other fails (squads-v4.md, section 4, step 2). */
+/** A byte 0 or 1; any other value fails (squads-v4.md, section 4, step 2). */
 export const bool: Codec<boolean> = {
   read: (r) => {
     const byte = r.u8();
@@ -34,7 +31,6 @@ export const bool: Codec<boolean> = {
   write: (w, value) => w.u8(value ? 1 : 0),
 };
 
-/** A tag byte, then the value if the tag is 1; `null` if it is 0. */
 export const option = <Value>(inner: Codec<Value>): Codec<Value | null> => ({
   read: (r) => (bool.read(r) ? inner.read(r) : null),
   write: (w, value) => {
@@ -43,11 +39,10 @@ export const option = <Value>(inner: Codec<Value>): Codec<Value | null> => ({
   },
 });
 
-/** A count, then that many values. */
 export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<readonly Value[]> => ({
   read: (r) => {
     const length = count.read(r);
-    // Every element takes at least a byte, so a count beyond the data cannot make a long loop.
+    // Every element takes at least one byte, so a count beyond the data cannot cause a long loop.
     if (length > r.remaining) throw r.end();
     const values: Value[] = [];
     for (let at = 0; at < length; at += 1) values.push(inner.read(r));
@@ -59,7 +54,7 @@ export const vec = <Value>(count: Codec<number>, inner: Codec<Value>): Codec<rea
   },
 });
 
-/** A count, then that many bytes; a view of them, not a copy. */
+/** A count, then that many bytes. Reading returns a view, not a copy. */
 export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
   read: (r) => r.take(count.read(r)),
   write: (w, bytes) => {
@@ -68,13 +63,12 @@ export const blob = (count: Codec<number>): Codec<ReadonlyBytes> => ({
   },
 });
 
-/** Exactly `size` bytes; a view. */
+/** Exactly `size` bytes; reading returns a view. */
 export const fixed = (size: number): Codec<ReadonlyBytes> => ({
   read: (r) => r.take(size),
   write: (w, bytes) => w.put(bytes),
 });
 
-/** UTF-8 behind a u32 length. */
 export const text: Codec<string> = {
   read: (r) => {
     const bytes = r.take(r.u32());
@@ -87,7 +81,6 @@ export const text: Codec<string> = {
   write: (w, value) => blob(u32).write(w, new TextEncoder().encode(value)),
 };
 
-/** Named fields, one after the other in the order written. */
 export const struct = <Fields extends object>(
   fields: {
     readonly [Name in keyof Fields]: Codec<Fields[Name]>;
@@ -106,14 +99,13 @@ export const struct = <Fields extends object>(
   };
 };
 
-/** The bytes of one value. */
 export function encode<Value>(codec: Codec<Value>, value: Value): Uint8Array {
   const writer = new ByteWriter();
   codec.write(writer, value);
   return writer.finish();
 }
 
-/** Writes one value over `bytes` from `offset`, leaving what lies behind it. @returns `false` if it does not fit. */
+/** Writes one value over `bytes` from `offset`; later bytes stay. @returns `false` if the value does not fit. */
 export function tryEncodeInto<Value>(
   codec: Codec<Value>,
   value: Value,
@@ -129,7 +121,7 @@ export function tryEncodeInto<Value>(
   }
 }
 
-/** The value at the start of `bytes`, or `undefined` when they are not of this layout; bytes behind it are ignored. */
+/** The value at the start of `bytes`, or `undefined` for another layout. Trailing bytes are ignored. */
 export function tryDecode<Value>(codec: Codec<Value>, bytes: ReadonlyBytes, offset = 0): Value | undefined {
   try {
     return codec.read(new ByteReader(bytes, offset));

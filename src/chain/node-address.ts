@@ -1,8 +1,7 @@
-/** Nodes and clusters as people name them: addresses, names, pages of the explorer, and what looking at a node brings to light. */
+/** Names of nodes and clusters: addresses, monikers, explorer pages, and the result of a node check. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { visibleLine } from '../values/text.js';
 
-/** The public nodes behind the names that people use for clusters. */
 const MONIKERS: Readonly<Record<string, string>> = {
   mainnet: 'https://api.mainnet-beta.solana.com',
   'mainnet-beta': 'https://api.mainnet-beta.solana.com',
@@ -11,7 +10,6 @@ const MONIKERS: Readonly<Record<string, string>> = {
   localhost: 'http://localhost:8899',
 };
 
-/** What the Solana CLI takes as well (agave, `normalize_to_url_if_moniker`). */
 const SHORT_MONIKERS: Readonly<Record<string, string>> = {
   m: 'mainnet-beta',
   d: 'devnet',
@@ -26,11 +24,10 @@ const CLUSTER_BY_GENESIS: Readonly<Record<string, string>> = {
   '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY': 'testnet',
 };
 
-/** Name of the public cluster with this genesis hash, or `null`: it is somebody's own. */
+/** Name of the public cluster with this genesis hash; `null` for a private cluster. */
 export const clusterName = (genesisHash: string): string | null =>
   Object.hasOwn(CLUSTER_BY_GENESIS, genesisHash) ? (CLUSTER_BY_GENESIS[genesisHash] ?? null) : null;
 
-/** Shorter parts of an address are words such as `v2`, not keys. */
 const MIN_KEY_LENGTH = 6;
 
 const decoded = (text: string): string => {
@@ -41,7 +38,7 @@ const decoded = (text: string): string => {
   }
 };
 
-/** All that may be a key in an address: user, password, parts of the path, values of the query. */
+/** Parts of an address that may be a secret key: user, password, path segments, query values. */
 function keysIn(url: URL): readonly string[] {
   const raw = [
     url.username,
@@ -51,11 +48,11 @@ function keysIn(url: URL): readonly string[] {
     ...[...url.searchParams.values()],
   ];
   const texts = new Set(raw.flatMap((text) => [text, decoded(text)]));
-  // The longest first, since one can be part of another.
+  // Longest first, because one may contain another.
   return [...texts].filter(({ length }) => length >= MIN_KEY_LENGTH).sort((a, b) => b.length - a.length);
 }
 
-/** The address of one RPC node. It may hold a key, so every ordinary way of printing it shows only where it is. */
+/** The address of one RPC node. It may contain an API key, so `toString` and `toJSON` mask everything but the origin. */
 export class NodeAddress {
   readonly #url: URL;
   readonly #given: string;
@@ -65,29 +62,28 @@ export class NodeAddress {
     this.#given = given;
   }
 
-  /** The text as it was given, for the place that stores it. */
+  /** The unmasked text, for storage only. */
   get given(): string {
     return this.#given;
   }
 
-  /** The whole address, for the one place that sends to it. */
+  /** The unmasked address, for the transport only. */
   reveal(): URL {
     return new URL(this.#url);
   }
 
-  /** Host and port: what errors name. */
   get host(): string {
     return this.#url.host;
   }
 
-  /** The address with `***` for all that may be a key. */
+  /** The address with `***` in place of everything after the origin. */
   get shown(): string {
     const { origin, pathname, search, username, password } = this.#url;
     const isWhole = /^\/?$/.test(pathname) && search === '' && username === '' && password === '';
     return isWhole ? origin : `${origin}/***`;
   }
 
-  /** Text that came from the node, on one line and without the key that it was sent. */
+  /** Text from the node, on one line, with the parts that may be a key masked. */
   hide(text: string): string {
     return keysIn(this.#url).reduce((line, key) => line.replaceAll(key, '***'), visibleLine(text));
   }
@@ -101,17 +97,16 @@ export class NodeAddress {
   }
 }
 
-/** Is it one of the names that stand for a public node? */
 export const isMoniker = (text: string): boolean => Object.hasOwn(MONIKERS, text);
 
 /**
- * An http or https URL, or the name of a cluster, as the address of a node.
- * @param where - what the text was given as, for the error; the text itself may hold a key and is not shown.
+ * Parses an http or https URL, or the name of a cluster.
+ * @param where - source of the text, for the error. The text itself may contain a key and is not shown.
  * @throws `ERR_CONFIG_INVALID`
  */
 export function nodeAddress(text: string, where: string): NodeAddress {
   const full = isMoniker(text) ? (MONIKERS[text] ?? text) : text;
-  // Other spellings that a browser forgives are no address here: what hides keys knows this one.
+  // Other spellings that the URL parser accepts are refused: masking relies on this form.
   const url = /^https?:\/\/[^/\\]/i.test(full) && URL.canParse(full) ? new URL(full) : undefined;
   if (url !== undefined) {
     url.hash = '';
@@ -123,13 +118,13 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   );
 }
 
-/** The same for what the Solana CLI keeps, which has short names too. @throws `ERR_CONFIG_INVALID` */
+/** {@link nodeAddress} for the Solana CLI's configuration, which has short names too. @throws `ERR_CONFIG_INVALID` */
 export const solanaCliAddress = (text: string, where: string): NodeAddress =>
   nodeAddress(Object.hasOwn(SHORT_MONIKERS, text) ? (SHORT_MONIKERS[text] ?? text) : text, where);
 
 /**
- * Are there enough nodes for the quorum? One that is named twice is no second opinion.
- * @throws `ERR_USAGE` for a quorum that was typed, else `ERR_CONFIG_INVALID`.
+ * Requires as many different hosts as the quorum: one host named twice counts once.
+ * @throws `ERR_USAGE` for a quorum from a flag, else `ERR_CONFIG_INVALID`.
  */
 export function requireQuorum(
   nodes: readonly NodeAddress[],
@@ -144,48 +139,41 @@ export function requireQuorum(
   );
 }
 
-/** What a page is about. */
 export type ExplorerPage = 'tx' | 'address';
 
 const EXPLORER = 'https://explorer.solana.com';
 const MAINNET = 'mainnet-beta';
 
 /**
- * The page of a transaction or an address.
+ * URL of an explorer page.
  * @param cluster - name of a public cluster.
  */
 export const explorerLink = (cluster: string, page: ExplorerPage, id: string): string =>
   `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster === MAINNET ? '' : `?cluster=${cluster}`}`;
 
-/** Somebody's own cluster, or the embedded ledger. */
 const LOCAL_CHAIN = 'solana:localnet';
 
-/** The chain with this genesis hash. */
 export function walletChain(genesisHash: string): string {
   const name = clusterName(genesisHash);
   if (name === null) return LOCAL_CHAIN;
   return name === 'mainnet-beta' ? 'solana:mainnet' : `solana:${name}`;
 }
 
-/** What is known of a node. */
 export interface NodeState {
   readonly genesisHash: string;
-  /** Name of the public cluster, or `null`: it is somebody's own. */
   readonly cluster: string | null;
   readonly slot: number;
-  /** Slots behind the furthest of the nodes. */
+  /** Slots behind the most advanced node. */
   readonly slotsBehind: number;
   readonly version: string;
-  /** Time of one question and its answer. */
   readonly latencyMs: number;
-  /** By how much the clock of this machine is ahead of the time of the chain; `null` where the node does not tell it. */
+  /** Local clock minus chain time; `null` where the node does not return the clock. */
   readonly clockAheadMs: number | null;
 }
 
-/** A node, and what was found: its state, or why it is not to be used, or both. */
+/** A node with its state, the problem that rules it out, or both. */
 export interface NodeReport {
   readonly address: NodeAddress;
-  /** `null` where the node says nothing of use. */
   readonly state: NodeState | null;
   readonly problem: FlywheelError | null;
 }

@@ -10,16 +10,13 @@ export const ASSOCIATED_TOKEN_PROGRAM = known('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25e
 export const MEMO_PROGRAM = known('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 export const COMPUTE_BUDGET_PROGRAM = known('ComputeBudget111111111111111111111111111111');
 export const ADDRESS_LOOKUP_TABLE_PROGRAM = known('AddressLookupTab1e1111111111111111111111111');
-/** Of the wallets, not ours: it makes a transaction fail where accounts are not as the wallet showed them. */
+/** Wallets add Lighthouse assertions, which fail a transaction if the accounts differ from those shown to the user. */
 export const LIGHTHOUSE_PROGRAM = known('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
 export const CLOCK_SYSVAR = known('SysvarC1ock11111111111111111111111111111111');
-/** Owner of the programs that can be replaced. */
 export const UPGRADEABLE_LOADER = known('BPFLoaderUpgradeab1e11111111111111111111111');
-/** Metaplex Token Metadata. */
 export const METADATA_PROGRAM = known('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s');
 /** Squads v4 on mainnet (squads-v4.md, head). */
 export const SQUADS_PROGRAM = known('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
 
-/** The program that owns a token's accounts, by the name that people use. */
 export const tokenProgramAddress = (name: 'token' | 'token-2022'): Address =>
   name === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;

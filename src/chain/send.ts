@@ -1,4 +1,4 @@
-/** Sends a signed transaction until it is known what became of it, on whichever chain. */
+/** Sends a signed transaction to any chain until its outcome is known. */
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { base58Encode } from '../values/base58.js';
 import type { Clock } from '../values/time.js';
@@ -6,15 +6,13 @@ import type { Chain, Rejection, Signature, Trace, TransactionRecord } from './ch
 import { isSigned } from './transaction/sign.js';
 import { decodeTransaction } from './transaction/wire.js';
 
-/** Time between two sendings. */
 const RESEND_MS = 2_000;
 
-/** What became of a transaction that was sent until it was known. */
 export type SendOutcome =
   | { readonly kind: 'landed' | 'failed'; readonly record: TransactionRecord }
-  /** It has proven never to land; the last refusal says why, where the chain stated one. */
+  /** Proof that the transaction never lands. The last rejection gives the reason, if the chain stated one. */
   | { readonly kind: 'expired'; readonly rejection: Rejection | null }
-  /** The time was over first: it may have landed, or land yet. */
+  /** The deadline passed first: the transaction may have landed, or may still land. */
   | {
       readonly kind: 'unknown';
       readonly rejection: Rejection | null;
@@ -22,18 +20,18 @@ export type SendOutcome =
     };
 
 /**
- * Sends the same signed bytes again and again until it is known what became of them; they cannot land twice. All that a voter needs
- * who has signed elsewhere, and may have sent them as well.
+ * Sends the same signed bytes until their outcome is known; the same bytes cannot land twice. Serves votes that were signed
+ * elsewhere, where the signer may have sent the bytes too.
  *
- * @param terms - the last height of their blockhash, and until when they are sent, in ms since the epoch by the clock of the sender.
- * @throws `ERR_INVALID_REQUEST` for bytes that are no signed transaction, `ERR_INTERRUPTED`.
+ * @param terms - last valid block height of the blockhash, and the deadline in ms since the epoch by the sender's clock.
+ * @throws `ERR_INVALID_REQUEST` for bytes that are not a fully signed transaction, `ERR_INTERRUPTED`.
  */
 export type ChainSender = (
   wire: Uint8Array,
   terms: { readonly lastValidBlockHeight: bigint; readonly deadlineMs: number },
 ) => Promise<SendOutcome>;
 
-/** @throws `ERR_INVALID_REQUEST` unless every signature is there and holds: others could never land. */
+/** @throws `ERR_INVALID_REQUEST` unless every signature is present and valid: the bytes could never land otherwise. */
 function signatureOf(wire: Uint8Array): Signature {
   const transaction = decodeTransaction(wire);
   const [first] = transaction.signatures;
@@ -49,8 +47,8 @@ const outcomeOf = (trace: Trace | undefined, rejection: Rejection | null): SendO
 };
 
 /**
- * A sender to a chain. What is refused is sent again as well: who signed it may have sent it too, so that only the chain's own
- * trace says what became of it.
+ * A sender for a chain. Rejected bytes are sent again too: the signer may have sent them, so only the trace decides the
+ * outcome.
  * @param sleep - throws `ERR_INTERRUPTED`.
  */
 export const createSender =
@@ -63,7 +61,7 @@ export const createSender =
     let rejection: Rejection | null = null;
     let problem: FlywheelError | null = null;
     for (;;) {
-      // A chain that is out of reach for a while has not said anything.
+      // An unreachable chain says nothing about the outcome.
       try {
         [rejection = null] = await chain.submit([wire], [true]);
       } catch (error) {
@@ -80,7 +78,7 @@ export const createSender =
     }
   };
 
-/** @throws what is no failure of a chain. */
+/** @throws every error that is not a failure of the chain, `ERR_INTERRUPTED` included. */
 function requireFailure(error: unknown): FlywheelError {
   if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
   throw error;

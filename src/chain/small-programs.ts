@@ -1,4 +1,4 @@
-/** Instructions of the system, memo, compute-budget and Lighthouse programs, and what they say. */
+/** Instructions of the system, memo, compute-budget and Lighthouse programs: encoding and decoding. */
 import type { Address } from '../values/address.js';
 import { readBuffer, viewOf } from '../values/bytes.js';
 import type { Sha256 } from '../values/digest.js';
@@ -33,7 +33,7 @@ const createData = struct({ number: u32, lamports: u64, sizeBytes: u64, owner: k
 const amountData = struct({ number: u32, amount: u64 });
 const ownerData = struct({ number: u32, owner: key });
 
-/** Opens an account of `sizeBytes` zero bytes that belongs to the program `owner`; both `from` and `account` sign. */
+/** Creates an account of `sizeBytes` zero bytes owned by the program `owner`; `from` and `account` sign. */
 export const createAccount = (input: {
   readonly from: Address;
   readonly account: Address;
@@ -46,32 +46,28 @@ export const createAccount = (input: {
   return system([writableSigner(from), writableSigner(account)], encode(createData, terms));
 };
 
-/** Moves lamports from a wallet that signs. */
 export const transfer = (input: { from: Address; to: Address; lamports: bigint }): Instruction =>
   system(
     [writableSigner(input.from), writableAccount(input.to)],
     encode(amountData, { number: TRANSFER, amount: input.lamports }),
   );
 
-/** Gives an account that signs its size. */
 export const allocate = (account: Address, sizeBytes: number): Instruction =>
   system([writableSigner(account)], encode(amountData, { number: ALLOCATE, amount: BigInt(sizeBytes) }));
 
-/** Gives an account that signs to a program. */
 export const assign = (account: Address, owner: Address): Instruction =>
   system([writableSigner(account)], encode(ownerData, { number: ASSIGN, owner }));
 
-/** A memo with this text that each of `signers` must sign. */
 export const memo = (text: string, signers: readonly Address[]): Instruction => ({
   program: MEMO_PROGRAM,
   accounts: signers.map(readonlySigner),
   data: Buffer.from(text, 'utf8'),
 });
 
-/** The text under which a proof stands on chain: compact JSON `{"type":T,"hash":H}`. */
+/** The memo of a proof on chain: compact JSON `{"type":T,"hash":H}`. */
 export const proofMemoText = (type: string, hash: Sha256): string => JSON.stringify({ type, hash });
 
-/** The memos that a message names itself, joined as a node of a cluster joins them: `[length] text; …`; `null` when there is none. */
+/** Top-level memos of a message, joined as a node joins them: `[length] text; …`; `null` without memos. */
 export function memosOf({ staticKeys, instructions }: WireMessage): string | null {
   const memos = instructions
     .filter(({ programIndex }) => staticKeys[programIndex] === MEMO_PROGRAM)
@@ -79,7 +75,7 @@ export function memosOf({ staticKeys, instructions }: WireMessage): string | nul
   return memos.length === 0 ? null : memos.join('; ');
 }
 
-// Instruction numbers of the program (solana-compute-budget-interface, `ComputeBudgetInstruction`).
+// Instruction numbers (solana-compute-budget-interface, `ComputeBudgetInstruction`).
 const REQUEST_HEAP_FRAME = 1;
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
@@ -87,7 +83,6 @@ const SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 4;
 const LIMIT_LENGTH_BYTES = 5;
 const PRICE_LENGTH_BYTES = 9;
 
-/** A compute-budget instruction as decoded; only the two kinds that this project allows. */
 type ComputeBudget =
   | { readonly kind: 'unitLimit'; readonly units: number }
   | { readonly kind: 'unitPrice'; readonly microLamports: bigint };
@@ -103,21 +98,18 @@ const computeBudget = (data: Uint8Array): Instruction => ({
 const withNumber = (kind: number, value: number): Instruction =>
   computeBudget(encode(limitData, { kind, value }));
 
-/** Lets the transaction use up to `units` compute units. */
 export const setComputeUnitLimit = (units: number): Instruction => withNumber(SET_COMPUTE_UNIT_LIMIT, units);
 
-/** Pays a priority fee of `microLamports` for each compute unit that the transaction may use. */
 export const setComputeUnitPrice = (microLamports: bigint): Instruction =>
   computeBudget(encode(priceData, { kind: SET_COMPUTE_UNIT_PRICE, value: microLamports }));
 
-/** Lets the transaction load accounts of up to `bytes` together, programs included. It costs nothing. */
+/** Limits the total size of loaded accounts, programs included. Free of charge. */
 export const setLoadedAccountsDataSizeLimit = (bytes: number): Instruction =>
   withNumber(SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT, bytes);
 
-/** Gives programs a heap of `bytes`. */
 export const requestHeapFrame = (bytes: number): Instruction => withNumber(REQUEST_HEAP_FRAME, bytes);
 
-/** The limit or price that an instruction sets, or `undefined` if it is anything else. */
+/** The limit or price of an instruction, or `undefined` for any other instruction. */
 export function decodeComputeBudget({ program, data }: Instruction): ComputeBudget | undefined {
   if (program !== COMPUTE_BUDGET_PROGRAM) return undefined;
   if (data[0] === SET_COMPUTE_UNIT_LIMIT && data.length === LIMIT_LENGTH_BYTES)
@@ -127,18 +119,16 @@ export function decodeComputeBudget({ program, data }: Instruction): ComputeBudg
   return undefined;
 }
 
-/** What a transaction may use, and its price. */
 export interface TransactionBudget {
   readonly computeUnits: number;
-  /** Bytes, or `null` for the usual 32 KiB. */
+  /** Bytes, or `null` for the default of 32 KiB. */
   readonly heapBytes: number | null;
-  /** For each compute unit. */
   readonly microLamports: bigint;
 }
 
 /**
- * The budget of a transaction whose compute-budget instructions are valid. Builtin programs have less by default, which nothing
- * here depends on: they use a fixed 150 units a call.
+ * The budget of a transaction with valid compute-budget instructions. Builtin programs have a lower default, which does not
+ * matter here: a builtin call uses a fixed 150 units.
  */
 export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'data'>[]): TransactionBudget {
   let limit: number | null = null;
@@ -157,7 +147,6 @@ export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'd
   return { computeUnits, heapBytes, microLamports };
 }
 
-/** The budget of a message. */
 const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
   budgetOf(
     instructions.flatMap(({ programIndex, data }) => {
@@ -166,7 +155,7 @@ const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): Transaction
     }),
   );
 
-/** What a message costs its fee payer in lamports: its signatures, and the compute units that it may use at its price. */
+/** Fee of a message in lamports: its signatures, plus its compute-unit limit at its price. */
 export function feeOf(message: WireMessage): bigint {
   const { computeUnits, microLamports } = budgetOfMessage(message);
   const paid = BigInt(computeUnits) * microLamports;
@@ -174,10 +163,10 @@ export function feeOf(message: WireMessage): bigint {
   return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priority;
 }
 
-/** How many accounts an assertion reads; `null`: it writes, or calls another program. */
+/** Number of accounts that an assertion reads; `null` if it writes or calls another program. */
 type Reads = number | null;
 
-/** By number, which is the first byte (github.com/Jac0xb/lighthouse, `programs/lighthouse/src/instruction.rs` at 4c57947). */
+/** By number, the first data byte (github.com/Jac0xb/lighthouse, `programs/lighthouse/src/instruction.rs` at 4c57947). */
 const INSTRUCTIONS: readonly (readonly [string, Reads])[] = [
   ['MemoryWrite', null],
   ['MemoryClose', null],
@@ -199,13 +188,12 @@ const INSTRUCTIONS: readonly (readonly [string, Reads])[] = [
   ['AssertBubblegumTreeConfigAccount', 1],
 ];
 
-/** An instruction of Lighthouse: what it is called, and whether it only reads exactly the accounts that it is given. */
+/** `onlyAsserts`: the instruction only reads, and its account count is the expected one. */
 interface LighthouseInstruction {
   readonly name: string;
   readonly onlyAsserts: boolean;
 }
 
-/** The instruction, or `undefined` where it is of another program. */
 export function decodeLighthouse({
   program,
   accounts,

@@ -1,4 +1,4 @@
-/** The chain on this machine: every transaction runs in the VM and is kept in a durable ledger; no network, no other node. */
+/** The chain on this machine: the VM runs every transaction, and a durable ledger stores it. No network. */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
@@ -23,19 +23,16 @@ import { decodeTransaction } from '../transaction/wire.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/runtime.js';
 
-/** Where the ledger lies, what it begins with, and which Squads program runs. */
 export interface LocalChainOptions extends LedgerOptions {
-  /** The Squads program itself; without it the built-in one runs. */
+  /** Bytes of the real Squads program. @default the built-in reimplementation */
   readonly squadsProgram?: Uint8Array;
 }
 
-/** The port, and what only a chain of one's own can do. */
 export interface LocalChain extends Chain {
-  /** Tells its ledger from all others, base58. */
   readonly genesis: string;
-  /** Names the newest transaction that this process has seen, as text that is greater for later ones. */
+  /** Mark of the newest transaction that this process has seen; marks of later transactions sort higher. */
   readonly knownMark: string;
-  /** What has landed after a transaction that was known, in its order; `null` when that is not in this ledger. */
+  /** Signatures that landed after a known transaction, in order; `null` if the ledger does not contain that transaction. */
   landedAfter(mark: string): readonly Signature[] | null;
   close(): Promise<void>;
 }
@@ -76,14 +73,17 @@ class LedgerChain implements LocalChain {
     return rentExemptLamports;
   }
 
-  /** Kept in the ledger before it is told: no later call takes what has expired by it, however the clock is set. */
+  /**
+   * The slot is saved before the height is returned: no later call accepts a transaction that expired by this height, even if
+   * the system clock is set back.
+   */
   async expiredHeight(): Promise<bigint> {
     const slot = this.#ledger.keepSlot();
     return this.#ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    // Telling what has expired takes a commit, which nobody needs for what has landed.
+    // Reading expiry takes a commit, which landed transactions do not need.
     const known = await traceByLookUp(this, sought, -1n);
     if (known.every(({ kind }) => kind === 'landed')) return known;
     return traceByLookUp(this, sought, await this.expiredHeight());
@@ -149,7 +149,7 @@ class LedgerChain implements LocalChain {
     this.#ledger.close();
   }
 
-  /** The VM, after a turn of the event loop: only then is what earlier calls left in native memory freed. */
+  /** The VM, after a turn of the event loop: native memory of earlier calls is freed only then. */
   async #ready(): Promise<Runtime> {
     await giveTurns();
     this.#runtime ??= this.#loadRuntime();
@@ -158,7 +158,7 @@ class LedgerChain implements LocalChain {
 }
 
 /**
- * Opens the local chain, making its ledger when there is none. The VM is loaded when the first transaction comes.
+ * Opens the local chain and creates a missing ledger. The VM is loaded with the first transaction.
  *
  * @throws `ERR_STORE_UNAVAILABLE` naming the ledger and why it cannot be used.
  */

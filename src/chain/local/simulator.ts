@@ -1,4 +1,4 @@
-/** Tries instructions out in LiteSVM, on accounts that were read from whatever chain. */
+/** Dry run of instructions in LiteSVM, on accounts read from any chain. */
 import type { Address } from '../../values/address.js';
 import { type AccountState, type ChainClock, decodeClock } from '../account.js';
 import type { Simulator } from '../chain.js';
@@ -9,17 +9,15 @@ import { Machine, RUN_PAYER } from './runtime/machine.js';
 import { loadNative } from './vm/native.js';
 import { Vm } from './vm/vm.js';
 
-/** Enough for any number of runs. */
 const RUN_PAYER_LAMPORTS = 1n << 62n;
 const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports: 0n };
-/** As if another program called: the rights that it passes on are those of its message. */
+/** Depth 2, as if another program called: the caller passes on the rights of its message. */
 const CALLED = 2;
 
 const NO_TIME: ChainClock = { slot: 0n, epoch: 0n, unixTimestamp: 0n };
 
 const ERROR_LINE = /^Program log: (Error: .*)$/;
 
-/** The program's own words, where it has any. */
 function withLog(reason: string, lines: readonly string[]): string {
   const said = lines.map((line) => ERROR_LINE.exec(line)?.[1]).findLast((text) => text !== undefined);
   return said === undefined ? reason : `${reason} (${said})`;
@@ -42,7 +40,7 @@ export function createSimulator(): Simulator {
       const state = new Overlay({
         get: (address) => {
           const found = accounts.get(address) ?? null;
-          // Programs and the clock are the machine's own.
+          // Programs and the clock come from the VM.
           return found?.executable === true || address === CLOCK_SYSVAR ? null : found;
         },
       });

@@ -1,9 +1,9 @@
 /**
- * One question to one node, once: `Connection` of web3.js forms the request and sees whether the answer is one; what travels in
- * between is bounded and read here, and what went wrong is named.
+ * One request to one node, without retries. `Connection` of web3.js builds the request and validates the answer; this module
+ * bounds and reads the bytes and classifies errors.
  *
- * `Connection` sees no address of a node and opens no connection, for all that it sends goes through `fetch`, its one option.
- * It gets nothing but results: an error, or an answer that is none, ends the question before that.
+ * `Connection` gets no address and opens no socket: all its traffic goes through the `fetch` option. It sees valid results
+ * only; errors and malformed answers end the request before.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, PublicKey } from '@solana/web3.js';
@@ -23,43 +23,41 @@ import {
   withoutResult,
 } from './rpc-errors.js';
 
-/** Through what a question is put; each carries one. */
 export interface Line {
   readonly connection: Connection;
   key(of: Address): PublicKey;
-  /** Puts the question by hand, for what `connection` cannot ask or read. */
+  /** Sends the request directly, for methods that `Connection` lacks or whose results it cannot read. */
   request(params: readonly unknown[]): Promise<JsonValue>;
 }
 
-/** A method of a node's JSON-RPC, how it is asked, and how its answer is read. */
+/** A JSON-RPC method, its request, and the reader of its result. */
 export interface Question<Value> {
   readonly method: string;
-  /** The answer can be done without, so that nothing waits for it. */
   readonly isOptional?: true;
-  /** @param minContextSlot - the answer must not be from a state before it. */
+  /** @param minContextSlot - the answer must not come from an older state. */
   ask(line: Line, minContextSlot: number | undefined): Promise<unknown>;
   /**
-   * Reads a result as it came, before `Connection` does: that takes base64 that is none, rounds numbers of 64 bits, and is busy with
-   * an owner of 100,000 letters for 12 s.
+   * Reads the raw result before `Connection` does: `Connection` accepts invalid base64, rounds 64-bit numbers, and takes 12 s
+   * for an owner of 100,000 letters.
    * @throws Malformed
    */
   read(result: JsonValue): Value;
-  /** The slot of the state that the value is from, where the answer says. */
+  /** Slot of the state that the value comes from, if the answer states it. */
   slotOf?(value: NoInfer<Value>): number;
-  /** What two nodes say differently, as in "they disagree about …"; `undefined` where they agree. */
+  /** Difference of two answers, to follow "they disagree about …"; `undefined` where they agree. */
   differ?(left: NoInfer<Value>, right: NoInfer<Value>): string | undefined;
 }
 
-/** Largest answer that is read, in bytes: a hundred accounts of a quarter of a megabyte each. */
+/** Limit of an answer: a hundred accounts of a quarter of a megabyte each fit. */
 const MAX_ANSWER_BYTES = 32 * 1_024 * 1_024;
-/** Values in the JSON of an answer; a thousand signatures take seven thousand. */
+/** Limit of JSON values in an answer; a thousand signatures take seven thousand. */
 const MAX_ANSWER_VALUES = 200_000;
-/** An exchange carries one question, and its answer must repeat this. */
+/** One request per exchange; the answer must repeat this id. */
 const REQUEST_ID = 1;
-/** `Connection` wants an address; it is never dialled, and holds no key. */
+/** `Connection` requires an address. This one is never dialled and contains no key. */
 const NOWHERE = 'http://node.invalid';
 
-/** There is no result. `Connection` passes errors of its `fetch` on as they are. */
+/** Carries a `Trouble` through `Connection`, which rethrows errors of its `fetch` unchanged. */
 class NoResult extends Error {
   readonly trouble: Trouble;
 
@@ -70,7 +68,6 @@ class NoResult extends Error {
   }
 }
 
-/** An answer as JSON, or `undefined`: nothing, no JSON, or more of it than a node has reason to send. */
 function readJson(text: string): JsonValue | undefined {
   try {
     return parseStrictJson(text, { maxValues: MAX_ANSWER_VALUES }).value;
@@ -100,19 +97,18 @@ async function exchange(
   return json['result'] ?? null;
 }
 
-/** What `Connection` reads of a response; a whole `Response` costs 15 ms for the first one. */
+/** The fields of a response that `Connection` reads; a real `Response` costs 15 ms for the first one. */
 const responseOf = (text: string): Response =>
   ({ ok: true, status: 200, text: async () => text }) as Response;
 
-/** Loads what asks; it takes 150 ms, which are those of no node. */
+/** Loading takes 150 ms, which must not count as latency of a node. */
 export const loadWeb3 = () => import('@solana/web3.js');
 
-/** One question on its way: how it is carried to its node, for the `fetch` of the connection that forms it. */
+/** Sends the params of one question to its node; `fetch` finds the function of the running question here. */
 type Carry = (params: unknown) => Promise<JsonValue>;
 const carries = new AsyncLocalStorage<Carry>();
 let line: Omit<Line, 'request'> | undefined;
 
-/** `Connection` knows no node: whatever it sends goes with the question that it is asked for. */
 async function openLine(): Promise<Omit<Line, 'request'>> {
   const web3 = await loadWeb3();
   const connection = new web3.Connection(NOWHERE, {
@@ -129,8 +125,8 @@ async function openLine(): Promise<Omit<Line, 'request'>> {
 }
 
 /**
- * Asks once.
- * @param more - the newest state that is known, and the time of asking.
+ * Sends one request.
+ * @param more - the newest known slot, and the current time.
  * @throws `ERR_INTERRUPTED`
  */
 export async function askOnce<Value>(
@@ -161,37 +157,31 @@ export async function askOnce<Value>(
   return isBehind ? behind(asked, minContextSlot - slot) : { value };
 }
 
-/** Something answered. */
 export interface NodeAnswer {
   readonly kind: 'answer';
   readonly status: number;
-  /** By their names in small letters. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Why the body was not read, as in "answered with …"; the text is empty then. */
   readonly unread?: string;
 }
 
-/** No answer came, or none to its end. */
+/** No complete answer. */
 export interface NodeSilence {
   readonly kind: 'failure';
-  /** Begins with a small letter or a host, and has no full stop. */
+  /** Starts with a lower-case letter or a host, without a full stop. */
   readonly reason: string;
   readonly hint?: string;
   readonly retryable: boolean;
   readonly cause: unknown;
 }
 
-/** What one exchange may take. */
 interface ExchangeTerms {
-  /** From dialling to the last byte. */
   readonly timeoutMs: number;
-  /** Of the body of the answer; what goes on beyond it is not kept. */
+  /** Of the response body; further bytes are dropped. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One node, and how it is reached. */
 export interface RpcNode {
   readonly address: NodeAddress;
   /** Posts a JSON body. @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */

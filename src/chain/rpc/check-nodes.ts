@@ -1,4 +1,4 @@
-/** Looks at each node apart: does it answer, as what, of which cluster, how far it is, and whether the multisig program is there. */
+/** Checks each node on its own: reachability, version, cluster, slot, and the Squads program. */
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { decodeClock } from '../account.js';
 import { clusterName, type NodeReport, type NodeState } from '../node-address.js';
@@ -14,9 +14,9 @@ import {
 } from './questions.js';
 import { toNull } from './recent-fees.js';
 
-/** Longest time for one question here. */
+/** Timeout per request. */
 const CHECK_TIMEOUT_MS = 10_000;
-/** A node this far behind takes blockhashes for good that are not. */
+/** A node this far behind accepts expired blockhashes. */
 const MAX_SLOTS_BEHIND = 150;
 const MAX_VERSION_LENGTH = 40;
 
@@ -43,12 +43,12 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
     const slot = await pool.one(SLOT_QUESTION);
     const known = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version };
     state = { ...known, latencyMs, clockAheadMs: null };
-    // Not every node knows this question.
+    // Not every node supports getHealth.
     const [health] = await pool.askAll(HEALTH_QUESTION);
     if (health !== undefined && 'kind' in health && health.kind === 'behind') throw health.error;
     const { value } = await pool.one(accountsQuestion([SQUADS_PROGRAM]));
     if (value[0]?.executable !== true) throw withoutSquads(address.host);
-    // A node that does not tell its time is no worse for that.
+    // A missing clock is not a problem.
     const time = await pool.one(accountsQuestion([CLOCK_SYSVAR])).catch(toNull);
     const told = decodeClock(time?.value[0]);
     if (told !== undefined)
@@ -86,7 +86,7 @@ function besideOthers(report: NodeReport, reports: readonly NodeReport[]): NodeR
   return { address, state: { ...state, slotsBehind }, problem: problem ?? strange ?? late };
 }
 
-/** Every node, asked at the same time, in the order given; nothing is tried twice. @throws `ERR_INTERRUPTED` */
+/** Checks all nodes in parallel, without retries. @returns reports in the order of the nodes. @throws `ERR_INTERRUPTED` */
 export async function checkNodes(options: NodePoolOptions): Promise<readonly NodeReport[]> {
   await loadWeb3();
   const reports = await Promise.all(options.nodes.map((node) => examine(options, node)));

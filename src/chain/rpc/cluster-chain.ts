@@ -1,7 +1,7 @@
 /**
- * A cluster as the engine uses it. What nodes say of a transaction that was sent decides nothing; it has landed when it is
- * confirmed, and can never land when three things hold: the finalized chain is above its last height, a node that has seen that
- * state does not know the signature, and this node's memory goes back to before it was signed.
+ * A cluster as the engine's chain. The answer to a send proves nothing. A transaction has landed when it is confirmed. It can
+ * never land when three facts are true: the finalized block height is above its last valid height, a node that has seen that
+ * state does not know the signature, and the history of that node goes back to before the signing.
  */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
@@ -41,29 +41,22 @@ import {
 import { RecentFees, toNull } from './recent-fees.js';
 import { chunks, MAX_SIGNATURES_PER_CALL, NO_DETAILS, RpcReader } from './rpc-reader.js';
 
-/** How long the finalized state is good for: older it only proves less. */
+/** Lifetime of the cached finalized state; an older one only proves less. */
 const FINALIZED_FOR_MS = 5_000;
-/** How long an answer about the rent is good for, since a cluster may change it. */
 const RENT_FOR_MS = 600_000;
-/** Times of blocks that are remembered. */
 const MAX_BLOCK_TIMES = 64;
 
-/** How a cluster is worked with. */
 export interface ClusterTerms {
   readonly clock: Clock;
-  /** How often to look for what was sent. */
   readonly pollMs: number;
-  /** From when on a transaction counts as landed. */
+  /** A transaction counts as landed from this commitment on. */
   readonly commitment: Commitment;
-  /** Lamports that a transaction pays beyond its signatures at most; 0 for none. */
   readonly maxPriorityFeeLamports: bigint;
 }
 
-/** Several voices on one signature. */
 interface Heard {
   readonly node: RpcNode;
   readonly seen: SeenStatus;
-  /** Of the state in which it was seen. */
   readonly slot: number;
 }
 
@@ -74,7 +67,6 @@ const isFinalForAll = (heard: readonly Heard[]): boolean =>
 
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
-/** Has it done there what it was for? */
 const ranWell = ({ seen }: Heard): boolean => (isLanded(seen) ? seen.error === null : seen === 'processed');
 
 const openAfter = (heard: readonly Heard[]): Trace => ({
@@ -86,7 +78,6 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
   },
 });
 
-/** Reads, sends and traces; errors are those of `createRpcChain`. */
 class ClusterChain extends RpcReader implements Chain {
   readonly pollMs: number;
   readonly fees: PriorityFees;
@@ -94,10 +85,9 @@ class ClusterChain extends RpcReader implements Chain {
   readonly #outgoing: Outgoing;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
-  /** The newest slot in which something of ours has landed: what is sent next may build on it. */
+  /** Newest slot in which a transaction of this process landed; the next one may depend on it. */
   #landedSlot = 0;
   #rent: { readonly rent: Rent; readonly askedMs: number } | undefined;
-  /** When the blocks asked for last were made. */
   readonly #blockTimes = new Map<number, number>();
 
   constructor(pool: NodePool, terms: ClusterTerms) {
@@ -108,7 +98,7 @@ class ClusterChain extends RpcReader implements Chain {
     this.fees = new RecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
   }
 
-  /** As of a state that has all that was seen to land: a node that is behind would tell of what has been changed since. */
+  /** Reads a state at least as new as every transaction seen to land: a node behind would return outdated accounts. */
   override async getAccounts(
     addresses: readonly Address[],
     commitment?: Commitment,
@@ -117,7 +107,7 @@ class ClusterChain extends RpcReader implements Chain {
     return super.getAccounts(addresses, commitment, commitment === 'finalized' ? slot : this.#newestSlot);
   }
 
-  /** As it is now, asked for now and then; of nodes that do not agree the highest. */
+  /** Cached for a while. If nodes differ, the highest rent counts. */
   async rent(): Promise<Rent> {
     const nowMs = this.#terms.clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
@@ -127,7 +117,7 @@ class ClusterChain extends RpcReader implements Chain {
     return this.#rent.rent;
   }
 
-  /** A transaction may land in the block of its last valid height, so that it takes one more to be sure. */
+  /** A transaction may still land in the block of its last valid height, so expiry needs one more block. */
   async expiredHeight(): Promise<bigint> {
     const { blockHeight } = await this.#lastFinalized();
     return blockHeight - 1n;
@@ -148,7 +138,7 @@ class ClusterChain extends RpcReader implements Chain {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
 
-  /** Nothing holds several transactions together here; order is only kept by waiting for the end of each. */
+  /** A cluster has no atomic bundles: only the first bundle is sent, and order comes from waiting for each outcome. */
   async submitBundles(
     bundles: readonly (readonly Uint8Array[])[],
     areNew: readonly boolean[] = [],
@@ -163,7 +153,7 @@ class ClusterChain extends RpcReader implements Chain {
     return Math.max(this.#finalized.slot, this.#landedSlot);
   }
 
-  /** The lowest height of those that have to agree, with the newest slot: what has seen that has seen all of them. */
+  /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
   async #lastFinalized(): Promise<FinalizedState> {
     const { clock } = this.#terms;
     if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
@@ -172,14 +162,14 @@ class ClusterChain extends RpcReader implements Chain {
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
     const slot = Math.max(...states.map((state) => state.slot));
-    // A node that is behind the last one must not make anything young again.
+    // A node behind the previous one must not lower the finalized height.
     if (lowest > this.#finalized.blockHeight) this.#finalized = { blockHeight: lowest, slot };
     this.#finalizedMs = clock.nowMs();
     return this.#finalized;
   }
 
   async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
-    // Of nodes that have seen the finalized state.
+    // Only nodes that have seen the finalized state may answer.
     const voices = await this.pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
       minContextSlot: this.#finalized.slot,
     });
@@ -193,13 +183,13 @@ class ClusterChain extends RpcReader implements Chain {
     return traces;
   }
 
-  /** All have to say the same; where they do not, it is not settled yet. */
+  /** All nodes of the quorum must agree; otherwise the outcome is open. */
   async #traceOne(sought: Sought, heard: readonly Heard[], expiredHeight: bigint): Promise<Trace> {
     const { signature, lastValidBlockHeight } = sought;
     const status = heard[0]?.seen;
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
       const isFinal = isFinalForAll(heard);
-      // On another fork it may yet succeed; what it did there is watched by who took it for done.
+      // A failed transaction may still succeed on another fork, so only a finalized failure counts.
       if (!isFinal && (status.error !== null || this.#terms.commitment === 'finalized'))
         return openAfter(heard);
       return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
@@ -211,17 +201,17 @@ class ClusterChain extends RpcReader implements Chain {
     return { kind: 'never' };
   }
 
-  /** Has the node kept every block in which a transaction with this last height could have landed? */
+  /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
   async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
     const slot = await this.pool.one(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
-    // There are no more blocks than slots, so that a low slot is a low height.
+    // There are at least as many slots as blocks, so a low slot implies a low height.
     if (BigInt(slot) <= signedAbove) return true;
     const height = await this.pool.one(blockHeightQuestion(slot), { only: node });
     return height !== null && height <= signedAbove;
   }
 
-  /** Where its bytes say enough, nothing else has to be asked for but the time of its block. */
+  /** If the bytes suffice, the only request is the one for the block time. */
   async #recordOf(sought: Sought, status: LandedStatus, isFinal: boolean): Promise<TransactionRecord> {
     const { signature, bytes, paysOnlyFee = !isFinal, isTimeKnown } = sought;
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);
@@ -234,7 +224,7 @@ class ClusterChain extends RpcReader implements Chain {
     return { ...record, ...(record.wire === null ? own : {}), blockTimeMs };
   }
 
-  /** 0 where no node says: what has landed has, though its block be gone from a node, or not there yet. */
+  /** 0 where no node knows: a missing block time does not change the fact of landing. */
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
@@ -246,25 +236,22 @@ class ClusterChain extends RpcReader implements Chain {
   }
 }
 
-/** A little more than a slot. */
 const POLL_MS = 500;
 
-/** The nodes, how long they are waited for, and how many of them have to agree. By default one, at `confirmed`. */
+/** Nodes, timeouts and quorum. Defaults: quorum 1, commitment `confirmed`. */
 export type RpcChainOptions = NodePoolOptions & Partial<Omit<ClusterTerms, 'clock'>>;
 
-/** What can be done with a cluster. */
 export interface RpcChain {
   readonly reader: RpcReader;
   readonly sender: ChainSender;
-  /** All that an engine does. */
   readonly chain: ClusterChain;
 }
 
 /**
- * The cluster behind the nodes; nothing is asked before the first call.
+ * The cluster behind the nodes; no request before the first call.
  *
- * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` when what they answer cannot be,
- * `ERR_CHAIN_MISMATCH` when those that have to agree do not, or are of different clusters.
+ * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` for impossible answers, and
+ * `ERR_CHAIN_MISMATCH` when nodes of the quorum disagree or belong to different clusters.
  */
 export function createRpcChain({
   pollMs = POLL_MS,

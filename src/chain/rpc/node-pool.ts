@@ -1,8 +1,8 @@
 /**
- * Several nodes as one: who is asked, in which order, how often, and for how long.
+ * Several RPC nodes as one: order, quorum, retries, timeouts.
  *
- * A node that fails is followed by the next one at once; when none is left to ask, all that may still answer are asked again
- * after a wait, until the time for waiting is over.
+ * When a node fails, the next one is tried at once. After a full round, every node that may still answer is tried again after a
+ * backoff, until the total time is over.
  */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
@@ -11,87 +11,67 @@ import { askOnce, loadWeb3, type Question, type RpcNode } from './ask.js';
 import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
-/** The nodes, and the time that asking them may take. */
 export interface NodePoolOptions {
-  /** At least one, the first choice first. */
+  /** At least one, in order of preference. */
   readonly nodes: readonly RpcNode[];
-  /** Different nodes that have to agree, where more than one is asked. @default 1 */
+  /** Different hosts that must agree, where a question needs a quorum. @default 1 */
   readonly quorum?: number;
-  /** Genesis hash of the cluster that all of them have to be of. @default that of the first to say */
+  /** Genesis hash that every node must have. @default that of the first node to answer */
   readonly genesis?: string;
-  /** For one try, from dialling to the last byte. */
+  /** Timeout of one attempt, from dialling to the last byte. */
   readonly timeoutMs: number;
-  /** For one question: when it is over, nothing is waited for and nothing tried again. */
   readonly maxWaitMs: number;
   readonly clock: Clock;
-  /** From 0 up to 1. */
   readonly random: () => number;
   /** @throws when the signal is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** Ends every wait when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Hears of every try. */
   readonly log?: (line: string) => void;
 }
 
-/** What one node says. */
 export interface Voice<Value> {
   readonly node: RpcNode;
   readonly value: Value;
 }
 
-/** How a question is put. */
 interface AskTerms {
-  /** The state must not be older than this slot. */
   readonly minContextSlot?: number | undefined;
-  /** The one node to ask. @default any */
   readonly only?: RpcNode;
-  /** For one try, where it is less than that of all questions. */
   readonly tryMs?: number;
 }
 
-/** Bounds of the wait before the second round; they double with each further one. */
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
-/** Longest wait that a node can ask for. */
+/** Upper bound of a Retry-After. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/** For a node to say of which cluster it is, where another one may answer instead: a dead one is found by this. */
+/** Timeout for the genesis hash where another node can answer instead: a dead node fails here. */
 const GENESIS_TRY_MS = 5_000;
-/** How often nodes that differ are asked for a newer state, and how long it takes for there to be one. */
 const MAX_COMPARISONS = 5;
 const SLOT_MS = 400;
-/** For one try at an optional question, and how long it is not asked again where no node has answered. */
+/** Timeout of an optional question, and the pause after no node answered it. */
 const OPTIONAL_TRY_MS = 1_000;
 const OPTIONAL_REST_MS = 10_000;
 
 const interrupted = (cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INTERRUPTED', 'Interrupted while reading the chain.', { cause });
 
-/** Which public cluster a genesis is of, for people. */
 const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another cluster';
 
-/** One question on its way from node to node. */
 interface Round<Value> {
   readonly question: Question<Value>;
-  /** Different nodes that have to answer. */
   readonly voices: number;
   readonly terms: AskTerms;
   readonly found: Voice<Value>[];
-  /** Of each node that failed, how it failed last. */
   readonly failures: Map<RpcNode, Trouble>;
   readonly deadlineMs: number;
 }
 
-/** Asks the nodes of one cluster. */
 export class NodePool {
   readonly #options: NodePoolOptions;
-  /** Of each node that has said it. */
   readonly #genesis = new Map<RpcNode, string>();
-  /** Failures of each node since it last answered. */
   readonly #failures = new Map<RpcNode, number>();
-  /** Until when each node has asked to be left alone, and in which words. */
+  /** Rate limits: until when not to send to a node, and its error. */
   readonly #resting = new Map<RpcNode, { readonly untilMs: number; readonly trouble: Trouble }>();
-  /** Until when each optional question is not asked, by its method, and why. */
   readonly #unanswered = new Map<string, { readonly untilMs: number; readonly error: FlywheelError }>();
 
   constructor(options: NodePoolOptions) {
@@ -106,7 +86,6 @@ export class NodePool {
     return this.#options.quorum ?? 1;
   }
 
-  /** Waits. @throws `ERR_INTERRUPTED` */
   async sleep(ms: number): Promise<void> {
     const { sleep, signal } = this.#options;
     const isOver = (): boolean => signal?.aborted === true;
@@ -120,23 +99,23 @@ export class NodePool {
   }
 
   /**
-   * What as many nodes say as have to agree; the states that they are from do not go back in time.
+   * Answers of a quorum of nodes; slots of later answers never go back.
    * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CHAIN_MISMATCH` for nodes of different clusters, `ERR_INTERRUPTED`
    */
   ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
     return this.#ask(question, this.quorum, terms);
   }
 
-  /** What one node says; what it makes up is found out by other means. @throws as {@link ask} */
+  /** The answer of one node. The caller must be able to detect or bound a false answer. @throws as {@link ask} */
   async one<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<Value> {
     const [voice] = (await this.#ask(question, 1, terms)) as readonly [Voice<Value>];
     return voice.value;
   }
 
   /**
-   * What all that have to agree say of one state, the newest. Where they differ, the state may have changed between the two
-   * answers: both are asked again from the newer slot on, a few times.
-   * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` where they go on to differ.
+   * The answer on which the quorum agrees, from the newest state. If nodes differ, the state may have changed between their
+   * answers: the question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
+   * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` if the nodes still differ.
    */
   async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Value> {
     let minContextSlot = sinceSlot;
@@ -152,7 +131,7 @@ export class NodePool {
     }
   }
 
-  /** An optional question is put to each node once, for a second, and to none for a while after no node has answered. */
+  /** An optional question gets one attempt of a second per node. After no node answered, the question is paused. */
   async #ask<Value>(
     question: Question<Value>,
     voices: number,
@@ -174,7 +153,6 @@ export class NodePool {
     }
   }
 
-  /** Puts a question to every node once. @returns what each made of it, in order. */
   async askAll<Value>(
     question: Question<Value>,
     timeoutMs = this.#options.timeoutMs,
@@ -183,7 +161,7 @@ export class NodePool {
     return Promise.all(this.nodes.map((node) => this.#tryNode(node, question, undefined, limitMs)));
   }
 
-  /** One try at each node that has not answered. @returns whether there are enough answers. */
+  /** One attempt at each node that has not answered. @returns whether there are enough answers. */
   async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
     const { question, terms, found, failures, deadlineMs } = round;
     for (const node of this.#inOrder()) {
@@ -208,33 +186,33 @@ export class NodePool {
     return false;
   }
 
-  /** As given, but those that have failed of late come last. */
+  /** Configured order, recently failed nodes last. */
   #inOrder(): readonly RpcNode[] {
     const failed = (node: RpcNode): number => this.#failures.get(node) ?? 0;
     return [...this.nodes].sort((left, right) => failed(left) - failed(right));
   }
 
-  /** Every node gets one whole try; what comes after that ends in time. */
+  /** Round 1 gives every node the full timeout; later attempts end at the deadline. */
   #tryMs({ tryMs = Number.POSITIVE_INFINITY }: AskTerms, number: number, deadlineMs: number): number {
     const timeoutMs = Math.min(tryMs, this.#options.timeoutMs);
     if (number === 1) return timeoutMs;
     return Math.max(1, Math.min(timeoutMs, deadlineMs - this.#options.clock.nowMs()));
   }
 
-  /** How long to wait before the next round; `undefined` where there will be none. */
+  /** Backoff before the next round; `undefined` where no retry is left. */
   #waitMs<Value>({ failures, deadlineMs }: Round<Value>, number: number): number | undefined {
     const { random, clock } = this.#options;
     const bound = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (number - 1));
     const waits = [...failures.values()]
       .filter(({ retryable }) => retryable)
-      // A node that asks for less is not asked without end all the same.
+      // The backoff is a lower bound, so a short Retry-After cannot cause endless requests.
       .map(({ waitMs = 0 }) => Math.max(waitMs, Math.ceil((bound * (1 + random())) / 2)));
     if (waits.length === 0) return undefined;
     const waitMs = Math.min(MAX_RETRY_AFTER_MS, ...waits);
     return clock.nowMs() + waitMs < deadlineMs ? waitMs : undefined;
   }
 
-  /** What a node refuses of one block it may tell of the next. */
+  /** A refusal does not pause the method: it may concern one block only. */
   #withoutAnswer<Value>(round: Round<Value>): FlywheelError {
     const error = this.#failure(round);
     const untilMs = this.#options.clock.nowMs() + OPTIONAL_REST_MS;
@@ -243,7 +221,7 @@ export class NodePool {
     return error;
   }
 
-  /** What is said when no node answered: the words of the first, and those of the others after it. */
+  /** The first node's error; messages of the others are appended. */
   #failure<Value>({ failures }: Round<Value>): FlywheelError {
     const errors = this.nodes.flatMap((node) => failures.get(node)?.error ?? []);
     const [first] = errors;
@@ -262,7 +240,7 @@ export class NodePool {
     return stranger ?? this.#once(node, question, minContextSlot, timeoutMs);
   }
 
-  /** What a node has said that is still to be left alone, whatever it is asked. */
+  /** The rate-limit error of a node, while it lasts. */
   #rest(node: RpcNode): Trouble | undefined {
     const rest = this.#resting.get(node);
     const waitMs = (rest?.untilMs ?? 0) - this.#options.clock.nowMs();
@@ -287,14 +265,14 @@ export class NodePool {
     await loadWeb3();
     const startedMs = clock.nowMs();
     const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
-    // Many a node limits one method only; what is done without must not keep the others from being asked.
+    // Many nodes limit single methods; a limit on an optional question must not block the required ones.
     if (!('value' in result || question.isOptional)) this.#noteRest(node, result);
     const how = 'value' in result ? 'answered' : result.error.message;
     log?.(`rpc: ${node.address.host} ${question.method}: ${how} (${clock.nowMs() - startedMs} ms)`);
     return result;
   }
 
-  /** Why a node cannot stand in for the others, if there are any: it is of another cluster, or does not say of which. */
+  /** Why a node cannot replace the others: its cluster is another one, or unknown. */
   async #strangeness(node: RpcNode, timeoutMs: number): Promise<Trouble | undefined> {
     const { genesis } = this.#options;
     if (this.nodes.length === 1 && genesis === undefined) return undefined;
@@ -337,7 +315,7 @@ const ofAnotherCluster = (message: string, hint: string): Trouble => ({
   retryable: false,
 });
 
-/** A second address of the same host is no second opinion. */
+/** A second address of the same host does not count towards the quorum. */
 const hasSpoken = <Value>({ found }: Round<Value>, { address }: RpcNode): boolean =>
   found.some((voice) => voice.node.address.host === address.host);
 

@@ -1,6 +1,5 @@
 /**
- * Transactions on their way to a cluster: handed to one node first, and every two seconds to all of them, until somebody says
- * that it is over.
+ * Transactions sent to a cluster: first to one node, then every two seconds to all nodes until the caller reports the outcome.
  */
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { base58Encode } from '../../values/base58.js';
@@ -11,11 +10,8 @@ import { decodeTransaction, unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { sendQuestion, trialQuestion } from './questions.js';
 
-/** Time between two sendings of the same bytes. */
 const RESEND_MS = 2_000;
-/** Longest time for one sending; the next one follows soon anyway. */
 const SEND_TIMEOUT_MS = 5_000;
-/** Sendings under way at a time. */
 const MAX_SENDINGS = 32;
 
 interface Sent {
@@ -28,14 +24,13 @@ type Refusal = Omit<Rejection, 'index'>;
 const signatureOf = (wire: Uint8Array): Signature =>
   base58Encode(decodeTransaction(wire).signatures[0] ?? new Uint8Array());
 
-/** Transactions of one kind name the same accounts in the same instructions; amounts, texts and limits may differ. */
+/** Transactions of one kind have the same accounts in the same instructions; amounts, texts and limits may differ. */
 function kindOf(wire: Uint8Array): string {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const calls = instructions.map(({ programIndex, accountIndexes }) => [programIndex, ...accountIndexes]);
   return JSON.stringify([staticKeys, calls]);
 }
 
-/** Everything that this process has sent and not seen the end of. */
 export class Outgoing {
   readonly #pool: NodePool;
   readonly #clock: Clock;
@@ -47,11 +42,12 @@ export class Outgoing {
   }
 
   /**
-   * Sends transactions for the first time, or once more.
-   * @param areNew - of each, whether it has certainly never been sent. The first of a kind is tried out before, without its
-   * signatures, and if it is refused so are the others of its kind: what is refused then can never land.
-   * @param minContextSlot - the newest state that is known.
-   * @throws what went wrong where nothing was taken by any node.
+   * Sends transactions for the first time, or again.
+   * @param areNew - per transaction, whether it has certainly never been sent. The first new one of each kind is simulated
+   * without signatures; if it is refused, the others of its kind are simulated too. A refused new transaction is not sent, so
+   * it can never land.
+   * @param minContextSlot - the newest known slot.
+   * @throws the first error, if no node accepted any transaction.
    */
   async submit(
     wires: readonly Uint8Array[],
@@ -76,7 +72,7 @@ export class Outgoing {
     return receipt;
   }
 
-  /** Sends those that are due. Who does not take them now may do so the next time. */
+  /** Resends the due transactions to all nodes. Errors are ignored: the next resend may succeed. */
   async resend(signatures: readonly Signature[]): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const due = signatures.flatMap((signature) => {
@@ -91,7 +87,7 @@ export class Outgoing {
     this.#sent.delete(signature);
   }
 
-  /** Why new ones are refused; `null` stands for one that is not new. */
+  /** Simulates new transactions; `null` entries are not new. */
   async #refusals(
     wires: readonly (Uint8Array | null)[],
     minContextSlot: number,
@@ -120,14 +116,14 @@ export class Outgoing {
     return (await this.#pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
   }
 
-  /** @returns why no node took it, or `null`. */
+  /** @returns why no node accepted the transaction, or `null`. */
   async #first(wire: Uint8Array): Promise<FlywheelError | null> {
     this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
     try {
       await this.#pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
-      // What answers in a way that cannot be read may have taken it; a look-up will say.
+      // A node with an unreadable answer may have accepted the transaction; a look-up will tell.
       if (isFlywheelError(error, 'ERR_RESPONSE_INVALID')) return null;
       if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
       throw error;

@@ -1,8 +1,9 @@
 /**
- * The methods of a node that are used, and what is believed of their answers; all at the commitment `confirmed`.
+ * The JSON-RPC methods in use, and how their answers are validated. All at commitment `confirmed`.
  *
- * `Connection` of web3.js asks, but for `getTransaction`, whose bytes it does not take (`"transaction": ["AQ…", "base64"]` is
- * refused), `getBlock` and `simulateTransaction` without what is not needed, and `getHealth`, which it does not have.
+ * `Connection` of web3.js sends most requests. Direct requests: `getTransaction`, because `Connection` refuses its base64 form
+ * (`"transaction": ["AQ…", "base64"]`); `getBlock` and `simulateTransaction`, to omit unused parts; `getHealth`, which
+ * `Connection` lacks.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Address } from '../../values/address.js';
@@ -43,7 +44,6 @@ const NEWEST_VERSION = 0;
 const MS_PER_SECOND = 1_000;
 const HASH_BYTES = 32;
 
-/** A value, and the slot of the state that it is from. */
 export interface InSlot<Value> {
   readonly slot: number;
   readonly value: Value;
@@ -53,16 +53,14 @@ const slotOf = ({ slot }: { readonly slot: number }): number => slot;
 
 const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
 
-/** What is read decides the type. */
 const question = <Value>(asked: Question<Value>): Question<Value> => asked;
 
-/** The `{ context, value }` in which most results come. */
 function inSlot<Value>(result: JsonValue, read: (value: JsonValue | undefined) => Value): InSlot<Value> {
   const { context, value } = object(result, 'a result');
   return { value: read(value), slot: count(object(context, 'a context')['slot'], 'a slot') };
 }
 
-/** Rent epochs are of 64 bits, and some nodes write them as doubles; one this large can only mean exempt. */
+/** Rent epochs have 64 bits, and some nodes write them as doubles. A value this large can only mean exempt. */
 const EXEMPT_FROM = 2n ** 63n;
 
 function rentEpochOf(value: JsonValue | undefined): bigint {
@@ -86,7 +84,6 @@ function account(value: JsonValue): AccountState | null {
   };
 }
 
-/** The first of several that two nodes say differently. */
 const listDifference =
   <Value>(differ: (left: Value | undefined, right: Value | undefined, at: number) => string | undefined) =>
   (left: InSlot<readonly Value[]>, right: InSlot<readonly Value[]>): string | undefined => {
@@ -97,7 +94,7 @@ const listDifference =
     return undefined;
   };
 
-/** Which part of an account differs; when its rent is due next is bookkeeping of the node. */
+/** Part of an account that differs; the rent epoch is bookkeeping of the node and does not count. */
 function accountDifference(left: AccountState | null, right: AccountState | null): string | undefined {
   if (left === null || right === null) return left === right ? undefined : 'whether it exists';
   if (left.owner !== right.owner) return 'its owner';
@@ -106,7 +103,7 @@ function accountDifference(left: AccountState | null, right: AccountState | null
   return sameBytes(left.data, right.data) ? undefined : 'its data';
 }
 
-/** `getMultipleAccounts`, of at most a hundred. */
+/** `getMultipleAccounts`, at most 100 addresses. */
 export const accountsQuestion = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
   question({
     method: 'getMultipleAccounts',
@@ -128,7 +125,6 @@ function hash(value: JsonValue | undefined, name: string): string {
   return digits;
 }
 
-/** `getLatestBlockhash`. */
 export const BLOCKHASH_QUESTION = question({
   method: 'getLatestBlockhash',
   ask: ({ connection }, slot) =>
@@ -142,14 +138,12 @@ export const BLOCKHASH_QUESTION = question({
   },
 });
 
-/** `getGenesisHash`: which cluster it is. */
 export const GENESIS_QUESTION = question({
   method: 'getGenesisHash',
   ask: ({ connection }) => connection.getGenesisHash(),
   read: (genesis) => hash(genesis, 'a genesis hash'),
 });
 
-/** `getMinimumBalanceForRentExemption`, of an account of so many bytes. */
 export const rentQuestion = (sizeBytes: number) =>
   question({
     method: 'getMinimumBalanceForRentExemption',
@@ -157,7 +151,6 @@ export const rentQuestion = (sizeBytes: number) =>
     read: (lamports) => BigInt(count(lamports, 'a balance')),
   });
 
-/** `isBlockhashValid`. */
 export const validityQuestion = (blockhash: string) =>
   question({
     method: 'isBlockhashValid',
@@ -169,17 +162,15 @@ export const validityQuestion = (blockhash: string) =>
       left.value === right.value ? undefined : `whether the blockhash ${blockhash} is still good`,
   });
 
-/** Where a signature has landed, and whether it failed there. */
 export interface LandedStatus {
   readonly slot: number;
   readonly error: TransactionError | null;
-  /** Can no fork take it back? */
   readonly isFinal: boolean;
 }
 
 /**
- * A processed transaction may still be dropped with its fork, so it has not landed; nor is it certain that it will not. On that
- * fork it has failed, or not.
+ * A processed transaction has not landed, because its fork may be dropped, but it may still land. The two texts tell whether it
+ * failed on that fork.
  */
 export type SeenStatus = LandedStatus | 'processed' | 'processed with an error' | null;
 
@@ -195,13 +186,18 @@ function seenStatus(status: JsonValue): SeenStatus {
 export const isLanded = (status: SeenStatus | undefined): status is LandedStatus =>
   status !== null && typeof status === 'object';
 
-/** What only one of the nodes has run is not settled: it is asked for again, and until they agree it is not absent. */
+/**
+ * If only one of two nodes has run the transaction, they differ: the question is repeated, and the transaction is not absent
+ * until they agree.
+ */
 export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | undefined): boolean {
   if (!isLanded(left) || !isLanded(right)) return (left ?? null) === (right ?? null);
   return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
 }
 
-/** `getSignatureStatuses`, of at most 256, through all that the node remembers. The method itself takes no slot. */
+/**
+ * `getSignatureStatuses`, at most 256 signatures, searching the whole history of the node. The method has no `minContextSlot`.
+ */
 export const statusesQuestion = (signatures: readonly Signature[]) =>
   question({
     method: 'getSignatureStatuses',
@@ -214,12 +210,11 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
     ),
   });
 
-/** A landed transaction: its bytes, and what the node says of it. */
 interface FoundTransaction extends Omit<TransactionRecord, 'signature' | 'slot' | 'error'> {
   readonly wire: Uint8Array;
 }
 
-/** The bytes are held to the signature that was asked for, and all signers to theirs: nobody else can have signed them. */
+/** Checks the bytes against the requested signature and verifies every signature, so a node cannot forge a transaction. */
 function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8Array {
   const wire = base64Bytes(value, 'a transaction');
   try {
@@ -232,7 +227,6 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
   throw new Malformed('a transaction that does not have the signature');
 }
 
-/** The last second of the year 9999. */
 const MAX_SECONDS = 253_402_300_799;
 
 /** Seconds as milliseconds; `null` where the node does not say. */
@@ -249,7 +243,6 @@ const amount = (value: JsonValue | undefined, name: string): bigint =>
 const logLines = (logs: JsonValue | undefined): readonly string[] =>
   list(logs ?? [], 'log lines').map((line) => text(line, 'a log line'));
 
-/** `getTransaction`, by hand. */
 export const transactionQuestion = (signature: Signature) =>
   question({
     method: 'getTransaction',
@@ -275,7 +268,10 @@ export const transactionQuestion = (signature: Signature) =>
         innerCalls: innerCallsOf(meta, wire),
       };
     },
-    /** Nobody but the nodes tells what a transaction logged, called and moved; nor when, which some learn later than others. */
+    /**
+     * Logs, inner calls and balances come from the nodes alone, so they must agree. Block times may differ if one is missing:
+     * some nodes learn the time later.
+     */
     differ: (left, right) => {
       if (left === null || right === null)
         return left === right ? undefined : `whether the transaction ${signature} is known`;
@@ -287,7 +283,7 @@ export const transactionQuestion = (signature: Signature) =>
     },
   });
 
-/** Signatures that a node returns at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
+/** Page size of a node (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
 function pastEntry(value: JsonValue): PastTransaction {
@@ -301,7 +297,7 @@ function pastEntry(value: JsonValue): PastTransaction {
   };
 }
 
-/** `getSignaturesForAddress`: one page, newest first, of at most so many as are wanted. */
+/** `getSignaturesForAddress`: one page, newest first, at most `wanted` entries. */
 export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
   const limit = Math.min(wanted, SIGNATURES_PER_PAGE);
   return question({
@@ -320,21 +316,18 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
   });
 };
 
-/** `getHealth`, by hand. */
 export const HEALTH_QUESTION = question({
   method: 'getHealth',
   ask: ({ request }) => request([]),
   read: (health) => text(health, 'a health status'),
 });
 
-/** `getSlot`. */
 export const SLOT_QUESTION = question({
   method: 'getSlot',
   ask: ({ connection }) => connection.getSlot(),
   read: (slot) => count(slot, 'a slot'),
 });
 
-/** `getVersion`. */
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
@@ -342,8 +335,8 @@ export const VERSION_QUESTION = question({
 });
 
 /**
- * `sendTransaction`, passed on whatever the node makes of it: it was tried out, or must be sent. The node does not send it again
- * by itself, so that what was sent is known here.
+ * `sendTransaction` without preflight: the transaction was simulated before, or must be sent in any case. `maxRetries: 0`
+ * leaves all resends to this program.
  */
 export const sendQuestion = (wire: Uint8Array) =>
   question({
@@ -352,9 +345,8 @@ export const sendQuestion = (wire: Uint8Array) =>
     read: (signature) => text(signature, 'a signature'),
   });
 
-/** The newest state that no fork can take back. */
 export interface FinalizedState {
-  /** Blocks so far; slots that were left out do not count. */
+  /** Number of blocks; skipped slots do not count. */
   readonly blockHeight: bigint;
   readonly slot: number;
 }
@@ -370,14 +362,14 @@ export const FINALIZED_QUESTION: Question<FinalizedState> = question({
   slotOf,
 });
 
-/** `getFirstAvailableBlock`: the slot from which on a node has kept what landed. */
+/** `getFirstAvailableBlock`: first slot whose transactions the node stores. */
 export const FIRST_BLOCK_QUESTION = question({
   method: 'getFirstAvailableBlock',
   ask: ({ connection }) => connection.getFirstAvailableBlock(),
   read: (slot) => count(slot, 'a slot'),
 });
 
-/** `getBlockTime`: when the block of a slot was made; `null` where the node does not say. */
+/** `getBlockTime` in ms; `null` where the node does not say. */
 export const blockTimeQuestion = (slot: number) =>
   question({
     method: 'getBlockTime',
@@ -386,7 +378,10 @@ export const blockTimeQuestion = (slot: number) =>
     read: (time) => seconds(time),
   });
 
-/** `getBlock`, by hand and without what is in it: its height; `null` where the node does not say, as of its oldest ones. */
+/**
+ * `getBlock`, sent directly and without transactions: the block height. `null` where the node does not say, as for its oldest
+ * blocks.
+ */
 export const blockHeightQuestion = (slot: number) =>
   question({
     method: 'getBlock',
@@ -407,19 +402,16 @@ export const blockHeightQuestion = (slot: number) =>
     },
   });
 
-/** What a trial of a transaction came to. */
 interface Trial {
-  /** Why it would be refused, or fail; `null` where it would not. */
+  /** Why the transaction would be refused or fail; `null` for success. */
   readonly refusal: Omit<Rejection, 'index'> | null;
-  /** What it would use; `null` where the node does not say. */
   readonly computeUnits: number | null;
 }
 
 /**
- * `simulateTransaction`, by hand, of bytes without signatures, so that the node learns nothing that it could send: would it be
- * taken, and run, on the newest state?
+ * `simulateTransaction` on the newest state, sent directly. Without signatures the node learns nothing that it could send.
  *
- * @param wire - with all signatures zero.
+ * @param wire - all signatures zero.
  */
 export const trialQuestion = (wire: Uint8Array) =>
   question({
@@ -443,14 +435,14 @@ export const trialQuestion = (wire: Uint8Array) =>
     },
   });
 
-/** Most accounts that fees are asked for at once (agave, `MAX_TX_ACCOUNT_LOCKS`). */
+/** Accounts per request (agave, `MAX_TX_ACCOUNT_LOCKS`). */
 const MAX_FEE_ACCOUNTS = 128;
-/** Blocks that a node tells the fees of, generously (agave, `MAX_NUM_RECENT_BLOCKS`). */
+/** Upper bound of blocks in an answer (agave, `MAX_NUM_RECENT_BLOCKS`, is lower). */
 const MAX_FEE_BLOCKS = 1_000;
 
 /**
- * `getRecentPrioritizationFees`: of each of the last blocks, the least that was paid for a compute unit, in micro-lamports, by
- * those who wrote one of the accounts.
+ * `getRecentPrioritizationFees`: per recent block, the lowest price in micro-lamports per compute unit among transactions that
+ * wrote one of the accounts.
  */
 export const recentFeesQuestion = (written: readonly Address[]) =>
   question({

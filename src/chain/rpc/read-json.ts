@@ -1,4 +1,4 @@
-/** JSON of a node → values, or `Malformed`: a node is not believed to send what it should. */
+/** Validates the JSON of a node: every value has the expected type, or `Malformed` is thrown. */
 import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
@@ -6,7 +6,7 @@ import { InexactNumber } from '../../values/exact-number.js';
 import type { Balance, ProgramCall, TokenChange, TransactionError } from '../chain.js';
 import { decodeTransaction } from '../transaction/wire.js';
 
-/** An answer is not what the method promises. The message goes on after "answered … with". */
+/** An answer breaks the format of its method. The message follows "answered … with". */
 export class Malformed extends Error {
   constructor(what: string) {
     super(what);
@@ -18,12 +18,11 @@ const malformed = (what: string): never => {
   throw new Malformed(what);
 };
 
-/** What ought to be an object; `name` comes with its article, here and below. */
+/** @param name - with its article, as in "a slot"; the same applies to the functions below. */
 export function object(value: JsonValue | undefined, name: string): JsonObject {
   return isJsonObject(value) ? value : malformed(`${name} that is not an object`);
 }
 
-/** A list, of exactly `length` where that is known. */
 export function list(value: JsonValue | undefined, name: string, length?: number): readonly JsonValue[] {
   if (!Array.isArray(value)) return malformed(`${name} that are not a list`);
   const items = value as readonly JsonValue[];
@@ -40,7 +39,7 @@ export function boolean(value: JsonValue | undefined, name: string): boolean {
   return typeof value === 'boolean' ? value : malformed(`${name} that is not a boolean`);
 }
 
-/** A whole number from 0 that a double carries: slots, heights, times. */
+/** A whole number from 0 that a double represents exactly: slots, heights, times. */
 export function count(value: JsonValue | undefined, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     ? value
@@ -49,7 +48,7 @@ export function count(value: JsonValue | undefined, name: string): number {
 
 const U64_LIMIT = 2n ** 64n;
 
-/** A whole number of 64 bits, every digit of it. */
+/** A 64-bit whole number, exact to the last digit. */
 export function u64(value: JsonValue | undefined, name: string): bigint {
   const digits = value instanceof InexactNumber ? value.text : typeof value === 'number' ? String(value) : '';
   if (!/^\d{1,20}$/.test(digits) || BigInt(digits) >= U64_LIMIT)
@@ -61,7 +60,7 @@ export function addressText(value: JsonValue | undefined, name: string): Address
   return typeof value === 'string' && isAddress(value) ? value : malformed(`${name} that is not an address`);
 }
 
-/** Bytes as a node encodes them, `[text, "base64"]`; nothing that is not exactly their base64. */
+/** Bytes in the form `[text, "base64"]`; only canonical base64 passes. */
 export function base64Bytes(value: JsonValue | undefined, name: string): Buffer {
   const [data, encoding] = Array.isArray(value) ? (value as readonly JsonValue[]) : [];
   if (typeof data !== 'string' || encoding !== 'base64')
@@ -87,7 +86,7 @@ function instructionError(value: unknown): TransactionError | undefined {
 
 /**
  * Reads the `err` of a transaction: text, `{ InstructionError: [index, reason] }`, or a name with details.
- * What is not understood is kept as its JSON text, never dropped: it is a failure all the same.
+ * An unknown form is kept as JSON text, never dropped: it is a failure all the same.
  */
 export function readTransactionError(err: unknown): TransactionError | null {
   if (err === null || err === undefined) return null;
@@ -104,7 +103,7 @@ export function readTransactionError(err: unknown): TransactionError | null {
     : { kind: 'transaction', error: name };
 }
 
-/** `undefined` where the node has not kept it, or what it says cannot be. */
+/** `undefined` where the node does not store the value, or the value is malformed. */
 function told<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -114,7 +113,7 @@ function told<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Addresses from lookup tables stand behind those of the message: first the writable ones. */
+/** Addresses from lookup tables follow those of the message, writable ones first. */
 export const tableAddressesOf = (meta: JsonObject, wire: Uint8Array): readonly Address[] | undefined =>
   told(() => {
     const loaded = object(meta['loadedAddresses'], 'addresses of tables');
@@ -126,7 +125,7 @@ export const tableAddressesOf = (meta: JsonObject, wire: Uint8Array): readonly A
     return [...taken('writable', 'writableIndexes'), ...taken('readonly', 'readonlyIndexes')];
   });
 
-/** Every address that a transaction names, by its index. */
+/** Maps an account index to its address, lookup tables included. */
 function keysOf(meta: JsonObject, wire: Uint8Array): (index: JsonValue | undefined) => Address {
   const keys = [...decodeTransaction(wire).message.staticKeys, ...(tableAddressesOf(meta, wire) ?? [])];
   return (index) => addressText(keys[count(index, 'an index')], 'an account');
@@ -166,7 +165,7 @@ export const tokenChangesOf = (meta: JsonObject, wire: Uint8Array): readonly Tok
     return [...changes.values()];
   });
 
-/** Longest base58 text of the data of a call, which is at most 10 KiB. */
+/** Base58 length of the longest instruction data, 10 KiB. */
 const MAX_DATA_LENGTH = 14_000;
 
 function dataOf(value: JsonValue | undefined): Uint8Array {

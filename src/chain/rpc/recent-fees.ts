@@ -1,4 +1,4 @@
-/** What a cluster is paid beyond the signatures: from what others have paid of late, and never more than the user allows. */
+/** Priority fees: the price follows recent fees of the cluster and never exceeds the user's limit. */
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
@@ -7,13 +7,12 @@ import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './questions.js';
 
-/** How long a price is good for. */
+/** Lifetime of a cached price. */
 const PRICE_FOR_MS = 10_000;
-/** The price that this part of the last blocks could be had for. */
+/** Percentile of recent prices. */
 const PERCENTILE = 0.75;
-/** The price where no node has told any: 200 lamports for the 20,000 units of a burn. */
+/** Price without any answer: 200 lamports for the 20,000 compute units of a burn. */
 const DEFAULT_MICRO_LAMPORTS = 10_000n;
-/** Sets of accounts whose prices are remembered. */
 const MAX_PRICES = 64;
 
 interface Price {
@@ -21,25 +20,23 @@ interface Price {
   readonly askedMs: number;
 }
 
-/** The value that is no less than this part of the others; `undefined` of none. */
 function percentile(values: readonly bigint[], part: number): bigint | undefined {
   const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 }
 
-/** What nobody tells is done without. @throws what is no failure of a node */
+/** For optional answers: a failure of the nodes counts as no answer. @throws every other error, `ERR_INTERRUPTED` included */
 export function toNull(error: unknown): null {
   if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return null;
   throw error;
 }
 
-/** The prices that nodes tell. One node is enough: what it makes up is bounded all the same. */
+/** Prices from one node; a false price is bounded by the user's limit. */
 export class RecentFees implements PriorityFees {
   readonly maxLamports: bigint;
   readonly #pool: NodePool;
   readonly #clock: Clock;
   readonly #prices = new Map<string, Price>();
-  /** The last that was told and is not 0, of whichever accounts. */
   #lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
 
   constructor(pool: NodePool, clock: Clock, maxLamports: bigint) {
@@ -53,7 +50,7 @@ export class RecentFees implements PriorityFees {
     const accounts = [...new Set(written)].sort();
     const known = this.#prices.get(accounts.join());
     if (known !== undefined && this.#clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
-    // Not every node tells; without a price a transaction may be late, and without being sent it never lands.
+    // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
     const told = (await this.#pool.one(recentFeesQuestion(accounts)).catch(toNull)) ?? [];
     const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || this.#lastMicroLamports);
     this.#lastMicroLamports = microLamports || this.#lastMicroLamports;

@@ -1,20 +1,18 @@
-/** What went wrong between a question and its answer, in words that tell the cases apart. */
+/** Classifies failed requests and words their errors. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { NodeAnswer, NodeSilence, RpcNode } from './ask.js';
 
-/** A question that got no result. */
+/** Why a request has no result. */
 export interface Trouble {
-  /** Those that are more than a reason to ask another node. */
+  /** Kinds other than `other` change how the pool goes on. */
   readonly kind: 'limited' | 'behind' | 'refused' | 'other';
   readonly error: FlywheelError;
   readonly retryable: boolean;
-  /** How long the node asks to be left alone. */
   readonly waitMs?: number | undefined;
 }
 
-/** An error as a node states it. */
 interface RpcErrorBody {
   readonly code: number;
   readonly message: string;
@@ -23,7 +21,7 @@ interface RpcErrorBody {
 
 const MAX_SHOWN_LENGTH = 200;
 
-/** Codes of agave's `RpcCustomError`, and those that providers put in place of a status. */
+/** Codes of agave's `RpcCustomError`, and HTTP-like codes of providers. */
 const CODE = {
   methodNotFound: -32_601,
   internal: -32_603,
@@ -36,7 +34,6 @@ const NOT_ALLOWED_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 503, 504]);
 const RATE_LIMIT_STATUS = 429;
 
-/** A question on its way to a node. */
 export interface Asked {
   readonly node: RpcNode;
   readonly method: string;
@@ -69,7 +66,7 @@ const notAllowed = (asked: Asked, code: number): Trouble =>
     hint: 'Check the API key in the address of the RPC node and its permissions.',
   });
 
-/** The node has not seen what has been seen elsewhere. */
+/** The node has not reached a slot that was seen elsewhere. */
 export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
     `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
@@ -80,13 +77,13 @@ export const behind = (asked: Asked, slots: number | undefined): Trouble =>
 const failing = (asked: Asked, how: string, waitMs: number | undefined): Trouble =>
   trouble(`${named(asked)} ${how}`, { hint: LATER }, { retryable: true, waitMs });
 
-/** @param how - as in "it answered …". */
+/** @param how - completes "it answered …". */
 const notSolana = (asked: Asked, how: string): Trouble =>
   trouble(`${asked.node.address.host} is not a Solana RPC node: it answered ${asked.method} ${how}`, {
     hint: 'Check the address of the RPC node and its path: `flywheel doctor`',
   });
 
-/** @param what - as in "answered … with". */
+/** @param what - completes "answered … with". */
 export const unbelievable = (asked: Asked, what: string): Trouble => ({
   kind: 'other',
   error: new FlywheelError(
@@ -99,14 +96,13 @@ export const unbelievable = (asked: Asked, what: string): Trouble => ({
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
-/** A reason as a sentence; the name of a host that it begins with stays as it is. */
+/** Turns the reason into a sentence; a leading host name keeps its case. */
 export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: NodeSilence): Trouble {
   const isHost = reason.startsWith(asked.node.address.host);
   const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}`;
   return trouble(sentence, { cause, hint }, { retryable });
 }
 
-/** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
@@ -114,14 +110,12 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** How a text that is not JSON looks to one who expected JSON. */
 function describeText(text: string, contentType = ''): string {
   if (text.trim() === '') return 'with nothing';
   if (/html/i.test(contentType) || /^\s*<(?:!doctype|html)/i.test(text)) return 'with an HTML page';
   return 'with something that is not JSON';
 }
 
-/** The error that an answer states, if it does. */
 export function statedError(json: JsonValue | undefined): RpcErrorBody | undefined {
   const error = isJsonObject(json) ? json['error'] : undefined;
   if (!isJsonObject(error)) return undefined;
@@ -146,7 +140,10 @@ function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefine
   return trouble(`${named(asked)} refuses ${asked.method} (${code})${said}`, {}, { kind: 'refused' });
 }
 
-/** What an answer without a result means; the status speaks first, since what is before a node answers in its own shape. */
+/**
+ * Classifies an answer without a result. HTTP status 429 and the authorization statuses come first, because a proxy in front of
+ * the node answers in its own format.
+ */
 export function withoutResult(
   asked: Asked,
   answer: NodeAnswer,

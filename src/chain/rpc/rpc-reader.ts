@@ -1,4 +1,4 @@
-/** The reading part of the chain over the JSON-RPC of one or more nodes of a cluster, at the commitment `confirmed`. */
+/** The read-only chain over the JSON-RPC of one or more nodes, at commitment `confirmed`. */
 import type { Address } from '../../values/address.js';
 import type { AccountState } from '../account.js';
 import type {
@@ -24,20 +24,17 @@ import {
   validityQuestion,
 } from './questions.js';
 
-/** Most accounts that a node returns at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
+/** Limit of a node (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
-/** Most signatures that a node looks up at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+/** Limit of a node (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const MAX_SIGNATURES_PER_CALL = 256;
-/** Transactions of the past that are asked for at most. */
 const MAX_PAST = 20 * SIGNATURES_PER_PAGE;
 
 export const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
 
-/** What a node that no longer has a transaction tells of it. */
 export const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
-/** Reads a cluster through the nodes of a pool. */
 export class RpcReader implements ChainReader {
   protected readonly pool: NodePool;
 
@@ -45,15 +42,15 @@ export class RpcReader implements ChainReader {
     this.pool = pool;
   }
 
-  /** Which cluster it is; the pool sees to it that nodes that have to agree do. */
+  /** Genesis hash of the cluster; the pool makes sure that all nodes of the quorum have the same. */
   async genesisHash(): Promise<string> {
     const [voice] = (await this.pool.ask(GENESIS_QUESTION)) as readonly [Voice<string>];
     return voice.value;
   }
 
   /**
-   * Accounts in calls of 100; each later call is answered from a state no older than the one before.
-   * @param sinceSlot - nor older than this slot.
+   * Accounts in calls of 100; each call reads a state at least as new as the one before.
+   * @param sinceSlot - lower bound of the first state.
    */
   async getAccounts(
     addresses: readonly Address[],
@@ -90,15 +87,15 @@ export class RpcReader implements ChainReader {
     return records;
   }
 
-  /** Outcome from the status; details from the transaction, as far as the nodes still have it. */
+  /** The outcome comes from the status, the details from the transaction if the nodes still store it. */
   protected async record(signature: Signature, { slot, error }: LandedStatus): Promise<TransactionRecord> {
     const value = await this.pool.agreed(transactionQuestion(signature));
     return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
   }
 
   /**
-   * All that any of the nodes tells: one cannot hide what another knows, and what it makes up has not landed for the others.
-   * Where several tell the past, all pages of one are its own.
+   * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, and an invented
+   * one has not landed for the others. With a quorum, all pages of a list come from the same node.
    */
   async history(
     account: Address,
@@ -116,7 +113,6 @@ export class RpcReader implements ChainReader {
     return [...found.values()].toSorted((left, right) => right.slot - left.slot);
   }
 
-  /** The first page and those behind it, up to so many entries. */
   async *#pagesOf(
     { node, value }: Voice<readonly PastTransaction[]>,
     account: Address,

@@ -1,6 +1,6 @@
 /**
- * Accounts of Squads that come from a cluster are decoded twice: by this project's layouts and by the SDK of the program's
- * makers. What the two read differently is not understood, and nothing is decided by it.
+ * Decodes Squads accounts from a cluster twice: with this project's layouts and with the official SDK. If the results differ,
+ * no decision is based on the account.
  */
 
 import { FlywheelError } from '../../errors/flywheel-error.js';
@@ -23,7 +23,7 @@ import type { squadsAccounts } from './squads-sdk.js';
 
 type Sdk = typeof squadsAccounts;
 
-/** A kind of account, whose layout has the name that the SDK has for it, and its value in the words of the SDK. */
+/** A kind of account. The layout has the SDK's name, and `inTheirWords` renames the fields to those of the SDK. */
 interface Kind<Value> {
   readonly layout: AccountLayout<Value>;
   readonly inTheirWords: (value: Value) => unknown;
@@ -59,13 +59,13 @@ const KINDS = [
   kind(VAULT_BATCH_TRANSACTION, ({ message, ...rest }) => ({ ...rest, message: messageOf(message) })),
 ] as const;
 
-/** Keys, numbers and bytes as text, fields in the order of their names: equal text, equal value. */
+/** Keys, numbers and bytes as text, fields sorted by name: equal JSON means equal values. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'number') return String(value);
   if (typeof value !== 'object' || value === null) return value ?? null;
   if (value instanceof Uint8Array) return [...value].map(String);
   if (Array.isArray(value)) return value.map(plain);
-  // Keys and large numbers of the SDK are objects that know their text.
+  // Keys and big numbers of the SDK are objects that print themselves.
   if ('toBase58' in value && typeof value.toBase58 === 'function') return value.toBase58();
   if ('toTwos' in value) return String(value);
   return Object.fromEntries(
@@ -77,7 +77,6 @@ function plain(value: unknown): unknown {
 
 const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(plain(value)));
 
-/** '' for what cannot be decoded. */
 function ourReading<Value>({ layout, inTheirWords }: Kind<Value>, data: AccountState['data']): string {
   const value = decodeAccount(layout, data);
   return value === undefined ? '' : textOf(inTheirWords(value));
@@ -104,8 +103,8 @@ function requireSameReading(sdk: Sdk, address: Address, { owner, data }: Account
 }
 
 /**
- * A reader whose accounts of Squads have been decoded by both; the SDK is loaded with the first of them.
- * @throws `ERR_APPROVAL_REFUSED` from `getAccounts` when the two differ.
+ * Wraps a reader so that both decoders must agree on every Squads account. The SDK is loaded with the first one.
+ * @throws `ERR_APPROVAL_REFUSED` from `getAccounts` when the decoders differ.
  */
 export const withSecondDecoder = <Reader extends ChainReader>(
   reader: Reader,

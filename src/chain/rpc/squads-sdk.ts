@@ -1,2 +1,2 @@
-/** The one part of the Squads SDK that is used, in a module of its own: only that much of it is put into the program. */
+/** A module of its own, so that the bundler includes only this part of the Squads SDK. */
 export { accounts as squadsAccounts } from '@sqds/multisig';

@@ -1,4 +1,4 @@
-/** What the accounts of Squads v4 hold, byte by byte (squads-v4.md, section 2). */
+/** The accounts of Squads v4, byte by byte (squads-v4.md, section 2). */
 import type { Address } from '../../values/address.js';
 import { type ByteReader, type ByteWriter, LayoutError } from '../../values/byte-codec.js';
 import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
@@ -21,14 +21,13 @@ import {
 } from '../codec.js';
 import { storedMessage } from './message.js';
 
-/** Bits of a member's mask; mask 0 is allowed, above {@link ALL_PERMISSIONS} is not. */
+/** Permission bits of a member; 0 is allowed, a mask above {@link ALL_PERMISSIONS} is not. */
 export const PERMISSION = { initiate: 1, vote: 2, execute: 4 } as const;
 export const ALL_PERMISSIONS = 7;
 
-/** Bytes of the type mark that begins every account. */
 export const TYPE_MARK_BYTES = 8;
 
-/** No config authority: the zero key, which reads as the system program's address. */
+/** No config authority: the zero key, equal to the address of the system program. */
 export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
 
 export interface Member {
@@ -36,7 +35,6 @@ export interface Member {
   readonly permissions: number;
 }
 
-/** A member as it stands in the account and in the arguments of multisigCreateV2. */
 export const memberCodec = struct<Member>({ key, permissions: u8 });
 
 const multisigFields = struct({
@@ -51,7 +49,7 @@ const multisigFields = struct({
   members: vec(u32, memberCodec),
 });
 
-/** The variants in the order of their numbers; `Executing` has no timestamp and is never written any more. */
+/** In the order of their numbers. `Executing` has no timestamp and is no longer written. */
 const PROPOSAL_STATUSES = [
   'Draft',
   'Active',
@@ -65,7 +63,6 @@ export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
 export interface ProposalStatus {
   readonly kind: ProposalStatusKind;
-  /** Unix seconds of the change; 0 for `Executing`, which stores none. */
   readonly timestamp: bigint;
 }
 
@@ -133,7 +130,6 @@ export type VaultBatchTransaction = CodecValue<typeof batchTransactionFields>;
 export type VaultTransaction = CodecValue<typeof vaultTransactionFields>;
 export type ProgramConfig = CodecValue<typeof programConfigFields>;
 
-/** A kind of account: its type mark and what follows. */
 export interface AccountLayout<Value> {
   readonly name: string;
   /** First 8 bytes of SHA-256 of `account:<Type>`. */
@@ -160,7 +156,7 @@ export const PROGRAM_CONFIG = layout('ProgramConfig', 'c4d25ae790958c3f', progra
 
 /** Sizes of new accounts in bytes, the type mark included. */
 export const ACCOUNT_SIZE = {
-  /** Always with room for the rent collector, set or not. */
+  /** Always includes room for the rent collector. */
   multisig: (members: number) => 132 + 33 * members,
   proposal: (members: number) => 70 + 96 * members,
   batch: 91,
@@ -171,14 +167,14 @@ export const ACCOUNT_SIZE = {
   programConfig: 144,
 } as const;
 
-/** Does the data begin with the mark of this kind? */
+/** Whether the data begins with the type mark of this kind. */
 export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: ReadonlyBytes): boolean =>
   data.length >= TYPE_MARK_BYTES && sameBytes(partOf(data, 0, TYPE_MARK_BYTES), kind.typeMark);
 
-/** The account's value, or `undefined` when the data is of another kind or malformed; bytes behind it are ignored. */
+/** The account's value, or `undefined` for another kind or malformed data; trailing bytes are ignored. */
 export const decodeAccount = <Value>(kind: AccountLayout<Value>, data: ReadonlyBytes): Value | undefined =>
   hasTypeMark(kind, data) ? tryDecode(kind.fields, data, TYPE_MARK_BYTES) : undefined;
 
-/** The account's bytes: type mark and value, no room behind. */
+/** Type mark and value, without spare room. */
 export const encodeAccount = <Value>(kind: AccountLayout<Value>, value: Value): Uint8Array =>
   Buffer.concat([readBuffer(kind.typeMark), encode(kind.fields, value)]);

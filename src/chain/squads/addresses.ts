@@ -1,10 +1,9 @@
-/** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and how any such address is found. */
+/** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and the derivation itself. */
 import { hash } from 'node:crypto';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { copyBytes, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
 
-/** An address and the bump that takes it off the curve. */
 export interface DerivedAddress {
   readonly address: Address;
   readonly bump: number;
@@ -14,13 +13,12 @@ const MAX_BUMP = 255;
 const CACHE_LIMIT = 8_192;
 const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
 
-/** What an address derives from. */
 export type Seeds = readonly ReadonlyBytes[];
 
-/** By all that is hashed: an address takes a tenth of a millisecond, and a batch asks for the same few again and again. */
+/** Cache by hashed bytes: a derivation takes 0.1 ms, and a batch repeats the same few. */
 const known = new Map<string, Address | null>();
 
-/** The address of these seeds with a given bump, or `null` when it lies on the curve and so is none. */
+/** The address of these seeds with a given bump, or `null` if the hash lies on the curve and so is not a valid address. */
 export function deriveWithBump(
   seeds: Seeds,
   bump: number,
@@ -38,9 +36,9 @@ export function deriveWithBump(
   return address;
 }
 
-/** The address of these seeds with the highest bump that works: the canonical one. */
+/** The address with the canonical bump: the highest one off the curve. */
 export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): DerivedAddress {
-  // Half of all hashes are off the curve, so that none of 256 is cannot happen.
+  // Half of all hashes lie off the curve, so 256 failures cannot happen.
   for (let bump = MAX_BUMP; ; bump -= 1) {
     const address = deriveWithBump(seeds, bump, program);
     if (address !== null) return { address, bump };
@@ -70,7 +68,7 @@ const transaction = (multisig: Address, index: bigint): Seeds => [
   u64(index),
 ];
 
-/** The seeds of each kind of address, in the order of the table in section 1. */
+/** Seeds per kind of address, in the order of the table in section 1. */
 export const SEEDS = {
   programConfig: (): Seeds => [PREFIX, text('program_config')],
   multisig: (createKey: Address): Seeds => [PREFIX, text('multisig'), addressBytes(createKey)],
@@ -95,13 +93,11 @@ export const SEEDS = {
   ],
 } as const;
 
-/** Where the program's configuration lies. */
 export const programConfigAddress = (): DerivedAddress => derive(SEEDS.programConfig());
 
-/** The multisig that was created with this key. */
 export const multisigAddress = (createKey: Address): DerivedAddress => derive(SEEDS.multisig(createKey));
 
-/** A vault of the multisig; 0 is the usual one. */
+/** A vault of the multisig; 0 is the default one. */
 export const vaultAddress = (multisig: Address, vaultIndex: number): DerivedAddress =>
   derive(SEEDS.vault(multisig, vaultIndex));
 
@@ -109,7 +105,6 @@ export const vaultAddress = (multisig: Address, vaultIndex: number): DerivedAddr
 export const transactionAddress = (multisig: Address, index: bigint): DerivedAddress =>
   derive(SEEDS.transaction(multisig, index));
 
-/** The proposal for the vault transaction or batch of this index. */
 export const proposalAddress = (multisig: Address, index: bigint): DerivedAddress =>
   derive(SEEDS.proposal(multisig, index));
 
@@ -120,7 +115,7 @@ export const batchTransactionAddress = (
   number: number,
 ): DerivedAddress => derive(SEEDS.batchTransaction(multisig, batchIndex, number));
 
-/** An ephemeral signer; `parent` is the vault transaction, or for all transactions of a batch the batch itself. */
+/** @param parent - the vault transaction; for every transaction of a batch, the batch itself. */
 export const ephemeralSignerAddress = (parent: Address, index: number): DerivedAddress =>
   derive(SEEDS.ephemeralSigner(parent, index));
 
@@ -133,14 +128,14 @@ export const associatedTokenAddress = (wallet: Address, mint: Address, tokenProg
 const P = 57896044618658097711785492504343953926634992332820282019728792003956564819949n;
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
-/** Bits that are looked at together: as many as numbers shift, and an even count, so that zeros among them change no sign. */
+/** Bits per step: within the shift range of numbers, and even, so that a word of zeros changes no sign. */
 const WORD_BITS = 30;
 
 const lowWord = (value: bigint): number => Number(BigInt.asUintN(WORD_BITS, value));
 
 /**
- * Has `value` a square root in the field? 0 has one. By the Jacobi symbol, that is by division and quadratic reciprocity, which
- * takes a fifth of the time of raising it to the power of (P − 1) / 2.
+ * Whether `value` is a square in the field (0 is). Uses the Jacobi symbol: division and quadratic reciprocity, in a fifth of
+ * the time of raising to the power of (P − 1) / 2.
  */
 function isSquare(value: bigint): boolean {
   let upper = value;
@@ -158,7 +153,7 @@ function isSquare(value: bigint): boolean {
     upperWord = lowWord(upper);
     const rest = lowerWord & 7;
     if (zeros % 2 === 1 && (rest === 3 || rest === 5)) isNegative = !isNegative;
-    // Both 3 modulo 4: turning the symbol over changes its sign.
+    // Both are 3 modulo 4: swapping changes the sign.
     if ((upperWord & lowerWord & 2) !== 0) isNegative = !isNegative;
     [upper, lower, lowerWord] = [lower % upper, upper, upperWord];
   }
@@ -166,7 +161,7 @@ function isSquare(value: bigint): boolean {
 }
 
 /**
- * Whether the bytes decompress to a point, as the runtime decides it: the top bit (the sign of x) is left out, a y above the
+ * Whether the bytes decompress to a point, by the rules of the runtime: the top bit (the sign of x) is ignored, a y above the
  * prime is reduced, and x² = (y² − 1) / (d·y² + 1) must have a root. The denominator is never 0, so the quotient is a square
  * exactly if the product is.
  */
@@ -179,5 +174,8 @@ export function isCurvePoint(bytes: ReadonlyBytes): boolean {
   return isSquare(product);
 }
 
-/** Can somebody hold a key to this address? Those of programs, vaults and token accounts made by derivation lie off the curve. */
+/**
+ * Whether a private key can exist for this address. Programs' derived addresses, vaults and associated token accounts lie off
+ * the curve.
+ */
 export const isOnCurve = (address: Address): boolean => isCurvePoint(addressBytes(address));

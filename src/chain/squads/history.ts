@@ -1,4 +1,4 @@
-/** What became of a batch as its transactions tell it, also once its accounts are closed; as far as a node still knows them. */
+/** Reconstructs a batch from its transactions, even after its accounts are closed, as far back as the nodes store them. */
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
@@ -12,22 +12,20 @@ import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } 
 import { decodeVaultMessage } from './message.js';
 import { readMultisig } from './read-accounts.js';
 
-/** One instruction of the multisig program in a transaction that has landed and succeeded. */
 interface Act {
   readonly name: InstructionName;
-  /** By their names in the instruction; one that is only in a lookup table is `undefined`. */
+  /** By name in the instruction; `undefined` for an account in an unknown lookup table. */
   readonly accounts: Readonly<Record<string, Address | undefined>>;
   readonly data: ReadonlyBytes;
   readonly signature: Signature;
 }
 
 interface Acts {
-  /** Nothing that names the accounts was left unread. */
+  /** Every transaction that names the accounts was read. */
   readonly isWhole: boolean;
   readonly acts: readonly Act[];
-  /** The transactions that they are of. */
   readonly records: ReadonlyMap<Signature, TransactionRecord>;
-  /** Those in which other programs may have moved tokens as well. */
+  /** Transactions in which other programs may also have moved tokens. */
   readonly mixed: ReadonlySet<Signature>;
 }
 
@@ -35,21 +33,21 @@ const MOVE_NO_TOKENS: readonly (Address | undefined)[] = [
   ...[COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM, SQUADS_PROGRAM],
 ];
 
-/** A call of the multisig program from within another program, as the logs of a transaction tell it. */
+/** Log line of a Squads call from within another program. */
 const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
-/** The last line of logs that the node has cut. */
+/** Last line of logs that the node truncated. */
 const CUT = 'Log truncated';
 
 const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !logs.includes(CUT);
 
-/** Transactions that are read at most; they are listed as many at a time. */
+/** Limit of transactions to read, and page size of their list. */
 const MAX_READ = 20_000;
 
 /**
- * Every act on these accounts, in no certain order. Anybody may name them: of more than can be read it is what names a member of the
- * multisig too, without whom nothing but their closing is done.
- * @param sinceMs - a time before the accounts were made.
- * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
+ * Every act on these accounts, unordered. Anyone can name the accounts, so above the limit only transactions that also name a
+ * member of the multisig are read: without a member, only closing is possible.
+ * @param sinceMs - a time before the accounts were created.
+ * @returns `null` when the nodes lack a part of the history, or a part cannot be decoded.
  */
 async function readActs(
   chain: ChainReader,
@@ -93,9 +91,9 @@ async function namingMembers(
   return new Set(named.flatMap(({ signature }) => (theirs.has(signature) ? signature : [])));
 }
 
-/** Its instructions; `null` where they, or what they called, cannot be told. */
+/** Top-level instructions; `null` if these, or their inner calls, cannot be determined. */
 function ownCalls(record: TransactionRecord): readonly Call[] | null {
-  // Of a transaction that failed nothing has happened: a node that says both is not believed.
+  // A failed transaction has no effect and is never in the list, so a node that reports both is not believed.
   if (record.error !== null || record.wire === null) return null;
   const own = instructionsOf(record.wire, record.tableAddresses);
   return own.some(isHidden) || hidesCalls(record, own) ? null : own;
@@ -104,7 +102,7 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
 const actsAmong = (calls: readonly Call[], signature: Signature): readonly Act[] =>
   calls.flatMap((call) => (call.program === SQUADS_PROGRAM && actOf(call, signature)) || []);
 
-/** All that names an account. Not every node answers questions about the past. */
+/** All transactions that name an account. Some nodes do not answer history queries, which counts as an empty list. */
 async function pastOf(chain: ChainReader, account: Address, sinceMs: number) {
   const past: PastTransaction[] = [];
   for (let before: Signature | undefined; ; before = past.at(-1)?.signature) {
@@ -118,14 +116,12 @@ async function pastOf(chain: ChainReader, account: Address, sinceMs: number) {
   }
 }
 
-/** A call of a program; what is only in a lookup table that nobody has told is `undefined`. */
 interface Call {
   readonly program: Address | undefined;
   readonly accounts: readonly (Address | undefined)[];
   readonly data: ReadonlyBytes;
 }
 
-/** What a transaction calls itself. */
 export function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[] = []): readonly Call[] {
   const { staticKeys, instructions } = decodeTransaction(wire).message;
   const keys = [...staticKeys, ...tableAddresses];
@@ -136,14 +132,14 @@ export function instructionsOf(wire: Uint8Array, tableAddresses: readonly Addres
   }));
 }
 
-/** May it be an act whose accounts only a lookup table knows that the node does not tell? */
+/** Whether the call may be a Squads instruction with accounts from an unknown lookup table. */
 const isHidden = ({ program, accounts }: Call): boolean =>
   (program === undefined || program === SQUADS_PROGRAM) && accounts.includes(undefined);
 
 /**
- * What another program has called is not in the transaction itself. A node may have kept it, and then the logs must not tell of
- * more; else the logs alone tell it, and where they are cut, a program that was not given the multisig program cannot have
- * called it.
+ * Whether Squads calls from other programs may be missing. If the node reports inner calls, the logs must not show more of
+ * them. Otherwise the logs decide; if the logs are truncated, only a program without access to the Squads program is certain
+ * not to have called it.
  */
 function hidesCalls(record: TransactionRecord, instructions: readonly Call[]): boolean {
   const told = record.logs.filter((line) => INNER_CALL.test(line)).length;
@@ -162,22 +158,19 @@ function actOf({ accounts, data }: Call, signature: Signature): Act | undefined 
   return { name, accounts: named, data, signature };
 }
 
-/** One transaction of a batch, as it was put there. */
 interface PastBatchTransaction {
-  /** Place in the batch, from 1. */
   readonly number: number;
   readonly address: Address;
-  /** `null`: malformed. */
+  /** `null` if malformed. */
   readonly message: Message | null;
   readonly ephemeralSigners: number;
   readonly added: Signature;
-  /** `null`: it was not executed. */
+  /** `null` if not executed. */
   readonly executed: TransactionRecord | null;
-  /** That transaction has moved no tokens but those of this batch. */
+  /** The executing transaction moved no other tokens than those of this batch transaction. */
   readonly isAlone: boolean;
 }
 
-/** The votes of the past, by kind. */
 interface PastVotes {
   readonly approved: readonly Address[];
   readonly rejected: readonly Address[];
@@ -188,7 +181,6 @@ export interface PastBatch extends BatchRef {
   readonly creator: Address;
   readonly vaultIndex: number;
   readonly transactions: readonly PastBatchTransaction[];
-  /** What has closed its accounts, or some of them. */
   readonly closings: readonly TransactionRecord[];
   readonly votes: PastVotes;
 }
@@ -200,11 +192,11 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
 };
 
 /**
- * Reads what became of a batch from the past of the chain alone. Only transactions that succeeded count, and of them only
- * instructions that act on this very batch: its address follows from multisig and index, and the program has checked it.
+ * Reconstructs a batch from the history of the chain alone. Only successful transactions count, and only instructions on this
+ * batch: its address derives from multisig and index, and the program has checked the address.
  *
- * @param sinceMs - a time before the batch was made. @default as far back as the node knows
- * @returns `null` when the node has forgotten some of it, or some of it cannot be told.
+ * @param sinceMs - a time before the batch was created. @default as far back as the nodes store
+ * @returns `null` when the nodes lack a part of the history, or a part cannot be decoded.
  */
 export async function readPastBatch(
   chain: ChainReader,
@@ -230,7 +222,7 @@ export async function readPastBatch(
   const shared = new Set([...past.mixed, ...others.map(({ signature }) => signature)]);
   const added = byTransaction(of('batchAddTransaction'));
   const closed = byTransaction(of('vaultBatchTransactionAccountClose'));
-  // Without its beginning there is no telling what else is missing.
+  // Without the creation, other parts may be missing too.
   if (created === undefined || creator === undefined) return null;
   const transactions: PastBatchTransaction[] = [];
   for (let number = 1; number <= added.size; number += 1) {
@@ -242,9 +234,9 @@ export async function readPastBatch(
     const isAlone = !shared.has(execution?.signature ?? '');
     transactions.push({ number, address, ...contentOf(act), added: act.signature, executed, isAlone });
   }
-  // By whom the rest was executed, who has been a member only before, was not read.
+  // An execution by a former member may be among the unread transactions.
   if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
-  // What was executed or closed was put there before.
+  // Executed and closed transactions must have been added before; otherwise history is missing.
   if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;
   const closers = new Set(
     [...closed.values(), ...of('batchAccountsClose')].map(({ signature }) => signature),

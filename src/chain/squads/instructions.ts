@@ -1,6 +1,6 @@
 /**
- * The instructions of Squads v4 that this project knows: accounts with their rights, and arguments (docs/squads-v4.md, section 7).
- * The client builds instructions from this table, and the native program loads its accounts by it.
+ * The Squads v4 instructions that this project knows: accounts with their rights, and arguments (docs/squads-v4.md, section 7).
+ * The client builds instructions from this table, and the native program loads accounts by it.
  */
 import { hash } from 'node:crypto';
 import type { Address } from '../../values/address.js';
@@ -35,13 +35,12 @@ import {
   VAULT_TRANSACTION,
 } from './accounts.js';
 
-/** One account of an instruction. */
 export interface AccountRule<Value = unknown> {
   /** The kinds of section 4, step 3; `closed` is a *state* that the instruction closes. */
   readonly kind: 'state' | 'closed' | 'new' | 'raw' | 'systemProgram';
   readonly signer: boolean;
   readonly writable: boolean;
-  /** What its data holds; `null` where the program does not read it. */
+  /** `null` where the program does not read the data. */
   readonly layout: AccountLayout<Value> | null;
 }
 
@@ -65,12 +64,11 @@ const writable = plain(false, true);
 const systemProgram: AccountRule<undefined> = { ...plain(false, false), kind: 'systemProgram' };
 
 const none = struct({});
-/** The memo is part of the arguments; the program does not use it. */
+/** Part of the arguments; the program ignores it. */
 const memo = option(text);
 
 const voteAccounts = { multisig: read(MULTISIG), member: writableSigner, proposal: written(PROPOSAL) };
 
-/** Every instruction of section 7, in its order. */
 export const INSTRUCTIONS = {
   multisigCreate: { accounts: { nothing: plain(false, false) }, arguments: none },
   multisigCreateV2: {
@@ -121,7 +119,7 @@ export const INSTRUCTIONS = {
       rentPayer: writableSigner,
       systemProgram,
     },
-    /** `message` is in argument form; bytes behind it are accepted. */
+    /** `message` is in argument form; trailing bytes are accepted. */
     arguments: struct({ ephemeralSigners: u8, message: blob(u32) }),
   },
   proposalActivate: { accounts: voteAccounts, arguments: none },
@@ -196,7 +194,6 @@ export const INSTRUCTIONS = {
 type Table = typeof INSTRUCTIONS;
 export type InstructionName = keyof Table;
 export type ArgumentsOf<Name extends InstructionName> = CodecValue<Table[Name]['arguments']>;
-/** What each account holds, by its name in the instruction. */
 export type AccountValues<Name extends InstructionName> = {
   readonly [Key in keyof Table[Name]['accounts']]: Table[Name]['accounts'][Key] extends AccountRule<
     infer Value
@@ -205,10 +202,9 @@ export type AccountValues<Name extends InstructionName> = {
     : never;
 };
 
-/** Bytes of the identifier that begins the data of every instruction. */
 export const IDENTIFIER_BYTES = 8;
 
-/** `batchCreate` as the framework writes it: `batch_create`. */
+/** Anchor's spelling: `batchCreate` → `batch_create`. */
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -220,25 +216,22 @@ const NAMES: ReadonlyMap<string, InstructionName> = new Map(
   (Object.keys(INSTRUCTIONS) as InstructionName[]).map((name) => [identifierOf(name), name]),
 );
 
-/** The identifier with which the data begins, in hexadecimal. */
 export const identifierIn = (data: ReadonlyBytes): string =>
   readBuffer(partOf(data, 0, IDENTIFIER_BYTES)).toString('hex');
 
-/** Which instruction the data begins with, or `undefined` when none of these. */
 export const instructionName = (data: ReadonlyBytes): InstructionName | undefined =>
   NAMES.get(identifierIn(data));
 
 const argumentsCodec = <Name extends InstructionName>(name: Name) =>
   INSTRUCTIONS[name].arguments as unknown as Codec<ArgumentsOf<Name>>;
 
-/** The data of an instruction. */
 export const encodeInstruction = <Name extends InstructionName>(
   name: Name,
   values: ArgumentsOf<Name>,
 ): Uint8Array =>
   Buffer.concat([Buffer.from(identifierOf(name), 'hex'), encode(argumentsCodec(name), values)]);
 
-/** The arguments behind the identifier, or `undefined` when they are malformed; bytes behind them are ignored. */
+/** The arguments after the identifier, or `undefined` if malformed; trailing bytes are ignored. */
 export const decodeArguments = <Name extends InstructionName>(
   name: Name,
   data: ReadonlyBytes,
@@ -248,7 +241,7 @@ export type GivenAccounts<Name extends InstructionName> = {
   readonly [Key in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
 };
 
-/** Builds an instruction; accounts behind the listed ones are those of a message that it runs. */
+/** @param remaining - accounts after the listed ones, such as those of an executed message. */
 export const squadsInstruction = <Name extends InstructionName>(
   name: Name,
   accounts: GivenAccounts<Name>,

@@ -1,4 +1,6 @@
-/** The message of a vault or batch transaction in its two encodings, and the instructions that it runs (docs/squads-v4.md, section 3). */
+/**
+ * The message of a vault or batch transaction in its two encodings, and the instructions in it (docs/squads-v4.md, section 3).
+ */
 import type { Address } from '../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from '../codec.js';
@@ -13,7 +15,7 @@ import {
   staticAccounts,
 } from '../transaction/message.js';
 
-/** Both encodings have the same parts; they differ in how wide a count is, and how wide the length of the data. */
+/** The two encodings differ only in the width of counts and of the data length. */
 const messageCodec = (count: Codec<number>, dataLength: Codec<number>): Codec<Message> =>
   struct<Message>({
     signers: u8,
@@ -24,17 +26,16 @@ const messageCodec = (count: Codec<number>, dataLength: Codec<number>): Codec<Me
     lookups: lookupsCodec(count),
   });
 
-/** As it stands in the arguments of batchAddTransaction and vaultTransactionCreate. */
+/** Encoding in the arguments of batchAddTransaction and vaultTransactionCreate. */
 export const argumentMessage: Codec<Message> = messageCodec(u8, u16);
 
-/** As the program stores it. */
+/** Encoding in the accounts of the program. */
 export const storedMessage: Codec<Message> = messageCodec(u32, u32);
 
-/** Number of keys the message takes from lookup tables. */
 export const lookedUpCount = ({ lookups }: Message): number =>
   lookups.reduce((sum, lookup) => sum + lookup.writableIndexes.length + lookup.readonlyIndexes.length, 0);
 
-/** The program's checks on a decoded message, in its order; each failing one is error 6006. */
+/** The program's checks on a decoded message, in its order; a failure is error 6006. */
 export function isWellFormed(message: Message): boolean {
   const { signers, writableSigners, writableNonSigners, staticKeys, instructions } = message;
   if (signers > staticKeys.length) return false;
@@ -52,7 +53,7 @@ const isSameInstruction = (left: CompiledInstruction, right: CompiledInstruction
   sameBytes(left.accountIndexes, right.accountIndexes) &&
   sameBytes(left.data, right.data);
 
-/** Are two messages without lookup tables the same in every part, in the same order? */
+/** Whether two messages are equal in every part and order. Messages with lookup tables never are. */
 export const isSameMessage = (left: Message, right: Message): boolean =>
   left.signers === right.signers &&
   left.writableSigners === right.writableSigners &&
@@ -74,17 +75,17 @@ export function storedMessageSize(message: Message): number {
   return size;
 }
 
-/** The message that makes `vault` run these instructions, as bytes in argument form. */
+/** A message that runs these instructions for `vault`, in argument form. */
 export const vaultMessage = (vault: Address, instructions: readonly Instruction[]): Uint8Array =>
   encode(argumentMessage, compile(vault, instructions));
 
-/** Bytes in argument form as a message, or `undefined` if malformed. */
+/** Decodes the argument form; `undefined` if malformed. */
 export const decodeVaultMessage = (bytes: ReadonlyBytes): Message | undefined =>
   tryDecode(argumentMessage, bytes);
 
 /**
- * The instructions that a message runs; rights of accounts are those of the message, so the union over its instructions.
- * `undefined` when the message is malformed or takes keys from lookup tables, which say nothing without the chain.
+ * The instructions of a message; the rights of an account are the union over all instructions.
+ * @returns `undefined` for a malformed message, or one with lookup tables, whose keys are unknown without the chain.
  */
 export const vaultMessageInstructions = (message: Message): readonly Instruction[] | undefined =>
   isWellFormed(message) && message.lookups.length === 0

@@ -1,4 +1,4 @@
-/** Reads the accounts of a batch from a chain: where each must be, what it holds, or why it holds nothing that can be used. */
+/** Reads the accounts of a batch: the expected address, the decoded value, or the reason why there is no value. */
 import { type Address, addressFromBytes } from '../../values/address.js';
 import { partOf, type ReadonlyBytes, viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
@@ -24,18 +24,16 @@ import {
 } from './addresses.js';
 import type { BatchRef } from './builders.js';
 
-/** An account as it was found; its owner and type mark have been checked, what its fields say has not. */
 export interface Found<Value> {
   readonly address: Address;
   readonly lamports: bigint;
   readonly value: Value | null;
-  /** Why there is no value; no full stop. */
+  /** Why there is no value, without a full stop; else ''. */
   readonly problem: string;
 }
 
-/** An account at an address that follows from what it is. */
 export interface FoundAt<Value> extends Found<Value> {
-  /** Of the address; the account has to state the same. */
+  /** Bump of the derivation; the account must state the same. */
   readonly bump: number;
 }
 
@@ -43,11 +41,9 @@ interface BatchAccounts {
   readonly multisig: Found<Multisig>;
   readonly batch: FoundAt<Batch>;
   readonly proposal: FoundAt<Proposal>;
-  /** In their order. */
   readonly transactions: readonly FoundAt<VaultBatchTransaction>[];
 }
 
-/** Why an account holds nothing of this kind, or what it holds. */
 function held<Value>(
   layout: AccountLayout<Value>,
   address: Address,
@@ -82,8 +78,8 @@ const transactionPlaces = ({ multisig, batchIndex }: BatchRef, size: number): re
   Array.from({ length: size }, (_, index) => batchTransactionAddress(multisig, batchIndex, index + 1));
 
 /**
- * Reads multisig, batch, proposal and the first `size` transactions, all as of one point in time. Whether the accounts at this index
- * are those of a certain batch is not decided here.
+ * Reads multisig, batch, proposal and the first `size` transactions, in calls of 100 accounts. Does not check that they belong
+ * to an expected batch.
  */
 export async function readBatchAccounts(
   reader: ChainReader,
@@ -108,7 +104,7 @@ export async function readBatchAccounts(
   };
 }
 
-/** The transactions alone, for those who learn from the batch how many there are. */
+/** Only the transactions, for callers that learn their number from the batch first. */
 export async function readBatchTransactions(
   reader: ChainReader,
   ref: BatchRef,
@@ -119,12 +115,12 @@ export async function readBatchTransactions(
   return places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index]));
 }
 
-// States of the loader's accounts, as a u32 before their fields (solana-loader-v3-interface, `UpgradeableLoaderState`).
+// States of the loader's accounts, a u32 before their fields (solana-loader-v3-interface, `UpgradeableLoaderState`).
 const PROGRAM = 2;
 const PROGRAM_DATA = 3;
-/** State, and the address of the account that holds the code. */
+/** State, and the address of the account with the code. */
 const PROGRAM_BYTES = 36;
-/** State, slot of the last deployment, and who may deploy the next. */
+/** State, slot of the last deployment, and upgrade authority. */
 const PROGRAM_DATA_HEAD_BYTES = 45;
 
 function stateOf(account: AccountState | null | undefined, state: number, leastBytes: number) {
@@ -132,7 +128,7 @@ function stateOf(account: AccountState | null | undefined, state: number, leastB
   return viewOf(account.data).getUint32(0, true) === state ? account.data : undefined;
 }
 
-/** @returns `null` where the cluster has no such program. */
+/** The deployed bytes of the Squads program. @returns `null` if the cluster does not have the program. */
 export async function readDeployedSquads(chain: ChainReader): Promise<ReadonlyBytes | null> {
   const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
   const named = stateOf(program, PROGRAM, PROGRAM_BYTES);

@@ -1,4 +1,4 @@
-/** What mints, token accounts and their extensions hold, of both token programs, and what a token is called; what follows from it is decided by callers. */
+/** Mints, token accounts and extensions of both token programs, and token symbols: decoding only, callers decide. */
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import { partOf, type ReadonlyBytes, readBuffer, viewOf } from '../../values/bytes.js';
@@ -8,9 +8,7 @@ import { blob, struct, tryDecode, u32 } from '../codec.js';
 import { METADATA_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 import { derive } from '../squads/addresses.js';
 
-/** Size without extensions (spl-token-interface, `Mint::LEN`). */
 export const MINT_SIZE_BYTES = 82;
-/** Size without extensions (spl-token-interface, `Account::LEN`). */
 const TOKEN_ACCOUNT_SIZE_BYTES = 165;
 const MULTISIG_SIZE_BYTES = 355;
 
@@ -20,7 +18,7 @@ const MINT_TYPE = 1;
 const TOKEN_ACCOUNT_TYPE = 2;
 const EXTENSION_HEADER_BYTES = 4;
 
-/** Numbers of the Token-2022 extensions that change what a burn or transfer does (spl-token-2022, `ExtensionType`). */
+/** Token-2022 extensions that change a burn or a transfer (spl-token-2022, `ExtensionType`). */
 export const TOKEN_EXTENSION = {
   transferFee: 1,
   defaultAccountState: 6,
@@ -32,16 +30,14 @@ export const TOKEN_EXTENSION = {
   pausable: 26,
 } as const;
 
-/** One entry behind the base state of a Token-2022 mint or account. */
 interface TokenExtension {
   readonly type: number;
   readonly data: ReadonlyBytes;
 }
 
-/** State of a mint. */
 export interface Mint {
   readonly tokenProgram: Address;
-  /** `null`: no more can ever be minted. */
+  /** `null`: the supply can never grow. */
   readonly mintAuthority: Address | null;
   /** Base units. */
   readonly supply: bigint;
@@ -50,11 +46,9 @@ export interface Mint {
   readonly extensions: readonly TokenExtension[];
 }
 
-/** Whether a fee is withheld from what recipients of a transfer get. */
 export const chargesTransferFee = (mint: Mint | undefined): boolean =>
   mint?.extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee) ?? false;
 
-/** State of a token account. */
 export interface TokenAccount {
   readonly tokenProgram: Address;
   readonly mint: Address;
@@ -70,11 +64,10 @@ export interface TokenAccount {
 
 const readKey = (data: ReadonlyBytes, at: number): Address => addressFromBytes(partOf(data, at, at + 32));
 
-/** A u32 tag, then room for a key. */
 const readOptionalKey = (data: ReadonlyBytes, at: number): Address | null =>
   viewOf(data).getUint32(at, true) === 1 ? readKey(data, at + 4) : null;
 
-/** Type u16, length u16, data; a type of 0 ends the list. `undefined` when an entry runs over the end. */
+/** Type u16, length u16, data; type 0 ends the list. `undefined` when an entry exceeds the data. */
 function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
   const view = viewOf(data);
   const extensions: TokenExtension[] = [];
@@ -90,7 +83,6 @@ function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
   return extensions;
 }
 
-/** The extensions of a well-formed account of this kind, or `undefined` if it is none. */
 function extensionsOf(
   owner: Address,
   data: ReadonlyBytes,
@@ -106,7 +98,7 @@ function extensionsOf(
   return readExtensions(data);
 }
 
-/** A mint of either token program, or `undefined` when the account is not an initialized one. */
+/** `undefined` unless the account is an initialized mint of either token program. */
 export function decodeMint(account: AccountState | null): Mint | undefined {
   if (account === null) return undefined;
   const { data } = account;
@@ -123,11 +115,11 @@ export function decodeMint(account: AccountState | null): Mint | undefined {
   };
 }
 
-// States of a token account (spl-token-interface, `AccountState`); 0 is not initialized.
+// States of a token account (spl-token-interface, `AccountState`); 0 is uninitialized.
 const INITIALIZED = 1;
 export const FROZEN = 2;
 
-/** A token account of either token program, or `undefined` when the account is not an initialized one. */
+/** `undefined` unless the account is an initialized token account of either token program. */
 export function decodeTokenAccount(account: AccountState | null): TokenAccount | undefined {
   if (account === null) return undefined;
   const { data } = account;
@@ -181,12 +173,11 @@ const EXTENSION_NAMES: Readonly<Record<number, string>> = {
   28: 'permissionedBurn',
 };
 
-/** The name of an extension; of an unknown one its number. */
 export const extensionName = (type: number): string => EXTENSION_NAMES[type] ?? `extension ${type}`;
 
-/** Extensions that hold amounts, which change with every use. */
+/** Extensions with amounts, which change with every use. */
 const AMOUNTS: ReadonlySet<number> = new Set([2, 5, 17]);
-/** Data of up to so many bytes is shown as it is, longer data as its SHA-256. */
+/** Data up to this length is shown in hexadecimal, longer data as its SHA-256. */
 const SHOWN_BYTES = 32;
 const KEY_BYTES = 32;
 
@@ -195,7 +186,7 @@ const keyText = (data: ReadonlyBytes, at: number): string => {
   return [...key].every((byte) => byte === 0) ? 'none' : base58Encode(key);
 };
 
-/** Two authorities, what is withheld (u64), then the older and the newer fee: epoch u64, maximum u64, basis points u16. */
+/** Layout: two authorities, withheld amount u64, then the older and the newer fee: epoch u64, maximum u64, basis points u16. */
 function transferFeeText(data: ReadonlyBytes): string {
   const view = viewOf(data);
   const fee = (at: number): string =>
@@ -206,7 +197,7 @@ const TRANSFER_FEE_BYTES = 108;
 
 const ACCOUNT_STATES = ['uninitialized', 'initialized', 'frozen'];
 
-/** What an extension says, as text that is equal exactly if what it allows is equal; amounts are left out. */
+/** Text of an extension that is equal exactly if its rules are equal; amounts are left out. */
 export function extensionText({ type, data }: TokenExtension): string {
   if (AMOUNTS.has(type)) return 'present';
   if (type === TOKEN_EXTENSION.transferFee && data.length === TRANSFER_FEE_BYTES)
@@ -219,15 +210,13 @@ export function extensionText({ type, data }: TokenExtension): string {
   return data.length <= SHOWN_BYTES ? bytes.toString('hex') : `sha256:${sha256(bytes)}`;
 }
 
-/** The extension of Token-2022 that names a token (spl-token-metadata-interface, `TokenMetadata`). */
+/** The Token-2022 extension with the token's name (spl-token-metadata-interface, `TokenMetadata`). */
 const TOKEN_METADATA = 19;
-/** Update authority and mint. */
 const EXTENSION_TEXTS_AT = 64;
-/** Kind, update authority and mint (Metaplex Token Metadata, `Metadata`). */
 const ACCOUNT_TEXTS_AT = 65;
 const METADATA_KIND = 4;
 
-/** Where Metaplex keeps the metadata of a mint. */
+/** The Metaplex metadata account of a mint. */
 export const metadataAddress = (mint: Address): Address =>
   derive(
     [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
@@ -236,25 +225,26 @@ export const metadataAddress = (mint: Address): Address =>
 
 const names = struct({ name: blob(u32), symbol: blob(u32) });
 
-/** Name, then symbol; both may be filled up with zeros. */
+/** Name, then symbol; both may be padded with zeros. */
 function symbolAt(data: ReadonlyBytes, at: number): string | null {
   const found = tryDecode(names, data, at);
   return found === undefined ? null : readBuffer(found.symbol).toString('utf8').replace(/\0+$/, '');
 }
 
-/** A short word that is seen, and cannot be mistaken for a part of the amount that it stands behind, as `000X` can behind `5`. */
+/** A short visible word that cannot be read as part of the amount before it, as `000X` after `5`. */
 const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
 
-/** A symbol that may stand behind an amount, or `null`. */
+/** The symbol if it may follow an amount, else `null`. */
 export const plainSymbol = (symbol: string | null): string | null =>
   symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
 
-/** Digits and letters that look like them (Latin, Cyrillic, Greek), maybe as an exponent: `O00`, `e6`. */
+/** Digits and letters that resemble them (Latin, Cyrillic, Greek), or an exponent: `O00`, `e6`. */
 const LIKE_DIGITS = /^[eE]?[\p{N}Oo\u041e\u043e\u039f\u03bfIl._-]+$/u;
-/** Powers of ten. */
 const MAGNITUDES = new Set('k m b t mn bn tn mio mil thousand million billion trillion'.split(' '));
 
-/** A symbol as it stands behind an amount, quoted where it reads as a part of it, or `null` where it may not stand there. */
+/**
+ * The symbol as printed after an amount, in quotes if it resembles part of the amount; `null` if it may not follow an amount.
+ */
 export function shownSymbol(symbol: string | null): string | null {
   const plain = plainSymbol(symbol);
   const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
@@ -262,9 +252,9 @@ export function shownSymbol(symbol: string | null): string | null {
 }
 
 /**
- * The symbol of a mint: of its own extension, else of its Metaplex account.
+ * The symbol of a mint: from its own extension, else from its Metaplex account.
  * @param account - at {@link metadataAddress}.
- * @returns `null` where there is none, or one that may not stand behind an amount.
+ * @returns `null` without a symbol, or for one that may not follow an amount.
  */
 export function symbolOf(mint: Pick<Mint, 'extensions'>, account: AccountState | null): string | null {
   const own = mint.extensions.find(({ type }) => type === TOKEN_METADATA);

@@ -1,4 +1,4 @@
-/** Instructions of the two token programs and of the associated-token program; which token program is meant is always given. */
+/** Instructions of the two token programs and the associated-token program; the caller always names the token program. */
 import type { Address } from '../../values/address.js';
 import { encode, key, option, struct, u8, u64 } from '../codec.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
@@ -24,7 +24,7 @@ export const TOKEN_INSTRUCTION = {
 /** First byte of the data of the idempotent creation (spl-associated-token-account-interface). */
 export const CREATE_IDEMPOTENT = 1;
 
-/** Rights over a mint or token account, by the program's number. */
+/** Authority numbers of the program. */
 const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
 type AuthorityType = keyof typeof AUTHORITY_TYPE;
 
@@ -32,7 +32,7 @@ interface TokenInput {
   readonly mint: Address;
   /** Base units. */
   readonly amount: bigint;
-  /** Of the mint; the program refuses the instruction if it has others. */
+  /** Decimals of the mint; the program refuses a mismatch. */
   readonly decimals: number;
   readonly tokenProgram: Address;
 }
@@ -49,7 +49,6 @@ const withAmount = (
   data: encode(amountData, { number, amount, decimals }),
 });
 
-/** Burns from a token account, stating mint and decimals; its owner signs. */
 export const burnChecked = (
   input: TokenInput & { readonly account: Address; readonly owner: Address },
 ): Instruction =>
@@ -59,7 +58,6 @@ export const burnChecked = (
     readonlySigner(input.owner),
   ]);
 
-/** Moves tokens between two token accounts, stating mint and decimals; the owner of `from` signs. */
 export const transferChecked = (
   input: TokenInput & { readonly from: Address; readonly to: Address; readonly owner: Address },
 ): Instruction =>
@@ -70,7 +68,6 @@ export const transferChecked = (
     readonlySigner(input.owner),
   ]);
 
-/** Mints new tokens into a token account; the mint authority signs. */
 export const mintToChecked = (
   input: TokenInput & { readonly to: Address; readonly authority: Address },
 ): Instruction =>
@@ -82,7 +79,6 @@ export const mintToChecked = (
 
 const mintData = struct({ number: u8, decimals: u8, mintAuthority: key, freezeAuthority: option(key) });
 
-/** Makes a mint of an account that the token program owns. */
 export const initializeMint2 = ({
   mint,
   tokenProgram,
@@ -101,7 +97,7 @@ export const initializeMint2 = ({
 
 const authorityData = struct({ number: u8, type: u8, newAuthority: option(key) });
 
-/** Hands a right over a mint or token account to another key, or with `null` gives it up for ever. */
+/** Transfers an authority to another key; `null` removes the authority for ever. */
 export const setAuthority = (input: {
   readonly account: Address;
   readonly currentAuthority: Address;
@@ -118,7 +114,7 @@ export const setAuthority = (input: {
   }),
 });
 
-/** Opens the associated token account of a wallet, for whoever pays and signs; does nothing if it is already there. */
+/** Creates the associated token account of a wallet unless it exists; `payer` signs. */
 export const createAssociatedTokenAccountIdempotent = (input: {
   readonly payer: Address;
   readonly owner: Address;

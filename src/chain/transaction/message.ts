@@ -1,21 +1,19 @@
 /**
- * A message: instructions whose accounts stand in one list, by their rights. Transactions carry one and Squads stores one; this is
- * what both have in common, compiled in one way, and read and written by one codec.
+ * Compiled messages: instructions with one shared account list. Transactions and Squads accounts both contain a message; this
+ * module compiles messages and provides the shared codecs.
  */
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import { blob, type Codec, key, struct, u8, vec } from '../codec.js';
 
-/** An instruction of a message. */
 export interface CompiledInstruction {
-  /** Position of the program in the index space: static keys, then writable, then readonly looked-up keys. */
+  /** Index of the program: static keys, then writable, then readonly looked-up keys. */
   readonly programIndex: number;
-  /** One index a byte, in the same space. */
+  /** One index per byte, in the same order. */
   readonly accountIndexes: ReadonlyBytes;
   readonly data: ReadonlyBytes;
 }
 
-/** Accounts that are taken from a table. */
 export interface Lookup {
   readonly table: Address;
   readonly writableIndexes: ReadonlyBytes;
@@ -23,9 +21,9 @@ export interface Lookup {
 }
 
 export interface Message {
-  /** Keys that must sign; they come first. */
+  /** Number of signing keys; they come first. */
   readonly signers: number;
-  /** How many of the signers, the first ones, are writable; and of the others. */
+  /** Numbers of writable keys among the signers and among the others; these come first in their group. */
   readonly writableSigners: number;
   readonly writableNonSigners: number;
   /** Writable signers, readonly signers, writable non-signers, readonly non-signers. */
@@ -34,7 +32,7 @@ export interface Message {
   readonly lookups: readonly Lookup[];
 }
 
-/** @param count - how a number of things is written, @param dataLength - and the length of the data. */
+/** @param count - encoding of counts. @param dataLength - encoding of the data length. */
 export const instructionsCodec = (
   count: Codec<number>,
   dataLength = count,
@@ -44,15 +42,14 @@ export const instructionsCodec = (
 export const lookupsCodec = (count: Codec<number>): Codec<readonly Lookup[]> =>
   vec(count, struct({ table: key, writableIndexes: blob(count), readonlyIndexes: blob(count) }));
 
-/** Does static key `index` sign? */
 export const isSigner = ({ signers }: Message, index: number): boolean => index < signers;
 
-/** Does the header let static key `index` be written? */
+/** Whether the header makes static key `index` writable. */
 export const isWritable = (message: Message, index: number): boolean =>
   index < message.writableSigners ||
   (index >= message.signers && index - message.signers < message.writableNonSigners);
 
-/** The static keys with the rights that the message gives them. */
+/** The static keys with their rights in the message. */
 export const staticAccounts = (message: Message): readonly AccountMeta[] =>
   message.staticKeys.map((address, index) => ({
     address,
@@ -61,8 +58,8 @@ export const staticAccounts = (message: Message): readonly AccountMeta[] =>
   }));
 
 /**
- * The instructions of a message with accounts in the place of indexes; `undefined` when an index points nowhere.
- * @param accounts - in the order of the index space.
+ * Instructions with accounts in place of indexes; `undefined` when an index is out of range.
+ * @param accounts - in index order.
  */
 export function instructionsOf(
   { instructions }: Pick<Message, 'instructions'>,
@@ -79,8 +76,8 @@ export function instructionsOf(
 }
 
 /**
- * Rights of an account as two bits, so that the union of two uses is `a & b`: 2 = does not sign, 1 = is not written.
- * Sorted by this number, accounts stand in the order of a message.
+ * Rights of an account as two bits, so that the union of two uses is `a & b`: 2 = not a signer, 1 = not writable. Ascending
+ * numbers are the key order of a message.
  */
 const WRITABLE_SIGNER = 0;
 const NOT_SIGNER = 2;
@@ -100,16 +97,15 @@ function collectRoles(payer: Address, instructions: readonly Instruction[]): Map
 }
 
 /**
- * The message in which `payer`, of a Squads message the vault, runs these instructions. Its keys are in the order of
- * `CompiledKeys` of web3.js: by their rights, which are the union over all uses; within each as first met, the payer before all,
- * and of an instruction its program before its accounts.
+ * Compiles instructions for `payer`; in a Squads message the payer is the vault. Key order is that of `CompiledKeys` of
+ * web3.js: by rights (the union over all uses), then by first use, with the payer first and each program before its accounts.
  */
 export function compile(payer: Address, instructions: readonly Instruction[]): Message {
   const places = collectRoles(payer, instructions);
   const groups: [Address[], Address[], Address[], Address[]] = [[], [], [], []];
   for (const [key, role] of places) groups[role]?.push(key);
   const staticKeys = groups.flat();
-  // The keys are all there already: writing their places over their roles spares a second table.
+  // Reuses the map: the index of a key replaces its role.
   for (const [index, key] of staticKeys.entries()) places.set(key, index);
   const placeOf = (address: Address): number => places.get(address) ?? 0;
   return {
@@ -138,7 +134,6 @@ export interface Instruction {
   readonly data: ReadonlyBytes;
 }
 
-/** Account roles, as instruction builders write them. */
 export const readonlyAccount = (address: Address): AccountMeta => ({
   address,
   signer: false,
@@ -152,15 +147,16 @@ export const writableAccount = (address: Address): AccountMeta => ({
 export const readonlySigner = (address: Address): AccountMeta => ({ address, signer: true, writable: false });
 export const writableSigner = (address: Address): AccountMeta => ({ address, signer: true, writable: true });
 
-/** Bytes of a signed wire transaction: the IPv6 minimum MTU of 1280 less 48 of headers (solana-packet, `PACKET_DATA_SIZE`). */
+/**
+ * Maximum size of a signed wire transaction: the IPv6 minimum MTU of 1280 less 48 of headers (solana-packet,
+ * `PACKET_DATA_SIZE`).
+ */
 export const TRANSACTION_SIZE_LIMIT_BYTES = 1_232;
-/** Distinct accounts a transaction may lock (agave, `MAX_TX_ACCOUNT_LOCKS`; measured, squads-v4.md section 10). */
+/** Distinct accounts that a transaction may lock (agave, `MAX_TX_ACCOUNT_LOCKS`; measured, squads-v4.md section 10). */
 export const MAX_TRANSACTION_ACCOUNTS = 64;
-/** Instructions a transaction may run, every inner call counted (agave, `MAX_INSTRUCTION_TRACE_LENGTH`). */
+/** Instructions of a transaction, inner calls included (agave, `MAX_INSTRUCTION_TRACE_LENGTH`). */
 export const MAX_INSTRUCTION_TRACE = 64;
-/** Most compute units that a transaction may ask for (agave, `MAX_COMPUTE_UNIT_LIMIT`). */
+/** Highest compute-unit limit (agave, `MAX_COMPUTE_UNIT_LIMIT`). */
 export const MAX_COMPUTE_UNITS = 1_400_000;
-/** Compute units an instruction of a non-builtin program has when no limit is set. */
 export const DEFAULT_INSTRUCTION_COMPUTE_UNITS = 200_000;
-/** Micro-lamports in a lamport; the price of a compute unit is given in them. */
 export const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;

@@ -1,4 +1,4 @@
-/** The errors of the programs that this project calls: their numbers, and a failed transaction in a sentence for people. */
+/** Error numbers of the programs that this project calls, and failed transactions as text. */
 import { type TransactionError, UNSUPPORTED_INSTRUCTION } from '../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
@@ -18,7 +18,7 @@ const SYSTEM_ERRORS: Readonly<Record<number, string>> = {
   1: 'the account lacks lamports',
 };
 
-/** Of Squads v4 (docs/squads-v4.md, section 9): framework errors first, then the program's own. */
+/** Squads v4 (docs/squads-v4.md, section 9): framework errors first, then the program's own. */
 export const SQUADS_ERRORS = {
   InstructionMissing: 100,
   InstructionFallbackNotFound: 101,
@@ -93,7 +93,7 @@ const NAMES: Readonly<Record<string, { name: string; errors: Readonly<Record<num
 
 const FAILED_PROGRAM = /^Program (\S+) failed: /;
 
-/** The innermost program that failed, as the logs tell it: it is the first to say so. */
+/** The innermost failed program: it logs its failure first. */
 function failedProgram(logs: readonly string[]): string | undefined {
   for (const line of logs) {
     const found = FAILED_PROGRAM.exec(line);
@@ -102,7 +102,7 @@ function failedProgram(logs: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** How the embedded Squads program logs that only the real one has an instruction. */
+/** Log text of the embedded Squads program for an instruction that only the real one supports. */
 export const unsupportedInstruction = (logName: string): string =>
   `The embedded Squads program does not support ${logName}`;
 
@@ -115,7 +115,7 @@ function describeUnsupported(logs: readonly string[]): string {
 
 /**
  * Why a transaction failed, without a full stop: `instruction 2: SPL Token error 1 (insufficient funds)`.
- * @param logs - of the transaction; they name the program whose number it is.
+ * @param logs - identify the program whose error number is given.
  */
 export function describeTransactionError(error: TransactionError, logs: readonly string[]): string {
   if (error.kind === 'transaction') return error.error;

@@ -1,4 +1,4 @@
-/** Ed25519 keys, and messages → signed wire transactions. The work is done by node:crypto, four times as fast as pure JavaScript. */
+/** Ed25519 keys and signed wire transactions. node:crypto signs, four times as fast as pure JavaScript. */
 
 import {
   createPrivateKey,
@@ -20,15 +20,12 @@ import {
   type WireTransaction,
 } from './wire.js';
 
-/** A transaction with all its signatures. */
 export interface SignedTransaction {
-  /** Wire bytes, ready to submit. */
   readonly bytes: Uint8Array;
-  /** Base58 text of the first signature: the transaction's name on the chain. */
   readonly signature: string;
 }
 
-/** Each with the signatures of these signers, all asked for at once, in the order of the keys. */
+/** Signatures per message, in key order; `undefined` for a missing signer. All signers work in parallel. */
 async function signaturesOf(messages: readonly ReadonlyBytes[], signers: readonly Signer[]) {
   const signed = await Promise.all(
     signers.map(async (signer) => [signer.address, await signer.signAll(messages)] as const),
@@ -44,9 +41,9 @@ async function signaturesOf(messages: readonly ReadonlyBytes[], signers: readonl
 }
 
 /**
- * Signs messages, legacy or version 0, with every key that they ask for.
- * @returns them in the order of the messages.
- * @throws `ERR_INTERNAL` when a signer is missing or does not belong.
+ * Signs legacy or version 0 messages with every required key.
+ * @returns transactions in the order of the messages.
+ * @throws `ERR_INTERNAL` when a signer is missing or not required.
  */
 export async function sign<const Messages extends readonly ReadonlyBytes[]>(
   messages: Messages,
@@ -67,8 +64,8 @@ export async function sign<const Messages extends readonly ReadonlyBytes[]>(
 }
 
 /**
- * The wire transaction of a message with the signatures of some of its signers; the places of the others are 64 zeros.
- * @throws `ERR_INTERNAL` when a signer does not belong.
+ * A wire transaction with the signatures of some signers; missing ones are 64 zeros.
+ * @throws `ERR_INTERNAL` when a signer is not required.
  */
 export async function signPartly(message: ReadonlyBytes, signers: readonly Signer[]): Promise<Uint8Array> {
   const [signatures = []] = await signaturesOf([message], signers);
@@ -78,7 +75,7 @@ export async function signPartly(message: ReadonlyBytes, signers: readonly Signe
   );
 }
 
-/** Is every signature there, and of whom it has to be? */
+/** Whether every required signature is present and valid. */
 export const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
   signatures.length > 0 &&
   signatures.length === message.signers &&
@@ -87,26 +84,24 @@ export const isSigned = ({ signatures, message, messageBytes }: WireTransaction)
     return signer !== undefined && verifySignature(signer, messageBytes, signature);
   });
 
-/** Signs messages with one key, which may be kept by another program or machine; the key itself cannot be read from it. */
+/** Signs messages with one key, possibly in another program or on another machine. The key cannot be read. */
 export interface Signer {
   readonly address: Address;
   /** @returns the 64 signature bytes. */
   sign(message: ReadonlyBytes): Promise<Uint8Array>;
-  /** Signs many at once. @returns the signatures in the order of the messages. */
+  /** @returns signatures in the order of the messages. */
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]>;
 }
 
 /** A signer whose key is in this process. */
 export interface KeypairSigner extends Signer {
-  /** {@link Signer.sign} without waiting. */
   signNow(message: ReadonlyBytes): Uint8Array;
 }
 
-/** Bytes of a keypair in the Solana CLI's format: 32 of the seed, then 32 of the public key. */
+/** Keypair of the Solana CLI: 32 bytes of seed, then 32 bytes of public key. */
 export const KEYPAIR_LENGTH_BYTES = 64;
 const SEED_LENGTH_BYTES = 32;
 
-// DER prefixes of RFC 8410 in front of the 32 raw bytes.
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -119,10 +114,7 @@ function privateKey(seed: Uint8Array): KeyObject {
   }
 }
 
-/**
- * A signer from a keypair's 64 bytes.
- * @throws `ERR_KEYPAIR_INVALID` when the length is wrong or the public half does not belong to the seed.
- */
+/** @throws `ERR_KEYPAIR_INVALID` for a wrong length, or a public half that does not match the seed. */
 export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
   if (keypair.length !== KEYPAIR_LENGTH_BYTES) {
     throw new FlywheelError(
@@ -157,7 +149,6 @@ export function generateKeypair(): Uint8Array {
   return Uint8Array.from(Buffer.concat([seed, publicBytes]));
 }
 
-/** Is this the signature of `signer` over `message`? */
 export function verifySignature(signer: Address, message: ReadonlyBytes, signature: ReadonlyBytes): boolean {
   const key = createPublicKey({
     key: Buffer.concat([SPKI_PREFIX, readBuffer(addressBytes(signer))]),

@@ -1,4 +1,4 @@
-/** Transactions as they go over the wire, legacy and version 0: bytes ⇄ value, exact both ways; what one may do is decided elsewhere. */
+/** Wire transactions, legacy and version 0: bytes ⇄ value, exact in both directions. No further checks. */
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
@@ -9,24 +9,19 @@ import type { Instruction } from './message.js';
 import { compile, instructionsCodec, lookupsCodec, type Message } from './message.js';
 
 export const SIGNATURE_BYTES = 64;
-/** Set in the first byte of a message that states its version; the other bits are the version. */
 const VERSION_FLAG = 0x80;
 const MAX_KEYS = 256;
 const MAX_SHORT_LENGTH = 0xffff;
 
-/** The message of a transaction. */
 export interface WireMessage extends Message {
-  /** A legacy message takes nothing from tables. */
   readonly version: 'legacy' | 0;
-  /** 32 bytes. */
   readonly blockhash: ReadonlyBytes;
 }
 
 export interface WireTransaction {
-  /** 64 bytes each, in the order of the static keys; all zero where one is still missing. */
+  /** 64 bytes each, in the order of the static keys; zeros for a missing one. */
   readonly signatures: readonly ReadonlyBytes[];
   readonly message: WireMessage;
-  /** The part that is signed. */
   readonly messageBytes: ReadonlyBytes;
 }
 
@@ -58,7 +53,7 @@ const signatureList = vec(short, fixed(SIGNATURE_BYTES));
 const instructionList = instructionsCodec(short);
 const lookupList = lookupsCodec(short);
 
-/** The header counts the readonly keys. */
+/** The wire header counts readonly keys; {@link Message} counts writable ones. */
 const wireMessage: Codec<WireMessage> = {
   read: (r) => {
     const first = r.u8();
@@ -101,8 +96,8 @@ function reading<Value>(bytes: ReadonlyBytes, read: (reader: ByteReader) => Valu
 }
 
 /**
- * Bytes as a message, without signatures. Its parts are views: bytes that their owner changes later change them too.
- * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no message.
+ * Decodes a message without signatures. Parts are views into `bytes`.
+ * @throws `ERR_INVALID_REQUEST` for truncated bytes, trailing bytes, or bytes that are not a message.
  */
 export const decodeMessage = (bytes: ReadonlyBytes): WireMessage =>
   reading(bytes, (reader) => {
@@ -112,8 +107,8 @@ export const decodeMessage = (bytes: ReadonlyBytes): WireMessage =>
   });
 
 /**
- * Wire bytes as a transaction; whether signatures, indexes and counts make sense is not looked at.
- * @throws `ERR_INVALID_REQUEST` for bytes that are cut short, go on, or are no transaction.
+ * Decodes wire bytes; signatures, indexes and counts are not checked.
+ * @throws `ERR_INVALID_REQUEST` for truncated bytes, trailing bytes, or bytes that are not a transaction.
  */
 export const decodeTransaction = (bytes: ReadonlyBytes): WireTransaction =>
   reading(bytes, (reader) => {
@@ -122,10 +117,8 @@ export const decodeTransaction = (bytes: ReadonlyBytes): WireTransaction =>
     return { signatures, message: decodeMessage(messageBytes), messageBytes };
   });
 
-/** The bytes of a message: what signers sign. */
 export const encodeMessage = (message: WireMessage): Uint8Array => encode(wireMessage, message);
 
-/** Wire bytes of signatures and the bytes of a message. */
 export const encodeTransaction = (
   signatures: readonly ReadonlyBytes[],
   messageBytes: ReadonlyBytes,
@@ -141,16 +134,13 @@ export const encodeTransaction = (
     signatures,
   );
 
-/** In the place of a signature that is missing. */
 export const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
 
-/** The wire transaction of a message that nobody has signed: the place of every signature is 64 zeros. */
+/** The wire transaction of a message with 64 zeros for every signature. */
 export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>
   encodeTransaction(new Array<Uint8Array>(signerCount(messageBytes)).fill(NO_SIGNATURE), messageBytes);
 
-/** What a message is compiled from. */
 export interface MessageInput {
-  /** Pays the fee and signs first. */
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
   /** Base58 text of 32 bytes. */
@@ -175,13 +165,10 @@ function compileBytes(
   return encodeMessage({ ...message, version, blockhash: bytes });
 }
 
-/** Compiles a legacy message. */
 export const compileLegacyMessage = (input: MessageInput): Uint8Array => compileBytes('legacy', input);
 
-/** Compiles a version 0 message without lookup tables. */
 export const compileV0Message = (input: MessageInput): Uint8Array => compileBytes(0, input);
 
-/** What the wire transaction of a legacy message takes. */
 export function legacyTransactionSize({ payer, instructions }: Omit<MessageInput, 'blockhash'>) {
   const message = compile(payer, instructions);
   const bytes = encodeMessage({
@@ -192,11 +179,9 @@ export function legacyTransactionSize({ payer, instructions }: Omit<MessageInput
   return { bytes: transactionSize(bytes), accounts: message.staticKeys.length };
 }
 
-/** How many keys must sign a message, legacy or version 0. */
 const signerCount = (message: ReadonlyBytes): number =>
   message[((message[0] ?? 0) & VERSION_FLAG) === 0 ? 0 : 1] ?? 0;
 
-/** Bytes of the wire transaction that carries this message. */
 export function transactionSize(message: ReadonlyBytes): number {
   const count = signerCount(message);
   return (count < 0x80 ? 1 : 2) + count * SIGNATURE_BYTES + message.length;

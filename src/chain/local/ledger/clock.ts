@@ -1,4 +1,4 @@
-/** The clock of the ledger: slots from time, and from slots block heights, blockhashes and block times. */
+/** The clock of the ledger: time → slots → block heights, blockhashes and block times. */
 import { hash } from 'node:crypto';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
 import { base58Encode } from '../../../values/base58.js';
@@ -6,17 +6,19 @@ import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes
 import type { Clock } from '../../../values/time.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
 
-/** The slot in which a ledger begins, so that no slot equals its block height. */
+/** First slot of a ledger, so that no slot equals its block height. */
 export const FIRST_SLOT = 1_000;
-/** With it, 150 slots are a minute. */
 const SLOT_MS = 400;
-/** Slots by which the newest may be ahead of the time and is waited for; by more, the clock was set back. */
+/**
+ * If the newest slot is ahead of the time by at most this many slots, the clock waits; beyond that, the system clock was set
+ * back.
+ */
 const WAITED_SLOTS = 2;
 const LIFETIME = Number(BLOCKHASH_LIFETIME_BLOCKS);
 const HASH_BYTES = 16;
 const NUMBER_BYTES = 8;
 
-/** A slot and the time at which it begins; the newest slot that was certainly seen, and the time of its block. */
+/** `slot` began at `ms`; `newest` is the newest slot that was saved, `newestMs` its block time. */
 interface Kept {
   readonly slot: number;
   readonly ms: number;
@@ -25,17 +27,16 @@ interface Kept {
 }
 
 /**
- * Every slot has a block, also an empty one. A slot is never shown after a later one: where the clock was set back, the slots
- * go on from the newest.
+ * Every slot has a block, even an empty one. Slots never go backwards: if the system clock is set back, counting continues from
+ * the newest slot.
  */
 export class LedgerClock {
   readonly slotMs: number;
   readonly #database: SqliteFile;
   readonly #clock: Clock;
-  /** As the file has it, and changed where the clock was set back. */
+  /** As in the file, plus an unsaved correction after the system clock was set back. */
   #kept: Kept | undefined;
   #isChanged = false;
-  /** The newest slot that this process has seen. */
   #seen = 0;
   #genesis: ReadonlyBytes | undefined;
 
@@ -45,7 +46,6 @@ export class LedgerClock {
     this.slotMs = slotMs;
   }
 
-  /** What a new ledger begins with. */
   static begin(database: SqliteFile, genesisHash: ReadonlyBytes, timeMs: number): void {
     const insert = database.prepare('INSERT INTO meta VALUES (?, ?)');
     insert.run(['genesis_hash', genesisHash]);
@@ -53,13 +53,11 @@ export class LedgerClock {
     insert.run(['clock', textOf({ slot: FIRST_SLOT, ms, newest: FIRST_SLOT, newestMs: ms })]);
   }
 
-  /** 32 bytes that tell this ledger from all others. */
   get genesisHash(): ReadonlyBytes {
     this.#genesis ??= this.#database.decode(() => this.#meta('genesis_hash'));
     return this.#genesis;
   }
 
-  /** The newest slot. */
   slot(): number {
     const { slot, ms, newest, newestMs } = this.#read();
     const nowMs = Math.floor(this.#clock.nowMs());
@@ -77,7 +75,7 @@ export class LedgerClock {
     return slot - FIRST_SLOT;
   }
 
-  /** Time of the block of a slot, in ms since the Unix epoch: when the slot begins, and never before that of an earlier block. */
+  /** Block time of a slot in ms since the Unix epoch: the start of the slot, never before the time of an earlier block. */
   timeMs(slot: number): number {
     const { slot: from, ms, newest, newestMs } = this.#read();
     const startMs = ms + (slot - from) * this.slotMs;
@@ -85,8 +83,8 @@ export class LedgerClock {
   }
 
   /**
-   * 32 bytes that tell of themselves which slot they are of: half a hash, the slot and a number.
-   * @param number - tells hashes of one slot apart: what is signed again after something has landed is another transaction.
+   * 32 bytes: half a hash, the slot, a number. The slot makes the age of a blockhash readable.
+   * @param number - tells blockhashes of one slot apart, so that signing again after another landing gives another transaction.
    */
   blockhash(slot: number, number = 0): Uint8Array {
     const place = Buffer.alloc(2 * NUMBER_BYTES);
@@ -96,7 +94,6 @@ export class LedgerClock {
     return Buffer.concat([digest.subarray(0, HASH_BYTES), place]);
   }
 
-  /** The newest blockhash, and the last block that takes a transaction with it. */
   latest(number: number): RecentBlockhash {
     const slot = this.slot();
     return {
@@ -105,7 +102,6 @@ export class LedgerClock {
     };
   }
 
-  /** May the block of a slot take a transaction with this blockhash? */
   isGood(blockhash: ReadonlyBytes, slot: number): boolean {
     if (blockhash.length !== HASH_BYTES + 2 * NUMBER_BYTES) return false;
     const bytes = readBuffer(blockhash);
@@ -114,12 +110,11 @@ export class LedgerClock {
     return sameBytes(bytes, this.blockhash(born, Number(bytes.readBigUInt64LE(HASH_BYTES + NUMBER_BYTES))));
   }
 
-  /** Does {@link save} have anything to write? */
   get isChanged(): boolean {
     return this.#isChanged;
   }
 
-  /** Has it in the file that a slot was seen, so that no other process takes an earlier one for the newest. */
+  /** Saves the newest slot, so that no other process takes an earlier slot for the newest. */
   save(): void {
     const newest = this.slot();
     const kept = { ...this.#read(), newest, newestMs: this.timeMs(newest) };
@@ -128,7 +123,6 @@ export class LedgerClock {
     this.#isChanged = false;
   }
 
-  /** Drops what was read of the file. */
   forget(): void {
     this.#kept = undefined;
     this.#isChanged = false;

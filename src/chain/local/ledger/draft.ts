@@ -1,4 +1,4 @@
-/** What one call adds to the ledger before it is committed: which transactions land, and together with which others. */
+/** The changes of one call to the ledger before commit: which transactions land, alone or as a bundle. */
 import { type Address, addressBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
 import type { AccountState, ChainClock } from '../../account.js';
@@ -13,28 +13,25 @@ import type { AccountSource } from '../vm/vm.js';
 import type { LedgerClock } from './clock.js';
 import type { AccountTable, NewTransaction, TransactionTable } from './tables.js';
 
-/** The tables as they are at one point in time, for as long as the call lasts that hands them out. */
+/** The tables in one snapshot; valid only during the call that provides them. */
 export interface LedgerTables {
   readonly accounts: AccountTable;
   readonly clock: LedgerClock;
   readonly transactions: TransactionTable;
 }
 
-/** Slots in an epoch, as on mainnet. */
 const SLOTS_PER_EPOCH = 432_000n;
 const MS_PER_SECOND = 1_000;
 
-/** The clock as programs see it in a slot. */
 export const runtimeClock = (slot: number, timeMs: number): ChainClock => ({
   slot: BigInt(slot),
   epoch: BigInt(slot) / SLOTS_PER_EPOCH,
   unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
 });
 
-/** The ledger with what the running call has added; changed accounts are written by {@link flush}. */
+/** The ledger plus the uncommitted changes of the running call; {@link flush} writes changed accounts. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
-  /** Of the block of all that this call adds. */
   readonly slot: number;
   readonly #timeMs: number;
   readonly #overlay: Overlay;
@@ -50,12 +47,11 @@ export class LedgerDraft implements AccountSource {
     return this.#overlay.get(address);
   }
 
-  /** The clock of its block. */
   clock(): ChainClock {
     return runtimeClock(this.slot, this.#timeMs);
   }
 
-  /** Lands a transaction by itself, also as failed, unless it cannot start; `null` when it had landed before. */
+  /** Lands one transaction, even as failed, unless it cannot start. @returns `null` if the transaction had landed before. */
   land(wire: Uint8Array, runtime: Runtime): ExecutionResult | null {
     const sent = readSent(wire);
     if (this.#hasLanded(sent)) return null;
@@ -64,7 +60,7 @@ export class LedgerDraft implements AccountSource {
     return result;
   }
 
-  /** Lands all of a bundle without any failure, or nothing of it; `null` when it was taken. */
+  /** Lands a whole bundle without any failure, or nothing. @returns `null` if the bundle was accepted. */
   landWhole(bundle: readonly Uint8Array[], runtime: Runtime): Rejection | null {
     const all = bundle.map(readSent);
     if (all.every((sent) => this.#hasLanded(sent))) return null;
@@ -82,7 +78,6 @@ export class LedgerDraft implements AccountSource {
     return null;
   }
 
-  /** Adds transactions in their order. */
   append(landings: readonly NewTransaction[]): void {
     const block = { slot: this.slot, timeMs: this.#timeMs };
     for (const landing of landings) {
@@ -93,13 +88,11 @@ export class LedgerDraft implements AccountSource {
     }
   }
 
-  /** Writes all of it, each changed account once. */
   flush(): void {
     this.#tables.accounts.put(this.#overlay.changes());
     this.#tables.clock.save();
   }
 
-  /** Entries of a table stay as they are, so that they may be read at any time. */
   #named({ message }: Sent): Pick<NewTransaction, 'accounts' | 'tableAddresses'> {
     if (message === null) return { accounts: [], tableAddresses: new Uint8Array(0) };
     const accounts = resolveAccounts(message, this).map(({ address }) => address);
@@ -113,7 +106,6 @@ export class LedgerDraft implements AccountSource {
     return signature.length > 0 && this.#tables.transactions.hasLanded(signature);
   }
 
-  /** Runs it, unless it has to be refused before anything runs. */
   #run({ wire, blockhash, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
     if (flaw !== null) return refused('SanitizeFailure', [flaw]);
     if (!this.#tables.clock.isGood(blockhash, this.slot)) return refused('BlockhashNotFound');
@@ -121,15 +113,12 @@ export class LedgerDraft implements AccountSource {
   }
 }
 
-/** The outside of a transaction. */
 interface Sent {
   readonly wire: Uint8Array;
-  /** The first one; empty where the bytes are no transaction. Not checked here. */
+  /** First signature, not verified; empty where the bytes are not a transaction. */
   readonly signature: ReadonlyBytes;
   readonly blockhash: ReadonlyBytes;
-  /** `null` where the bytes are no transaction. */
   readonly message: WireMessage | null;
-  /** Why the bytes are no transaction, or `null` if they are one. */
   readonly flaw: string | null;
 }
 
@@ -152,7 +141,6 @@ function readSent(wire: Uint8Array): Sent {
   }
 }
 
-/** Lamports of all accounts that a transaction names, before and after it. */
 const balancesOf = ({ accounts, changes }: NewTransaction, source: AccountSource): readonly Balance[] =>
   accounts.map((address) => {
     const before = source.get(address)?.lamports ?? 0n;
@@ -160,7 +148,6 @@ const balancesOf = ({ accounts, changes }: NewTransaction, source: AccountSource
     return { before, after: state === undefined ? before : (state?.lamports ?? 0n) };
   });
 
-/** Which token accounts a transaction left with another amount than the one they hold here. */
 const tokenChangesOf = ({ changes }: NewTransaction, source: AccountSource): readonly TokenChange[] =>
   [...changes].flatMap(([account, state]) => {
     const [was, is] = [decodeTokenAccount(source.get(account)), decodeTokenAccount(state)];

@@ -1,4 +1,4 @@
-/** The durable ledger: one snapshot to read, one commit to write, shared safely with other processes. Runs nothing itself. */
+/** The durable ledger: snapshots for reads, one commit per write, safe across processes. Runs no programs. */
 import { hash, randomBytes } from 'node:crypto';
 import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { type Address, addressBytes } from '../../../values/address.js';
@@ -14,28 +14,24 @@ import { LedgerClock } from './clock.js';
 import { LedgerDraft, type LedgerTables } from './draft.js';
 import { AccountTable, type KeptTransaction, LEDGER, markText, TransactionTable } from './tables.js';
 
-/** Where a ledger lies and how a new one begins. */
 export interface LedgerOptions {
-  /** The SQLite file; made when it is not there. */
   readonly path: string;
   readonly clock: Clock;
-  /** What a new ledger begins with; an existing one ignores it. */
+  /** First content of a new ledger; ignored for an existing one. */
   readonly genesis: {
     readonly accounts: GenesisAccounts;
-    /** Makes the blockhashes deterministic. @default 32 random bytes */
+    /** Makes blockhashes deterministic. @default 32 random bytes */
     readonly seed?: Uint8Array;
   };
-  /** @default 400 */
   readonly slotMs?: number;
-  /** Make the file when it is missing. Where there should be one, a new one would hide the loss. @default true */
+  /** `false` where a ledger must exist already: a new one would hide the loss. @default true */
   readonly create?: boolean;
 }
 
 const GENESIS_SEED_BYTES = 32;
-/** Transactions that are read at once. */
 const PAGE = 500;
 
-/** One connection to the ledger. Its methods run to their end without a pause, so calls in one process never mix. */
+/** One connection to the ledger. Methods run synchronously, so calls of one process never interleave. */
 export class Ledger {
   readonly #database: SqliteFile;
   readonly #tables: LedgerTables;
@@ -51,17 +47,20 @@ export class Ledger {
     };
   }
 
-  /** Names the newest transaction that this process has seen, for whoever keeps it beside the ledger; `''` before it has looked. */
+  /**
+   * Mark of the newest transaction that this process has seen, for comparison with a copy outside the ledger; `''` before the
+   * first read.
+   */
   get knownMark(): string {
     return this.#knownMark;
   }
 
-  /** Tells this ledger from all others, base58. */
+  /** Base58 genesis hash; identifies this ledger. */
   get genesis(): string {
     return this.read(({ clock }) => base58Encode(clock.genesisHash));
   }
 
-  /** What has landed after a transaction that was known; `null` when it is not in this ledger. */
+  /** Signatures that landed after a known transaction; `null` if this ledger does not contain that transaction. */
   landedAfter(mark: string): readonly Signature[] | null {
     return this.read(({ transactions }) => {
       const id = mark === '' ? 0 : transactions.withMark(mark);
@@ -69,9 +68,9 @@ export class Ledger {
     });
   }
 
-  /** Transactions that name an address, newest first, from before a place on. */
+  /** Transactions that name an address, newest first, older than `before`. */
   *naming(address: Address, before: number | null = null): Iterable<KeptTransaction> {
-    // The bytes of an address may stand in data as well.
+    // The SQL search also matches the bytes of the address inside instruction data.
     const isNamed = ({ wire, tableAddresses }: KeptTransaction): boolean =>
       tableAddresses.includes(address) || decodeTransaction(wire).message.staticKeys.includes(address);
     for (let place = before ?? Number.MAX_SAFE_INTEGER; ; ) {
@@ -83,24 +82,24 @@ export class Ledger {
     }
   }
 
-  /** Runs `work` on the ledger as it is now; nobody waits for it. */
+  /** Runs `work` on a snapshot of the ledger, without a lock. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
     const result = this.#database.read(() => this.#within(work));
-    // A clock that was set back goes on the same way in every process.
+    // After the system clock was set back, every process must continue from the same slot.
     if (this.#tables.clock.isChanged) this.keepSlot();
     return result;
   }
 
   /**
-   * The newest slot, once it is certain that no process takes an earlier one for the newest any more: what has expired by then never
-   * lands.
+   * Saves the newest slot, then returns it: no process takes an earlier slot for the newest any more, so a transaction that has
+   * expired by this slot never lands.
    */
   keepSlot(): number {
     return this.write(({ slot }) => slot);
   }
 
   /**
-   * Runs `work` alone on the ledger and commits all that its draft holds, or nothing.
+   * Runs `work` with the write lock and commits all changes of its draft, or nothing.
    * @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason.
    */
   write<Result>(work: (draft: LedgerDraft) => Result): Result {
@@ -115,7 +114,7 @@ export class Ledger {
         }),
       );
     } catch (error) {
-      // Only what is committed may be known elsewhere.
+      // The mark must refer to committed transactions only.
       this.#knownMark = mark;
       throw error;
     }
@@ -125,7 +124,7 @@ export class Ledger {
     this.#database.close();
   }
 
-  /** What the tables remember is good for one call: another process may write before the next. */
+  /** Cached values are valid for one call: another process may write before the next. */
   #within<Result>(work: (tables: LedgerTables) => Result): Result {
     this.#tables.clock.forget();
     this.#tables.transactions.forget();
@@ -136,7 +135,7 @@ export class Ledger {
 }
 
 /**
- * Opens the ledger, making and filling the file when it is new.
+ * Opens the ledger; creates and fills a new file.
  * @throws `ERR_STORE_UNAVAILABLE` naming the file and why it cannot be used.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -156,14 +155,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
-/** Accounts of block 0, each with its address. */
 type GenesisAccounts = readonly (readonly [Address, AccountState])[];
 
-/** 500,000,000 SOL: what a treasury never runs out of, and far below a u64. */
 const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;
 const RESERVED_BYTES = 64;
 
-/** The accounts of a new local chain whose `treasury` is the wallet that funds all others. */
+/** The accounts of a new local chain; `treasury` is the wallet that funds all others. */
 export function localGenesis(treasury: Address): GenesisAccounts {
   const config = encodeAccount(PROGRAM_CONFIG, {
     authority: treasury,

@@ -15,11 +15,10 @@ import type { Balance, Signature, TokenChange, TransactionError, TransactionReco
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';
 import type { ExecutionResult, InnerCall } from '../runtime/execution.js';
 
-/** The signature of a row of `transactions`, word for word as the index has it: otherwise the index is not used. */
+/** The first signature of a row. The text must equal the expression of the index, otherwise SQLite does not use the index. */
 const SIGNATURE_OF_WIRE = `substr(wire, 2, ${SIGNATURE_BYTES})`;
-// Transactions are kept in the order in which they landed and found through an index: rows of a kilobyte in the order
-// of their random signatures would touch, and write again, one page for every transaction. The signature itself is the first
-// of those in `wire`, behind their number, which is always one byte.
+// Rows are stored in landing order: ordered by random signatures, rows of a kilobyte would rewrite one page per transaction.
+// The first signature follows the signature count in `wire`; the count always takes one byte.
 const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE accounts (
@@ -47,7 +46,6 @@ export const LEDGER: FileFormat = {
 
 const ACCOUNT_COLUMNS = 'lamports, owner, data, executable, rent_epoch';
 
-/** The table `accounts`. */
 export class AccountTable {
   readonly #database: SqliteFile;
   readonly #select: Statement;
@@ -62,7 +60,6 @@ export class AccountTable {
     return row === undefined ? null : this.#database.decode(() => toState(row));
   }
 
-  /** Every account there is. */
   all(): readonly (readonly [Address, AccountState])[] {
     const rows = this.#database.prepare(`SELECT ${ACCOUNT_COLUMNS}, address FROM accounts`).all([]);
     return this.#database.decode(() =>
@@ -70,7 +67,6 @@ export class AccountTable {
     );
   }
 
-  /** Writes new states; `null` for an account that ceased to exist. */
   put(changes: ReadonlyMap<Address, AccountState | null>): void {
     const remove = this.#database.prepare('DELETE FROM accounts WHERE address = ?');
     const replace = this.#database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?)');
@@ -98,25 +94,21 @@ function toState(row: readonly SqlValue[]): AccountState {
   };
 }
 
-/** What a transaction did that lands now. */
 export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
-  /** 64 bytes: the first signature of the wire bytes, where it is kept. */
+  /** 64 bytes: the first signature of the wire bytes. */
   readonly signature: ReadonlyBytes;
   readonly wire: ReadonlyBytes;
-  /** All that it names, in the order of the message. */
   readonly accounts: readonly Address[];
-  /** Those of them that lookup tables add, 32 bytes each. */
+  /** The addresses that come from lookup tables, 32 bytes each. */
   readonly tableAddresses: ReadonlyBytes;
 }
 
-/** A block that a transaction lands in. */
 interface BlockPlace {
   readonly slot: number;
-  /** Milliseconds since the Unix epoch. */
   readonly timeMs: number;
 }
 
-/** A transaction by its number, with a hash over all signatures up to its own. */
+/** A transaction number, and a hash chain over all signatures up to this transaction. */
 interface MarkedPlace {
   readonly id: number;
   readonly mark: ReadonlyBytes;
@@ -124,21 +116,19 @@ interface MarkedPlace {
 
 const MARK_DIGITS = 16;
 
-/** Names a transaction with all that came before it, as text that is greater for later ones. */
+/** Text form of a mark. Marks of later transactions sort higher. */
 export const markText = ({ id, mark }: MarkedPlace): string =>
   `${String(id).padStart(MARK_DIGITS, '0')} ${readBuffer(mark).toString('hex')}`;
 
 const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
   hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
 
-/** JSON, with the digits of each bigint as text. */
 const digits = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
 
 const TRANSACTION_COLUMNS =
   'slot, time_ms, wire, error, logs, fee_lamports, compute_units, balances, token_changes, table_addresses, inner_calls';
 
-/** The table `transactions`. */
 export class TransactionTable {
   readonly #database: SqliteFile;
   readonly #one: Statement;
@@ -146,7 +136,6 @@ export class TransactionTable {
   #insert: Statement | undefined;
   #tip: MarkedPlace | undefined;
 
-  /** @param genesisHash - what the marks begin with. */
   constructor(database: SqliteFile, genesisHash: () => ReadonlyBytes) {
     this.#database = database;
     this.#genesisHash = genesisHash;
@@ -189,20 +178,19 @@ export class TransactionTable {
     ]);
   }
 
-  /** The newest transaction; number 0 stands for the beginning. */
+  /** The newest transaction; id 0 in an empty ledger. */
   get tip(): MarkedPlace {
     this.#tip ??= this.#placeAt('ORDER BY id DESC LIMIT 1', []) ?? { id: 0, mark: this.#genesisHash() };
     return this.#tip;
   }
 
-  /** Number of the transaction with this mark; `undefined` where there is none. */
+  /** Number of the transaction with this mark; `undefined` if the mark does not match this ledger. */
   withMark(text: string): number | undefined {
     const id = Number.parseInt(text, 10);
     const found = id === 0 ? { id, mark: this.#genesisHash() } : this.#placeAt('WHERE id = ?', [id]);
     return found && markText(found) === text ? id : undefined;
   }
 
-  /** Drops all that is in memory. */
   forget(): void {
     this.#tip = undefined;
   }
@@ -216,14 +204,14 @@ export class TransactionTable {
     return this.#one.get([signature]) !== undefined;
   }
 
-  /** A landed transaction; `null` when it has not landed, as also for text that is no signature. */
+  /** A landed transaction; `null` if it has not landed or the text is not a signature. */
   kept(signature: Signature): KeptTransaction | null {
     const bytes = base58Decode(signature);
     const row = bytes?.length === SIGNATURE_BYTES ? this.#one.get([bytes]) : undefined;
     return row === undefined ? null : this.#database.decode(() => toKept(row));
   }
 
-  /** Transactions that hold these bytes somewhere, or name them through a lookup table, newest first, from before a place on. */
+  /** Transactions with these bytes in `wire` or in their table addresses, newest first, with an id below `before`. */
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(
@@ -234,7 +222,6 @@ export class TransactionTable {
     return this.#database.decode(() => rows.map(toKept));
   }
 
-  /** What landed after the transaction with a number, in its order. */
   signaturesAfter(id: number): readonly Signature[] {
     const rows = this.#database
       .prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ? ORDER BY id`)
@@ -243,7 +230,6 @@ export class TransactionTable {
   }
 }
 
-/** A landed transaction, and its place in the order of all. */
 export interface KeptTransaction extends TransactionRecord {
   readonly wire: Uint8Array;
   readonly tableAddresses: readonly Address[];

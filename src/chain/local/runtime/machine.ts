@@ -1,6 +1,6 @@
 /**
- * Runs the instructions of one transaction, and the calls they make, on an overlay: native programs here, all others in
- * LiteSVM. Signatures, fees and the closing rent rule are the runtime's.
+ * Runs the instructions of one transaction, and their inner calls, on an overlay: native programs here, all others in LiteSVM.
+ * Signatures, fees and the final rent check belong to the runtime.
  */
 import { type Address, addressFromBytes } from '../../../values/address.js';
 import { type AccountState, type ChainClock, EMPTY_ACCOUNT } from '../../account.js';
@@ -30,19 +30,16 @@ import {
   type Overlay,
 } from './execution.js';
 
-/** Pays for runs inside the machine; belongs to nobody and appears in no transaction. */
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
-/** Programs on the stack at most, the first instruction's counted (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
+/** Call depth, the top-level instruction included (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
 const MAX_DEPTH = 5;
-/** What a builtin program charges for a call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
+/** Compute units of a builtin call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
 const BUILTIN_CALL_UNITS = 150;
-/** Lent to an account for as long as LiteSVM looks at its rent; above the minimum of the largest account. */
+/** Lent to an account during the rent check of LiteSVM; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
 const NO_BLOCKHASH = new Uint8Array(32);
-/** Lines that a builtin program's call leaves in the log: one as it begins, one as it ends. */
 const LINES_A_BUILTIN_CALL = 2;
 
-/** The first instruction of a list that failed, and why. */
 export interface Stop {
   readonly position: number;
   readonly fault: InstructionFault;
@@ -56,12 +53,10 @@ interface MachineParts {
   readonly programs: ReadonlyMap<Address, NativeProgram>;
 }
 
-/** One transaction's execution; a new one for each. */
 export class Machine {
   readonly logs = new LogCollector();
   readonly innerCalls: InnerCall[] = [];
   readonly #parts: MachineParts;
-  /** Index of the instruction that runs. */
   #within = 0;
   #trace = 0;
   #units = 0;
@@ -70,12 +65,11 @@ export class Machine {
     this.#parts = parts;
   }
 
-  /** Compute units that programs in LiteSVM used; native programs are not metered. */
   get computeUnits(): bigint {
     return BigInt(this.#units);
   }
 
-  /** Runs instructions in order, `depth` 1 for those of the transaction itself. @returns where it stopped, or `null` */
+  /** Runs instructions in order; `depth` is 1 for top-level ones. @returns the first failure, or `null` */
   run(calls: readonly Instruction[], depth: number): Stop | null {
     for (const [position, call] of calls.entries()) {
       if (depth > MAX_DEPTH) return { position, fault: { error: 'CallDepth' } };
@@ -96,7 +90,7 @@ export class Machine {
     return this.#parts.vm.peek(program)?.executable === true;
   }
 
-  /** Counts a call against the limit on all calls of a transaction. */
+  /** Counts calls against the limit of a transaction. @returns whether the limit is kept */
   #count(calls: number): boolean {
     this.#trace += calls;
     return this.#trace <= MAX_INSTRUCTION_TRACE;
@@ -138,14 +132,13 @@ export class Machine {
     };
   }
 
-  /** What is at an address where the ledger has nothing: a program or sysvar that the machine came with, or `null`. */
   #builtIn(address: Address): AccountState | null {
     const { vm, overlay } = this.#parts;
     vm.load([address], overlay);
     return vm.peek(address);
   }
 
-  /** A call may give away only rights that its caller has, and signatures of addresses that the caller derived. */
+  /** A call may pass on only the rights of its caller, and signatures of addresses that the caller derived. */
   #invoke(
     own: readonly AccountMeta[],
     calls: readonly Instruction[],
@@ -187,7 +180,6 @@ export class Machine {
         : { error: error.error };
     }
     for (const address of written) {
-      // What the run began with: the overlay's state, or where that has nothing, what the machine came with.
       const before = vm.peek(address);
       const after = vm.read(address);
       if (after === before) continue;
@@ -197,7 +189,6 @@ export class Machine {
     return null;
   }
 
-  /** Books the log lines, the calls and the compute units of a run. */
   #account(lines: readonly string[], run: VmRun, extraCalls: number, depth: number): InstructionFault | null {
     this.#units += Math.max(0, Number(run.computeUnits) - extraCalls * BUILTIN_CALL_UNITS);
     let calls = 0;
@@ -214,8 +205,8 @@ export class Machine {
   }
 
   /**
-   * LiteSVM looks at rent after every run, the chain only once, after the whole transaction. An account that is low in
-   * between is lent lamports at the very end of the run, which are taken off again when it is read back.
+   * LiteSVM checks rent after every run, a cluster only once, after the whole transaction. An account below its minimum in
+   * between gets a loan at the end of the run; the loan is subtracted when the account is read back.
    */
   #runWithRentLoans(call: Instruction, budget: TransactionBudget) {
     const { vm, overlay } = this.#parts;
@@ -246,25 +237,24 @@ export class Machine {
   }
 }
 
-/** What stands in the place of the lines beyond the limit. */
 const LOG_TRUNCATED = 'Log truncated';
 
-/** A line by which the machine says that a program begins; a program's own lines always begin with `Program log: ` or the like. */
+/** The line with which the runtime starts a program. Lines of programs begin with `Program log: ` or similar. */
 const INVOKE_LINE = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]$/;
-/** What a "consumed … of … compute units" line of a native program would take; it is not written, as nothing was metered. */
+/**
+ * Size of the line "consumed … of … compute units", which native programs do not write because they are not metered. Counting
+ * the line keeps truncation as on a cluster.
+ */
 const UNWRITTEN_LINE_BYTES = 89;
 
-/** How deep a line says a program begins, or `undefined` for any other line. */
 function invokeDepth(line: string): number | undefined {
   if (!line.endsWith(']')) return undefined;
   const depth = INVOKE_LINE.exec(line)?.[2];
   return depth === undefined ? undefined : Number(depth);
 }
 
-/** A line by which a program begins, as it reads `depth` deep. */
 const nestLine = (line: string, depth: number): string => `${line.slice(0, line.lastIndexOf('['))}[${depth}]`;
 
-/** Gathers the lines of one transaction. */
 class LogCollector {
   readonly lines: string[] = [];
   #bytes = 0;
@@ -285,7 +275,6 @@ class LogCollector {
     this.add(`Program ${program} invoke [${depth}]`);
   }
 
-  /** Ends a native program's lines; `failure` is its reason, or `null`. */
   end(program: Address, failure: string | null): void {
     this.#bytes += UNWRITTEN_LINE_BYTES;
     this.add(failure === null ? `Program ${program} success` : `Program ${program} failed: ${failure}`);

@@ -1,4 +1,7 @@
-/** Which accounts a transaction names, lookup tables expanded, and with what rights; whether it may run at all LiteSVM decides. */
+/**
+ * Resolves the accounts of a transaction, lookup tables included, and their rights. LiteSVM decides whether the transaction may
+ * run.
+ */
 import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
 import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, UPGRADEABLE_LOADER } from '../../programs.js';
@@ -7,7 +10,7 @@ import { isSigner, isWritable, type Lookup } from '../../transaction/message.js'
 import type { WireMessage } from '../../transaction/wire.js';
 import type { AccountSource } from '../vm/vm.js';
 
-/** Bytes before the addresses of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
+/** Header of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
 export const LOOKUP_TABLE_META_BYTES = 56;
 
 /** Programs and sysvars that are never writable (agave, `ReservedAccountKeys`). */
@@ -45,7 +48,6 @@ const RESERVED: ReadonlySet<string> = new Set([
   'ZkTokenProof1111111111111111111111111111111',
 ]);
 
-/** Entry `index` of a table's data, or `undefined` behind its end. */
 export function tableEntry(data: ReadonlyBytes, index: number): Address | undefined {
   const start = LOOKUP_TABLE_META_BYTES + index * ADDRESS_LENGTH_BYTES;
   const bytes = partOf(data, start, start + ADDRESS_LENGTH_BYTES);
@@ -59,8 +61,8 @@ function lookUp(lookup: Lookup, indexes: ReadonlyBytes, source: AccountSource): 
 }
 
 /**
- * The accounts of a message in index order: static keys, writable looked-up, readonly looked-up. What a table does not have
- * is left out, as such a transaction cannot run.
+ * The accounts of a message in index order: static keys, writable looked-up, readonly looked-up. Missing table entries are left
+ * out; the transaction then cannot run.
  */
 export function resolveAccounts(message: WireMessage, source: AccountSource): readonly AccountMeta[] {
   const { staticKeys, instructions, lookups } = message;
@@ -68,7 +70,7 @@ export function resolveAccounts(message: WireMessage, source: AccountSource): re
   const readonly = lookups.flatMap((lookup) => lookUp(lookup, lookup.readonlyIndexes, source));
   const addresses = [...staticKeys, ...writable, ...readonly];
   const called = new Set(instructions.map(({ programIndex }) => addresses[programIndex]));
-  // A called program is readonly unless a loader that could change it takes part.
+  // A called program is readonly unless the upgradeable loader is among the accounts.
   if (addresses.some((address) => address === UPGRADEABLE_LOADER)) called.clear();
   return addresses.map((address, index) => {
     const asked =

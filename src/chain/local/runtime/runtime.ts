@@ -1,6 +1,6 @@
 /**
- * Runs signed transactions on accounts that someone else keeps: whole in LiteSVM where no Squads instruction is in them,
- * piece by piece otherwise. What is committed, and whether a blockhash or signature is still good, the caller decides.
+ * Runs signed transactions on the accounts of a caller: whole in LiteSVM, or instruction by instruction if the transaction
+ * calls Squads. The caller commits the changes and checks blockhash and repeated signatures.
  */
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
@@ -22,9 +22,8 @@ import { resolveAccounts } from './resolve.js';
 const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
 
 /**
- * May an account go from one state to the other in a transaction? Empty and rent-exempt always; one that was below its
- * minimum already may stay so if it loses nothing, keeps its owner and does not grow (as LiteSVM 1.5.0 and clusters since
- * SIMD-0392 have it).
+ * Rent rule after a transaction: deleted or rent-exempt accounts pass. An account that was below its minimum already passes if
+ * it loses no lamports, keeps its owner and does not grow (LiteSVM 1.5.0, and clusters since SIMD-0392).
  */
 function mayStandAs(address: string, before: AccountState | null, after: AccountState | null): boolean {
   if (after === null || after.lamports >= rentExemptLamports(after.data.length)) return true;
@@ -38,14 +37,11 @@ function mayStandAs(address: string, before: AccountState | null, after: Account
 }
 
 interface RuntimeOptions {
-  /** The real program, loaded into LiteSVM in the place of the native one. */
   readonly squadsProgram?: ReadonlyBytes;
-  /** Programs that run natively, by address. @default Squads */
   readonly nativePrograms?: ReadonlyMap<Address, NativeProgram>;
 }
 
 const NATIVE_LOADER = 'NativeLoader1111111111111111111111111111111' as Address;
-/** Enough for 2^48 signatures of runs inside the machine. */
 const RUN_PAYER_LAMPORTS = 1n << 62n;
 
 const fixture = (owner: Address, lamports: bigint, executable: boolean): AccountState => ({
@@ -56,21 +52,19 @@ const fixture = (owner: Address, lamports: bigint, executable: boolean): Account
   rentEpoch: 0n,
 });
 
-/** What is the same for both ways of running a transaction. */
 interface Prepared {
   readonly accounts: readonly AccountMeta[];
   readonly source: AccountSource;
   readonly clock: ChainClock;
 }
 
-/** A fee payer who has paid; `after` is all that a failed transaction changes. */
 interface Charge {
   readonly payer: Address;
   readonly after: AccountState | null;
   readonly feeLamports: bigint;
 }
 
-/** `undefined` for bytes that are no transaction; LiteSVM would end the process. */
+/** `undefined` for bytes that are not a transaction; LiteSVM would abort the process. */
 function tryDecode(transaction: ReadonlyBytes): WireTransaction | undefined {
   try {
     const wire = decodeTransaction(transaction);
@@ -83,7 +77,7 @@ function tryDecode(transaction: ReadonlyBytes): WireTransaction | undefined {
 const sumOf = (states: readonly (AccountState | null)[]): bigint =>
   states.reduce((sum, state) => sum + (state?.lamports ?? 0n), 0n);
 
-/** A runtime with its own LiteSVM, so make one a process and only when transactions have to run. */
+/** Has its own LiteSVM instance: create one per process, and only when transactions must run. */
 export class Runtime {
   readonly #vm: Vm;
   readonly #native: ReadonlyMap<Address, NativeProgram>;
@@ -96,25 +90,24 @@ export class Runtime {
     this.#vm = new Vm(loadNative());
     this.#native = squadsProgram === undefined ? nativePrograms : new Map();
     if (squadsProgram !== undefined) this.#vm.addProgram(SQUADS_PROGRAM, squadsProgram);
-    // To LiteSVM a native program is a builtin that it does not have: a transaction that calls one passes every check
-    // before its start, pays its fee, and then fails there. That run decides about the start; see #runNatively.
+    // LiteSVM treats a native program as a missing builtin: a transaction that calls one passes all checks before its start,
+    // pays its fee, and fails at that instruction. That run decides about the start; see #runNatively.
     for (const program of this.#native.keys()) {
       this.#vm.setFixture(program, fixture(NATIVE_LOADER, 1n, true));
     }
     this.#vm.setFixture(RUN_PAYER, fixture(SYSTEM_PROGRAM, RUN_PAYER_LAMPORTS, false));
   }
 
-  /** A program or sysvar that belongs to the machine itself and to no source. */
   builtIn(address: Address): AccountState | null {
     return this.#vm.builtIn(address);
   }
 
-  /** The slots that programs take for recent, newest first: a lookup table is made with one of them. */
+  /** Slots that programs accept as recent, newest first. Creating a lookup table needs one of these slots. */
   setRecentSlots(slots: readonly RecentSlot[]): void {
     this.#vm.setRecentSlots(slots);
   }
 
-  /** Runs one transaction over `source`, which is only read. Calls build on each other only through the source. */
+  /** Runs one transaction over `source`, which is only read. Later calls see the changes only through the source. */
   execute(
     transaction: ReadonlyBytes,
     source: AccountSource,
@@ -128,7 +121,8 @@ export class Runtime {
     this.#vm.setClock(clock);
     const instructions = instructionsOf(wire.message, accounts) ?? [];
     const native = instructions.some(({ program }) => this.#native.has(program));
-    // One that cannot get past its native instruction depends on what decides about its start, and on nothing else.
+    // For a transaction with a native instruction, LiteSVM only decides about the start, so fee payer, programs and tables
+    // suffice.
     const named = native
       ? [...wire.message.staticKeys.slice(0, 1), ...instructions.map(({ program }) => program)]
       : accounts.map(({ address }) => address);
@@ -159,7 +153,7 @@ export class Runtime {
       changes,
       logs: run.logs,
       computeUnits: run.computeUnits,
-      // Lamports that the accounts have lost together are the fee: nothing else takes any away.
+      // The fee is the net loss of all accounts: no other rule burns lamports.
       feeLamports: sumOf(before) - sumOf(after),
       innerCalls: accounts.some(({ address }) => address === SQUADS_PROGRAM)
         ? squadsCalls(run.innerCalls(), accounts)
@@ -167,7 +161,7 @@ export class Runtime {
     };
   }
 
-  /** Runs the instructions on an overlay that begins with the fee paid; the charge is what remains if one fails. */
+  /** Runs the instructions on an overlay after payment of the fee. If one fails, only the fee remains. */
   #runNatively(
     { accounts, source, clock }: Prepared,
     instructions: readonly Instruction[],
@@ -209,7 +203,6 @@ const failed = (run: VmRun, { payer, after, feeLamports }: Charge): ExecutionRes
   innerCalls: [],
 });
 
-/** Those of the Squads program among the calls of each instruction. */
 const squadsCalls = (
   calls: readonly (readonly CompiledInstruction[])[],
   accounts: readonly AccountMeta[],
@@ -220,7 +213,7 @@ const squadsCalls = (
     ),
   );
 
-/** The first writable account that may not stand as it was left; `before` is as of after the fee. */
+/** The first writable account that breaks the rent rule; `before` is the state after the fee. */
 function rentError(
   accounts: readonly AccountMeta[],
   before: AccountSource,

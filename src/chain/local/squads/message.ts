@@ -1,4 +1,7 @@
-/** The message of a vault or batch transaction: read from arguments, and run with the vault as signer (docs/squads-v4.md, sections 3 and 8). */
+/**
+ * The message of a vault or batch transaction: decoding, checks, and execution with the vault as signer (docs/squads-v4.md,
+ * sections 3 and 8).
+ */
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { key, option, struct, tryDecode, u8, u32, u64 } from '../../codec.js';
@@ -10,7 +13,7 @@ import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
 import { fail, panic } from './rules.js';
 
-/** Kind of account that holds addresses; 0 is one not made yet (solana-address-lookup-table-interface, `ProgramState`). */
+/** State of a lookup table; 0 is uninitialised (solana-address-lookup-table-interface, `ProgramState`). */
 const INITIALISED = 1;
 
 const meta = struct({
@@ -21,7 +24,6 @@ const meta = struct({
   authority: option(key),
 });
 
-/** The addresses of an initialised table, or `undefined` for other data. */
 function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
   if (tryDecode(meta, data)?.kind !== INITIALISED) return undefined;
   const bytes = data.length - LOOKUP_TABLE_META_BYTES;
@@ -31,7 +33,7 @@ function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
   );
 }
 
-/** Decodes a message: too short is the runtime's BorshIoError, not sound is 6006. */
+/** Bytes that do not decode are the runtime's BorshIoError; a message that is not well-formed is error 6006. */
 export function readMessage(bytes: ReadonlyBytes): Message {
   const message = tryDecode(argumentMessage, bytes);
   if (message === undefined) throw new InstructionFailure({ error: 'BorshIoError' });
@@ -39,26 +41,22 @@ export function readMessage(bytes: ReadonlyBytes): Message {
   return message;
 }
 
-/** Bytes of a message, given in argument form, as the program stores it. */
 export const storedSize = (bytes: ReadonlyBytes): number => storedMessageSize(readMessage(bytes));
 
-/** Canonical bumps of ephemeral signers 0 to `count` − 1. */
 export const ephemeralBumps = (parent: Address, count: number): ReadonlyBytes =>
   Uint8Array.from({ length: count }, (_, index) => ephemeralSignerAddress(parent, index).bump);
 
-/** A message, and what it may sign for and must leave alone. */
 interface MessageRun {
   readonly message: Message;
   readonly multisig: Address;
   readonly vaultIndex: number;
   readonly vaultBump: number;
-  /** From which the ephemeral signers derive: the vault transaction, or the batch. */
+  /** The ephemeral signers derive from this address: the vault transaction, or the batch. */
   readonly parent: Address;
   readonly ephemeralSignerBumps: ReadonlyBytes;
   readonly protectedAccounts: readonly Address[];
 }
 
-/** The addresses that sign by their seeds: the vault, then the declared ephemeral signers. */
 function derivedSigners(run: MessageRun): readonly Address[] {
   const vault = deriveWithBump(SEEDS.vault(run.multisig, run.vaultIndex), run.vaultBump);
   const ephemeral = [...run.ephemeralSignerBumps].map((bump, index) =>
@@ -67,7 +65,7 @@ function derivedSigners(run: MessageRun): readonly Address[] {
   return [vault, ...ephemeral].map((address) => address ?? panic());
 }
 
-/** Check 4: the static keys stand in their order, with the rights that the message asks for. */
+/** Check 4: static keys in order, with the rights of the message. */
 function checkStaticKeys(
   statics: readonly AccountMeta[],
   given: readonly AccountMeta[],
@@ -81,7 +79,7 @@ function checkStaticKeys(
   });
 }
 
-/** Check 5: the looked-up accounts are those of the tables, and writable where the message says so. */
+/** Check 5: looked-up accounts match the tables, and are writable where the message says so. */
 function checkLookups(invocation: Invocation, message: Message, given: readonly AccountMeta[]): void {
   let position = message.staticKeys.length;
   for (const { table, writableIndexes, readonlyIndexes } of message.lookups) {
@@ -98,7 +96,7 @@ function checkLookups(invocation: Invocation, message: Message, given: readonly 
   }
 }
 
-/** All keys in index order with the rights that the message gives: static, writable looked-up, readonly looked-up. */
+/** All keys in index order with the rights of the message: static, writable looked-up, readonly looked-up. */
 function messageAccounts(message: Message, given: readonly AccountMeta[]): readonly AccountMeta[] {
   let position = message.staticKeys.length;
   const take = (indexes: ReadonlyBytes, writable: boolean): AccountMeta[] => {
@@ -117,7 +115,7 @@ function messageAccounts(message: Message, given: readonly AccountMeta[]): reado
   ];
 }
 
-/** Checks the accounts behind the listed ones against the message, then runs its instructions in order. */
+/** Checks the remaining accounts against the message, then runs its instructions in order. */
 export function runMessage(invocation: Invocation, remaining: readonly AccountMeta[], run: MessageRun): void {
   const { message } = run;
   const signing = derivedSigners(run);

@@ -1,4 +1,4 @@
-/** The Squads v4 program, native: finds the instruction, loads its accounts, runs it (docs/squads-v4.md, section 4). */
+/** The native Squads v4 program: finds the instruction, loads its accounts, runs it (docs/squads-v4.md, section 4). */
 import { UNSUPPORTED_INSTRUCTION } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import {
@@ -36,7 +36,7 @@ import {
   vaultTransactionExecute,
 } from './transaction.js';
 
-/** Each makes its new account, holds its rules, and changes the values of its accounts, in that order. */
+/** Order in every function: create the new account, check the rules, change the account values. */
 const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) => void } = {
   multisigCreate,
   multisigCreateV2,
@@ -56,7 +56,7 @@ const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) 
   vaultTransactionAccountsClose,
 };
 
-/** What only the real program has (section 7.14), so that calling one does not look like a slip. */
+/** Instructions of the real program only (section 7.14); naming them avoids a misleading "unknown instruction". */
 const MISSING = [
   'programConfigInit',
   'programConfigSetAuthority',
@@ -82,7 +82,6 @@ const MISSING = [
 
 const logName = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-/** Ends an instruction that is none of ours. */
 function refuse({ data, log }: Invocation): never {
   const identifier = identifierIn(data);
   const missing = MISSING.find((name) => identifierOf(name) === identifier);
@@ -106,7 +105,6 @@ function loadState(
   return rule.layout === null ? undefined : decodeState(rule.layout, data, name);
 }
 
-/** Step 3 for one account. */
 function load(
   invocation: Invocation,
   name: string,
@@ -139,7 +137,7 @@ function run(invocation: Invocation): void {
     remaining: accounts.slice(loaded.length),
     invocation,
   };
-  // Name and accounts are of one row of the table, which the compiler cannot follow.
+  // Name and accounts come from one row of the table, which the compiler cannot infer.
   (BEHAVIOUR[name] as (call: unknown) => void)(call);
   for (const account of loaded) if (isWrittenBack(account)) writeBack(invocation, account);
 }

@@ -1,4 +1,4 @@
-/** The life of a proposal: made, activated, voted on (docs/squads-v4.md, sections 6 and 7.3, 7.5 to 7.9). */
+/** The life of a proposal: creation, activation, votes (docs/squads-v4.md, sections 6 and 7.3, 7.5 to 7.9). */
 import type { Address } from '../../../values/address.js';
 import {
   ACCOUNT_SIZE,
@@ -54,7 +54,6 @@ export function proposalCreate({ accounts, args, invocation }: SquadsCall<'propo
 
 type MemberCall = SquadsCall<'proposalActivate' | 'proposalApprove'>;
 
-/** What activating and every vote begin with. */
 function checkAct({ accounts: { multisig, member, proposal } }: MemberCall, permission: number): void {
   checkMultisig(multisig);
   checkWritable(member);
@@ -76,7 +75,7 @@ function keepOnly({ value }: Loaded<Proposal>, list: List, stays: (key: Address)
   return { ...value, [list]: value[list].filter(stays) };
 }
 
-/** Adds the member's vote, sorted; with `enough` of them the status changes, and only then its timestamp. */
+/** Adds the vote in key order. With `enough` votes the status changes; the timestamp changes only with the status. */
 function cast(
   { accounts: { member, proposal }, invocation }: MemberCall,
   vote: { list: List; twice: SquadsError; becomes: ProposalStatusKind; enough: number },
@@ -88,7 +87,6 @@ function cast(
   if (votes.length >= vote.enough) proposal.value = inStatus(proposal.value, vote.becomes, invocation);
 }
 
-/** Approving and rejecting take an Active proposal that is not stale. */
 function checkOpen(call: MemberCall): void {
   const { multisig, proposal } = call.accounts;
   checkAct(call, PERMISSION.vote);
@@ -104,7 +102,7 @@ export function proposalApprove(call: SquadsCall<'proposalApprove'>): void {
   cast(call, { list: 'approved', twice: 'AlreadyApproved', becomes: 'Approved', enough });
 }
 
-/** Rejections after which the threshold cannot be reached any more (section 5). */
+/** Number of rejections that makes the threshold unreachable (section 5). */
 function rejectionCutoff(multisig: Multisig): number {
   const count = voters(multisig);
   return multisig.threshold <= count ? count - multisig.threshold + 1 : panic();
@@ -118,7 +116,7 @@ export function proposalReject(call: SquadsCall<'proposalReject'>): void {
   cast(call, { list: 'rejected', twice: 'AlreadyRejected', becomes: 'Rejected', enough });
 }
 
-/** Takes an Approved proposal, stale or not. */
+/** Accepts an Approved proposal, stale or not. */
 export function proposalCancel(call: SquadsCall<'proposalCancel' | 'proposalCancelV2'>): void {
   const { multisig, proposal } = call.accounts;
   checkAct(call, PERMISSION.vote);
@@ -128,7 +126,7 @@ export function proposalCancel(call: SquadsCall<'proposalCancel' | 'proposalCanc
   cast(call, { list: 'cancelled', twice: 'AlreadyCancelled', becomes: 'Cancelled', enough });
 }
 
-/** Makes room for the votes of all members there are now; the member pays. */
+/** Grows the account to fit the votes of all current members; the member pays. */
 export function proposalCancelV2(call: SquadsCall<'proposalCancelV2'>): void {
   proposalCancel(call);
   const { accounts, invocation } = call;

@@ -1,6 +1,6 @@
 /**
- * What instructions share: how an error is raised, the rules (where accounts lie, who may do what, when a multisig is sound), and how
- * accounts are read, made, written back and closed (docs/squads-v4.md, sections 4 to 6).
+ * Shared by all instructions: errors, rules (addresses, permissions, valid multisigs), and reading, creating, writing and
+ * closing accounts (docs/squads-v4.md, sections 4 to 6).
  */
 
 import { type Address, addressBytes } from '../../../values/address.js';
@@ -32,7 +32,6 @@ import type { AccountMeta } from '../../transaction/message.js';
 import { SQUADS_ERRORS, type SquadsError } from '../../transaction/program-errors.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 
-/** A failure that the framework logs. */
 export class SquadsFailure extends InstructionFailure {
   constructor(
     error: SquadsError,
@@ -44,7 +43,7 @@ export class SquadsFailure extends InstructionFailure {
 
 /**
  * Ends the instruction with an error of the table.
- * @param account - the account at fault, as the instruction names it.
+ * @param account - the account at fault, by its name in the instruction.
  */
 export function fail(error: SquadsError, account?: string): never {
   const cause = account === undefined ? 'occurred' : `caused by account: ${snakeCase(account)}`;
@@ -54,35 +53,35 @@ export function fail(error: SquadsError, account?: string): never {
   );
 }
 
-/** Ends the instruction where the real program stops on the spot: a broken promise of its own. */
+/** Ends the instruction where the real program panics. */
 export function panic(): never {
   throw new InstructionFailure({ error: 'ProgramFailedToComplete' }, 'SBF program panicked');
 }
 
-/** An account after loading; `value` is what its data says, and may be replaced by the instruction. */
 export interface Loaded<Value = unknown> extends AccountMeta {
   readonly name: string;
   readonly rule: AccountRule<Value>;
   value: Value;
 }
 
-/** One call of an instruction. */
 export interface SquadsCall<Name extends InstructionName> {
   readonly accounts: { readonly [Key in keyof AccountValues<Name>]: Loaded<AccountValues<Name>[Key]> };
   readonly args: ArgumentsOf<Name>;
-  /** Accounts behind the listed ones; only the execute instructions look at them. */
+  /** Accounts after the listed ones; only the execute instructions read them. */
   readonly remaining: readonly AccountMeta[];
   readonly invocation: Invocation;
 }
 
-/** @throws the error where the rule does not hold. */
+/** @throws InstructionFailure with `error` unless `holds`. */
 export function ensure(holds: boolean, error: SquadsError, account?: Loaded): asserts holds {
   if (!holds) fail(error, account?.name);
 }
 
 export const checkWritable = (account: Loaded): void => ensure(account.writable, 'ConstraintMut', account);
 
-/** The account lies where the seeds say, with the given bump or the highest that works; writable where it has to be. */
+/**
+ * Checks the address against the seeds, with the given or the canonical bump, and the write permission if the rule asks for it.
+ */
 export function checkPlace(account: Loaded, seeds: Seeds, bump: number | 'canonical'): void {
   const place = bump === 'canonical' ? derive(seeds).address : deriveWithBump(seeds, bump);
   ensure(account.address === place, 'ConstraintSeeds', account);
@@ -101,14 +100,13 @@ export const checkProposal = (
 export const checkBatch = (batch: Loaded<Batch>, multisig: Loaded<Multisig>): void =>
   checkPlace(batch, SEEDS.transaction(multisig.address, batch.value.index), batch.value.bump);
 
-/** Order of raw key bytes. */
 export const compareKeys = (left: Address, right: Address): number =>
   compareBytes(addressBytes(left), addressBytes(right));
 
 export const isMember = ({ members }: Multisig, key: Address): boolean =>
   members.some((member) => member.key === key);
 
-/** A member with at least one of these permissions. */
+/** Requires a member with at least one of these permissions. */
 export function checkMember({ value }: Loaded<Multisig>, { address }: Loaded, permissions: number): void {
   ensure(isMember(value, address), 'NotAMember');
   const may = value.members.some((one) => one.key === address && (one.permissions & permissions) !== 0);
@@ -130,7 +128,6 @@ export const checkNotStale = ({ value }: Loaded<Multisig>, index: bigint): void 
 export const checkStatus = ({ value }: Loaded<Proposal>, status: ProposalStatusKind): void =>
   ensure(value.status.kind === status, 'InvalidProposalStatus');
 
-/** The proposal with another status from now on. */
 export const inStatus = (
   proposal: Proposal,
   kind: ProposalStatusKind,
@@ -140,7 +137,6 @@ export const inStatus = (
   status: { kind, timestamp: unixTimestamp },
 });
 
-/** The checks of both execute instructions. */
 export function checkMayExecute(
   { multisig, member, proposal }: { multisig: Loaded<Multisig>; member: Loaded; proposal: Loaded<Proposal> },
   { unixTimestamp }: Invocation,
@@ -151,13 +147,12 @@ export function checkMayExecute(
   ensure(waited >= BigInt(multisig.value.timeLockSeconds), 'TimeLockNotReleased');
 }
 
-/** 90 days. */
 const MAX_TIME_LOCK_SECONDS = 7_776_000;
 
-/** Section 5; checked when a multisig is made, and whenever an index is used. */
+/** Section 5; checked when a multisig is created, and whenever an index is used. */
 export function checkSound(multisig: Multisig): void {
   const { members, threshold } = multisig;
-  // Members are sorted, so equal keys are neighbours; a list that is not sorted is judged the same way.
+  // Compares neighbours only, as the real program does: members are sorted, and an unsorted list gets the same check.
   ensure(
     members.every(({ key }, at) => at === 0 || members[at - 1]?.key !== key),
     'DuplicateMember',
@@ -174,14 +169,13 @@ export function checkSound(multisig: Multisig): void {
   ensure(multisig.timeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
 }
 
-/** The value that an account's data says. */
 export function decodeState<Value>(layout: AccountLayout<Value>, data: ReadonlyBytes, name?: string): Value {
   if (data.length < TYPE_MARK_BYTES) fail('AccountDiscriminatorNotFound', name);
   if (!hasTypeMark(layout, data)) fail('AccountDiscriminatorMismatch', name);
   return tryDecode(layout.fields, data, TYPE_MARK_BYTES) ?? fail('AccountDidNotDeserialize', name);
 }
 
-/** Makes the account at these seeds, which must be its address. @returns the bump */
+/** Creates the account at these seeds, which must match its address. @returns the bump */
 export function makeAccount(
   invocation: Invocation,
   account: Loaded,
@@ -206,7 +200,6 @@ export function makeAccount(
   return bump;
 }
 
-/** Pays what an account of this size lacks to the minimum. */
 export function topUp(
   invocation: Invocation,
   { from, account, sizeBytes }: { from: Address; account: Address; sizeBytes: number },
@@ -215,20 +208,20 @@ export function topUp(
   if (missing > 0n) invocation.invoke([transfer({ from, to: account, lamports: missing })], []);
 }
 
-/** Writes the value from byte 0; bytes behind it stay as they were. */
+/** Writes the value from byte 0; later bytes stay. */
 export function writeBack(invocation: Invocation, { address, name, rule: { layout }, value }: Loaded): void {
   if (layout === null) return;
   const state = invocation.get(address);
   const data = copyBytes(state.data);
   data.set(layout.typeMark);
   if (!tryEncodeInto(layout.fields, value, data, TYPE_MARK_BYTES)) fail('AccountDidNotSerialize', name);
-  // The same state is no change.
+  // An equal state must not count as a change.
   if (!sameBytes(data, state.data)) invocation.set(address, { ...state, data });
 }
 
-/** Moves all lamports of an account to the collector and leaves it empty. */
+/** Moves all lamports of an account to the collector and deletes the account. */
 export function closeAccount(invocation: Invocation, { address }: Loaded, collector: Loaded): void {
-  // Lamports moved onto themselves would be lost, which the cluster does not let pass.
+  // Closing into itself would lose the lamports; a cluster fails the instruction.
   if (address === collector.address) throw new InstructionFailure({ error: 'UnbalancedInstruction' });
   const state = invocation.get(address);
   const receiver = invocation.get(collector.address);

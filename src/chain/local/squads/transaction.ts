@@ -1,4 +1,7 @@
-/** Multisigs, batches and vault transactions: made, filled, executed and closed (docs/squads-v4.md, sections 7.1, 7.2, 7.4 and 7.10 to 7.13). */
+/**
+ * Multisigs, batches and vault transactions: create, fill, execute and close (docs/squads-v4.md, sections 7.1, 7.2, 7.4 and
+ * 7.10 to 7.13).
+ */
 
 import { transfer } from '../../small-programs.js';
 import {
@@ -71,16 +74,14 @@ export const multisigCreate = (): never => fail('MultisigCreateDeprecated');
 
 const U64_MAX = 2n ** 64n - 1n;
 
-/** The next number of a batch or vault transaction; the program stops where the counter would overflow. */
+/** The real program panics on overflow. */
 const nextIndex = ({ transactionIndex }: Multisig): bigint =>
   transactionIndex < U64_MAX ? transactionIndex + 1n : panic();
 
 const U32_MAX = 2 ** 32 - 1;
 
-/** The program stops where a counter would overflow. */
 const nextNumber = (number: number): number => (number < U32_MAX ? number + 1 : panic());
 
-/** What batches and vault transactions begin with: the next index, for a vault. */
 function begin(
   { accounts, args, invocation }: SquadsCall<'batchCreate'> | SquadsCall<'vaultTransactionCreate'>,
   made: Loaded,
@@ -184,21 +185,18 @@ export function vaultTransactionExecute(call: SquadsCall<'vaultTransactionExecut
   proposal.value = inStatus(proposal.value, 'Executed', invocation);
 }
 
-// Closing what is over: nobody has to sign for it (sections 7.12 and 7.13).
+// Closing needs no signature (sections 7.12 and 7.13).
 
-/** The multisig says where rent goes. */
 function checkReclaims(multisig: Loaded<Multisig>): void {
   checkMultisig(multisig);
   ensure(multisig.value.rentCollector !== null, 'RentReclamationDisabled', multisig);
 }
 
-/** Where the rent of closed accounts goes. */
 function checkCollector(rentCollector: Loaded, multisig: Loaded<Multisig>): void {
   checkWritable(rentCollector);
   ensure(rentCollector.address === multisig.value.rentCollector, 'InvalidRentCollector', rentCollector);
 }
 
-/** May what this proposal is about be closed? */
 function mayClose({ status }: Proposal, stale: boolean): boolean {
   switch (status.kind) {
     case 'Rejected':
@@ -214,8 +212,8 @@ function mayClose({ status }: Proposal, stale: boolean): boolean {
 }
 
 /**
- * Holds the rules by which a batch or vault transaction is closed with its proposal.
- * @returns what closes the proposal if there is one, then the batch or vault transaction.
+ * Checks the rules for closing a batch or vault transaction with its proposal.
+ * @returns a function that closes the proposal, if there is one, then the batch or vault transaction.
  */
 function closing(
   { accounts, invocation }: SquadsCall<'vaultTransactionAccountsClose'> | SquadsCall<'batchAccountsClose'>,
@@ -229,7 +227,7 @@ function closing(
   ensure(closed.value.multisig === multisig.address, 'TransactionForAnotherMultisig', closed);
   ensure(closed.address !== rentCollector.address, 'ConstraintClose', closed);
   checkCollector(rentCollector, multisig);
-  // It is not parsed as it is loaded: it may not exist any more.
+  // Loading does not parse the proposal, because it may no longer exist.
   const { data } = invocation.get(proposal.address);
   const found = data.length === 0 ? null : decodeState(PROPOSAL, data);
   const stale = isStale(multisig.value, index);
@@ -244,7 +242,6 @@ export function vaultTransactionAccountsClose(call: SquadsCall<'vaultTransaction
   closing(call, call.accounts.transaction)();
 }
 
-/** Closes the last transaction that the batch still has. */
 export function vaultBatchTransactionAccountClose(
   call: SquadsCall<'vaultBatchTransactionAccountClose'>,
 ): void {

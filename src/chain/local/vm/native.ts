@@ -1,4 +1,4 @@
-/** The LiteSVM build for this machine: found, loaded, the part of it that is used, and its error values as the cluster names them. */
+/** The LiteSVM build for this machine: loading, its typed interface, and its errors under the names of the cluster. */
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
@@ -14,7 +14,7 @@ export interface NativeAccount {
   rentEpoch(): bigint;
 }
 
-/** An error without fields is its number in the tables of `errors.ts`. */
+/** An error without fields is its number in the tables below. */
 type NativeInstructionError = number | { readonly code?: number; readonly msg?: string };
 
 type NativeTransactionError =
@@ -30,7 +30,7 @@ export interface NativeInstruction {
 interface NativeMetadata {
   logs(): string[];
   computeUnitsConsumed(): bigint;
-  /** For each instruction. */
+  /** One list per top-level instruction. */
   innerInstructions(): { instruction(): NativeInstruction }[][];
 }
 
@@ -39,7 +39,6 @@ interface NativeFailure {
   meta(): NativeMetadata;
 }
 
-/** What has to be known of the machine itself. */
 export interface NativeSvm {
   setSigverify(verify: boolean): void;
   setBlockhashCheck(check: boolean): void;
@@ -50,7 +49,7 @@ export interface NativeSvm {
   setAccount(address: ReadonlyBytes, account: NativeAccount): void;
   getAccount(address: ReadonlyBytes): NativeAccount | null;
   addProgram(address: ReadonlyBytes, program: ReadonlyBytes): void;
-  /** Takes legacy and versioned bytes alike. Ends the process on bytes that are no transaction. */
+  /** Accepts legacy and versioned bytes. Aborts the process on bytes that are not a transaction. */
   sendVersionedTransaction(transaction: ReadonlyBytes): NativeMetadata | NativeFailure;
 }
 
@@ -73,23 +72,22 @@ export interface NativeModule {
   FailedTransactionMetadata: new () => NativeFailure;
 }
 
-/** What of a machine decides which build fits it. */
 interface Platform {
   readonly os: string;
   readonly cpu: string;
 }
 
 /**
- * Names of the packages with a build for a machine, likeliest first. Which C library a Linux has is not asked beforehand:
- * the build for the other one does not load, and node's own report, which would tell, takes longer than loading.
+ * Package names for a machine, likeliest first. The C library of a Linux is not detected: the wrong build fails to load, and
+ * that is faster than reading Node's report.
  */
 export const nativePackageNames = ({ os, cpu }: Platform): readonly string[] =>
   os === 'linux' ? [`litesvm-linux-${cpu}-gnu`, `litesvm-linux-${cpu}-musl`] : [`litesvm-${os}-${cpu}`];
 
 /**
  * Loads LiteSVM.
- * @param host - another machine, under test.
- * @throws `ERR_INTERNAL` when there is no build for the machine, or it is not installed.
+ * @param host - another machine, for tests.
+ * @throws `ERR_INTERNAL` when there is no build for the machine, or the build is not installed.
  */
 export function loadNative(host: Platform = { os: platform(), cpu: arch() }): NativeModule {
   const require = createRequire(import.meta.url);
@@ -105,18 +103,18 @@ export function loadNative(host: Platform = { os: platform(), cpu: arch() }): Na
   throw new FlywheelError('ERR_INTERNAL', problem(host, names), { cause });
 }
 
-/** LiteSVM is built for these; the rest of the program also runs elsewhere, against a remote API. */
+/** Machines with a LiteSVM build; elsewhere the program works with a remote API. */
 const hasBuild = ({ os, cpu }: Platform): boolean =>
   ['linux', 'darwin'].includes(os) && ['x64', 'arm64'].includes(cpu);
 
-/** With the remedy in it: what a command that has begun hints at is how it is resumed. */
+/** The message includes the remedy, because the hint of a started command says how to resume. */
 const problem = (host: Platform, names: readonly string[]): string =>
   hasBuild(host)
     ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine. Install flywheel again without --omit=optional, or use a server with --api-url.`
     : `The embedded chain does not run on this machine: there is no LiteSVM build for ${host.os} on ${host.cpu}. Use Linux or macOS on x64 or arm64 (on Windows: WSL), or a server with --api-url.`;
 
 /**
- * By number, in the order of `InstructionErrorFieldless` of litesvm 1.5.0, each with the sentence that logs have for it
+ * By number, in the order of `InstructionErrorFieldless` of litesvm 1.5.0, each with its sentence in logs
  * (solana-instruction-error, `Display`).
  */
 export const INSTRUCTION_ERROR_SENTENCES: Readonly<Record<string, string>> = {
@@ -226,7 +224,6 @@ function instructionError(index: number, error: NativeInstructionError): Transac
   return { kind: 'instruction', index, error: 'BorshIoError' };
 }
 
-/** A native error as a value of this program. */
 export function transactionError(error: NativeTransactionError): TransactionError {
   if (typeof error === 'number') return { kind: 'transaction', error: nameOf(TRANSACTION_ERRORS, error) };
   if (error.err !== undefined) return instructionError(error.index ?? 0, error.err());

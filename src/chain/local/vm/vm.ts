@@ -1,4 +1,4 @@
-/** One LiteSVM instance that holds whatever accounts the next run needs; where they come from and what becomes of them is the caller's. */
+/** One LiteSVM instance that caches the accounts of the next run. The caller provides the accounts and commits the results. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import type { AccountState, ChainClock } from '../../account.js';
@@ -8,40 +8,35 @@ import type { CompiledInstruction } from '../../transaction/message.js';
 import type { NativeAccount, NativeInstruction, NativeModule, NativeSvm } from './native.js';
 import { transactionError } from './native.js';
 
-/** A synchronous reading of accounts as they stand; `null` where there is none. */
 export interface AccountSource {
   get(address: Address): AccountState | null;
 }
 
-/** A slot whose block programs know of. */
 export interface RecentSlot {
   readonly slot: number;
-  /** Base58. */
   readonly hash: string;
 }
 
-/** How a run ended. */
 export interface VmRun {
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly computeUnits: bigint;
-  /** What each instruction called in its turn, all of it in one list. */
+  /** Inner calls per top-level instruction, nested ones flattened. */
   innerCalls(): readonly (readonly CompiledInstruction[])[];
 }
 
-/** Accounts the instance keeps at most before it forgets them all: bounds the memory of a long session. */
+/** Above this number of cached accounts the cache is cleared, which bounds memory. */
 const MAX_HELD_ACCOUNTS = 4_096;
-/** As on a cluster; a program writing more gets "Log truncated". */
+/** As on a cluster; longer logs end with "Log truncated". */
 export const LOG_BYTES_LIMIT = 10_000n;
 
-/** LiteSVM with a memory of which version of each account it holds; a state object is a version, as it is never changed in place. */
+/** LiteSVM with a record of the version of each cached account. States are immutable, so object identity is the version. */
 export class Vm {
   readonly #native: NativeModule;
   readonly #svm: NativeSvm;
   readonly #gone: NativeAccount;
-  /** What the instance holds, for every address ever loaded. */
   readonly #held = new Map<Address, AccountState | null>();
-  /** Programs and sysvars the instance came with, as they were when first met: where the source has nothing, they stay. */
+  /** Programs and sysvars of the instance itself, used where the source has no account. */
   readonly #builtIn = new Map<Address, AccountState>();
 
   constructor(native: NativeModule) {
@@ -52,12 +47,12 @@ export class Vm {
     this.#gone = new native.Account(0n, new Uint8Array(0), addressBytes(SYSTEM_PROGRAM), false, 0n);
   }
 
-  /** Puts a program there for good. @throws what LiteSVM throws for bytes that are no program. */
+  /** Adds a program for good. @throws the error of LiteSVM for bytes that are not a program. */
   addProgram(address: Address, program: ReadonlyBytes): void {
     this.#svm.addProgram(addressBytes(address), program);
   }
 
-  /** Puts an account there for good; it is not looked up in any source afterwards unless loaded. */
+  /** Adds an account for good. No source replaces it unless the address is loaded. */
   setFixture(address: Address, state: AccountState): void {
     this.#set(address, state);
   }
@@ -66,33 +61,30 @@ export class Vm {
     this.#svm.setClock(new this.#native.Clock(slot, 0n, epoch, epoch, unixTimestamp));
   }
 
-  /** The slots that programs take for recent, newest first, with the hash of each in base58. */
   setRecentSlots(slots: readonly RecentSlot[]): void {
     this.#svm.setSlotHashes(slots.map(({ slot, hash }) => ({ slot: BigInt(slot), hash })));
   }
 
-  /** Makes the instance hold these accounts as the source has them; what it holds already is left alone. */
+  /** Loads accounts from the source; cached versions are not loaded again. */
   load(addresses: readonly Address[], source: AccountSource): void {
     if (this.#held.size > MAX_HELD_ACCOUNTS) this.#forget();
     for (const address of addresses) {
-      // The Squads program is this project's own: what lies there is decided when the runtime is made.
+      // The runtime sets the Squads program when it is created.
       if (address !== SQUADS_PROGRAM) this.#hold(address, source.get(address));
     }
   }
 
-  /** The account as the instance knows it, programs and sysvars it came with included. */
   peek(address: Address): AccountState | null {
     const held = this.#held.get(address);
     return held === undefined ? this.#current(address) : held;
   }
 
-  /** A program or sysvar that the instance came with. */
   builtIn(address: Address): AccountState | null {
     const state = this.#held.has(address) ? this.#builtIn.get(address) : this.#current(address);
     return state === undefined || state === null || state.lamports === 0n ? null : state;
   }
 
-  /** Reads an account back after a run; the very object that was loaded if nothing changed. */
+  /** Reads an account after a run; returns the loaded object itself if the account is unchanged. */
   read(address: Address): AccountState | null {
     const before = this.#held.get(address) ?? null;
     const native = this.#svm.getAccount(addressBytes(address));
@@ -101,7 +93,7 @@ export class Vm {
     return after;
   }
 
-  /** Runs a transaction that has been found well-formed; accounts are committed inside the instance only. */
+  /** Runs a transaction that the caller has checked to be well-formed. Changes are committed inside the instance only. */
   send(
     transaction: ReadonlyBytes,
     { verifySignatures, limitLogs }: { readonly verifySignatures: boolean; readonly limitLogs: boolean },
@@ -130,7 +122,6 @@ export class Vm {
     return native === null ? null : fromNative(native);
   }
 
-  /** Notes what the instance itself has at an address that is loaded for the first time. */
   #meet(address: Address): void {
     const state = this.#builtIn.get(address) ?? this.#current(address);
     if (state !== null) this.#builtIn.set(address, state);
@@ -167,7 +158,7 @@ const compiledOf = (native: NativeInstruction): CompiledInstruction => ({
   data: native.data(),
 });
 
-/** The state before where nothing differs; its parts where they do not. */
+/** Reuses the previous state, or its data, where they are equal, so that identity means "unchanged". */
 function versionOf(native: NativeAccount, before: AccountState | null): AccountState {
   const now = fromNative(native);
   if (before === null) return now;
