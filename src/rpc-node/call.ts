@@ -1,4 +1,4 @@
-/** One call of a method: its parameters as they came, read one by one, and the state of the chain that it sees. */
+/** One JSON-RPC call: its unchecked parameters, their readers, and the chain state that the call sees. */
 import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
 import type { AccountSource } from '../chain/local/vm/vm.js';
@@ -8,13 +8,11 @@ import type { JsonValue } from '../values/canonical-json.js';
 import { type Cluster, type Landed, LEVELS, type Level } from './cluster.js';
 import { contextSlotNotReached, invalidParams } from './rpc-error.js';
 
-/** The options object that most methods take last. */
 export type Options = Readonly<Record<string, JsonValue | undefined>>;
 
-/** Characters of base58 that are read at most; it takes a time that grows with their square. */
+/** Base58 decoding takes quadratic time, so longer text is refused. */
 const MAX_BASE58_LENGTH = 2_048;
 
-/** The chain at the end of a slot. */
 export class View implements AccountSource {
   readonly cluster: Cluster;
   readonly slot: number;
@@ -45,7 +43,6 @@ export class View implements AccountSource {
     return this.cluster.isGoodBlockhash(blockhash, this.slot);
   }
 
-  /** How sure a block is. */
   levelOf(slot: number): Level {
     return (
       (['finalized', 'confirmed'] as const).find((level) => slot <= this.cluster.slotOf(level)) ?? 'processed'
@@ -53,7 +50,7 @@ export class View implements AccountSource {
   }
 }
 
-/** A call that is being answered. What its parameters are not, ends it with an RpcError. */
+/** A running call. Invalid parameters throw an RpcError. */
 export class RpcCall {
   readonly cluster: Cluster;
   readonly #values: readonly JsonValue[];
@@ -89,7 +86,7 @@ export class RpcCall {
     return value as readonly string[];
   }
 
-  /** The object at a place, or one without fields. */
+  /** The object at this position; an empty one if it is missing. */
   options(at: number): Options {
     const value = this.raw(at) ?? {};
     if (typeof value !== 'object' || Array.isArray(value))
@@ -97,7 +94,7 @@ export class RpcCall {
     return value as Options;
   }
 
-  /** The state at a level. @throws RpcError -32016 when it is older than the options ask for. */
+  /** The state at a commitment. @throws RpcError -32016 when the state is older than `minContextSlot`. */
   view(options: Options, otherwise?: Level): View {
     const view = this.viewAt(levelOf(options, otherwise));
     const { minContextSlot } = options;
@@ -111,13 +108,12 @@ export class RpcCall {
   }
 }
 
-/** Answers a call; a value may hold bigints. */
+/** Method implementations; results may contain bigints. */
 export type Methods = Readonly<Record<string, (call: RpcCall) => unknown>>;
 
-/** Whose behaviour the methods have. */
+/** Version of agave whose behaviour the methods copy. */
 export const API_VERSION = '2.2.0';
 
-/** A value with the slot of the state that it is from. */
 export const inContext = ({ slot }: View, value: unknown): unknown => ({
   context: { apiVersion: API_VERSION, slot },
   value,
@@ -134,7 +130,7 @@ export function readCount(value: JsonValue | undefined, what: string): number {
   throw invalidParams(`Invalid params: expected ${what}.`);
 }
 
-/** The level of commitment that is asked for. @throws RpcError */
+/** @throws RpcError */
 export function levelOf({ commitment }: Options, otherwise: Level = 'finalized'): Level {
   if (commitment === undefined || commitment === null) return otherwise;
   const found = LEVELS.find((name) => name === commitment);
@@ -142,7 +138,7 @@ export function levelOf({ commitment }: Options, otherwise: Level = 'finalized')
   return found;
 }
 
-/** Bytes in base58 or base64. @throws RpcError */
+/** @throws RpcError */
 export function readBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
   if (encoding === 'base64') {
     const bytes = Buffer.from(text, 'base64');

@@ -1,4 +1,7 @@
-/** The chain as a node shows it: what was sent is in the newest block at once, and blocks become confirmed and final. */
+/**
+ * The chain as a node shows it: a sent transaction is in the newest block at once; blocks become confirmed and finalized by
+ * age.
+ */
 import { type AccountState, type ChainClock, RENT_EPOCH_EXEMPT } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
 import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
@@ -16,46 +19,41 @@ import { type Address, addressBytes } from '../values/address.js';
 import { base58Decode, base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 
-/** How sure a block is: the newest; one that most have voted for; one that is never taken back. */
+/** Commitment levels: the newest block, one with a majority of votes, one that no fork can undo. */
 export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** A transaction in the block of a slot. */
 export interface Landed extends Omit<KeptTransaction, 'slot' | 'place' | 'tableAddresses'> {
   readonly slot: number;
-  /** In the order of the ledger; `null` for what is not in it. */
+  /** Id in the ledger; `null` for a transaction outside the ledger. */
   readonly place: number | null;
 }
 
-/** A transaction that a node was given. */
 export interface SentTransaction {
   readonly signature: Signature;
   readonly wire: Uint8Array;
-  /** Base58. */
   readonly blockhash: string;
-  /** May it be tried again? */
+  /** Whether the node may resend the transaction. */
   readonly isRetried: boolean;
 }
 
-/** Signs a transfer of what `requestAirdrop` gives. */
+/** Signs the transfer of `requestAirdrop`. */
 export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
 
-/** What a cluster is on. */
 export interface ClusterParts {
   readonly ledger: Ledger;
   readonly runtime: Runtime;
   readonly airdrop: Airdrop;
-  /** Closes the ledger. */
   close(): void;
 }
 
-/** Slots after which a block is at a level. */
+/** Slots until a block reaches a level. */
 const LAGS: Readonly<Record<Level, number>> = { processed: 0, confirmed: 2, finalized: 31 };
-/** Slots that programs take for recent (solana-slot-hashes, `MAX_ENTRIES`). */
+/** Slots that programs accept as recent (solana-slot-hashes, `MAX_ENTRIES`). */
 const MAX_RECENT_SLOTS = 512;
 const LOOKUP_TABLES = readBuffer(addressBytes(ADDRESS_LOOKUP_TABLE_PROGRAM));
 
-/** As a cluster shows the program that runs natively here. */
+/** The program runs natively here; clients see it as a deployed program. */
 const SQUADS_ACCOUNT: AccountState = {
   lamports: 1_141_440n,
   owner: UPGRADEABLE_LOADER,
@@ -64,7 +62,7 @@ const SQUADS_ACCOUNT: AccountState = {
   rentEpoch: RENT_EPOCH_EXEMPT,
 };
 
-/** One cluster on one ledger, to which others may write as well. */
+/** One cluster on one ledger. Other processes may write to the ledger too. */
 export class Cluster {
   readonly slotMs: number;
   readonly #parts: ClusterParts;
@@ -74,7 +72,6 @@ export class Cluster {
     this.slotMs = this.#read(({ clock }) => clock.slotMs);
   }
 
-  /** Tells the ledger from all others, base58. */
   get genesis(): string {
     return this.#parts.ledger.genesis;
   }
@@ -83,17 +80,15 @@ export class Cluster {
     return this.#parts.airdrop;
   }
 
-  /** The newest slot of the ledger; never one before another that was told of. */
+  /** The newest slot of the ledger; never goes backwards. */
   newestSlot(): number {
     return this.#read(({ clock }) => clock.slot());
   }
 
-  /** The newest slot at a level. */
   slotOf(commitment: Level): number {
     return Math.max(FIRST_SLOT, this.newestSlot() - LAGS[commitment]);
   }
 
-  /** The oldest slot of which there is the block. */
   get firstSlot(): number {
     return FIRST_SLOT;
   }
@@ -102,28 +97,26 @@ export class Cluster {
     return slot - FIRST_SLOT;
   }
 
-  /** Time of the block of a slot, in ms since the Unix epoch. */
+  /** Block time of a slot, in ms since the Unix epoch. */
   timeMs(slot: number): number {
     return this.#read(({ clock }) => clock.timeMs(slot));
   }
 
-  /** Base58. */
   blockhashOf(slot: number): string {
     return this.#read(({ clock }) => base58Encode(clock.blockhash(slot)));
   }
 
-  /** May the block of a slot take a transaction with this blockhash? */
+  /** Whether the block of `slot` may accept a transaction with this blockhash. */
   isGoodBlockhash(blockhash: string, slot: number): boolean {
     const bytes = base58Decode(blockhash);
     return bytes !== undefined && this.#read(({ clock }) => clock.isGood(bytes, slot));
   }
 
-  /** Transactions that have landed. */
   transactionCount(): number {
     return this.#read(({ transactions }) => transactions.tip.id);
   }
 
-  /** An account; at every level it is as the newest block has left it. */
+  /** Accounts have no history: every commitment level shows the newest state. */
   accountAt(address: Address, _slot: number): AccountState | null {
     return this.#read(({ accounts }) => accounts.get(address)) ?? this.builtIn(address);
   }
@@ -132,55 +125,50 @@ export class Cluster {
     return this.#read(({ accounts }) => accounts.all());
   }
 
-  /** A program or sysvar that is no account of the ledger. */
   builtIn(address: Address): AccountState | null {
     return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.#parts.runtime.builtIn(address);
   }
 
-  /** A transaction in a block of a slot up to this one. */
   find(signature: Signature, slot: number): Landed | null {
     const kept = this.#read(({ transactions }) => transactions.kept(signature));
     const landed = kept && this.#landedOf(kept);
     return landed !== null && landed.slot <= slot ? landed : null;
   }
 
-  /** Transactions that name an address, newest first, from before a place on. */
+  /** Transactions that name an address, newest first, older than `before`. */
   *past(address: Address, before: number | null): Iterable<Landed> {
     for (const kept of this.#parts.ledger.naming(address, before)) yield this.#landedOf(kept);
   }
 
-  /** The accounts that a transaction names; entries of lookup tables as they stand in the source. */
   named(wire: ReadonlyBytes, source: AccountSource): readonly AccountMeta[] {
     return resolveAccounts(decodeTransaction(wire).message, source);
   }
 
-  /** The clock as programs see it in a slot. */
   clockOf(slot: number): ChainClock {
     return runtimeClock(slot, this.timeMs(slot));
   }
 
-  /** Tries a transaction out on a state in the newest slot; its blockhash is not looked at, and nothing is kept. */
+  /** Runs a transaction on a state in the newest slot, without a check of its blockhash. Stores nothing. */
   run(wire: Uint8Array, source: AccountSource, verifySignatures = false): ExecutionResult {
     const slot = this.newestSlot();
     this.#tellSlots([wire], slot);
     return this.#parts.runtime.execute(wire, source, this.clockOf(slot), { verifySignatures });
   }
 
-  /** Takes a transaction; one that cannot land is forgotten. */
+  /** Lands a transaction; one that cannot start is dropped. */
   submit(transaction: SentTransaction): void {
     this.land([transaction]);
   }
 
-  /** Called about once a slot. */
   tick(): void {}
 
-  /** No process begins before the newest slot then, however its clock is set. */
+  /** Saves the newest slot first, so that no process begins before it, even if its system clock is behind. */
   close(): void {
     this.#parts.ledger.keepSlot();
     this.#parts.close();
   }
 
-  /** Puts transactions into the newest block, in order, durably. @returns those that could not start. */
+  /** Lands transactions in the newest block, in order, durably. @returns those that could not start. */
   protected land(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
     this.#tellSlots(
       transactions.map(({ wire }) => wire),
@@ -199,7 +187,7 @@ export class Cluster {
     return { ...kept, slot: Number(kept.slot) };
   }
 
-  /** Making a lookup table takes a recent slot; all else does not ask, and is not made to wait for the list. */
+  /** Only creating a lookup table needs recent slots; other transactions skip the computation of the list. */
   #tellSlots(wires: readonly Uint8Array[], newest: number): void {
     if (!wires.some((wire) => readBuffer(wire).includes(LOOKUP_TABLES))) return;
     const count = Math.min(MAX_RECENT_SLOTS, newest - FIRST_SLOT + 1);

@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 over text: one call or a batch in, the answers out; how text travels is decided elsewhere. */
+/** JSON-RPC 2.0 over text: a call or a batch in, the answers out. Independent of the transport. */
 import type { JsonValue } from '../values/canonical-json.js';
 import { InexactNumber, jsonTextOf } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
@@ -12,20 +12,16 @@ import { internalError, invalidRequest, methodNotFound, parseError, RpcError } f
 
 const METHODS: Methods = { ...ACCOUNT_METHODS, ...CHAIN_METHODS, ...HISTORY_METHODS, ...SEND_METHODS };
 
-/** Calls in one batch at most. */
 const MAX_BATCH = 500;
 const MAX_VALUES = 50_000;
 
-/** One call as it was read. */
 interface Request {
   readonly id: JsonValue;
   readonly method: string;
   readonly params: readonly JsonValue[] | Options;
-  /** A call without an id wants no answer. */
   readonly isNotification: boolean;
 }
 
-/** What was asked in one text. */
 interface Asked {
   readonly requests: readonly (Request | RpcError)[];
   readonly isBatch: boolean;
@@ -39,7 +35,7 @@ function readRequest(value: JsonValue): Request | RpcError {
   return { id: id ?? null, method, params: params as Request['params'], isNotification: id === undefined };
 }
 
-/** Reads a text; never throws. */
+/** Never throws; invalid requests become RpcErrors in the list. */
 export function readAsked(text: string): Asked {
   let value: JsonValue;
   try {
@@ -55,20 +51,19 @@ export function readAsked(text: string): Asked {
   return { requests: batch.map(readRequest), isBatch: true };
 }
 
-/** A bigint is a number with all its digits, as a cluster writes its 64-bit numbers. */
+/** Bigints are written as exact numbers, as a cluster writes its 64-bit numbers. */
 const exact = (_key: string, value: unknown): unknown => {
   if (typeof value !== 'bigint') return value;
   const isSafe = value <= BigInt(Number.MAX_SAFE_INTEGER);
   return isSafe ? Number(value) : new InexactNumber(value.toString()).toJSON();
 };
 
-/** Text of a value that may hold bigints. */
 export const toJson = (value: object): string => jsonTextOf({ jsonrpc: '2.0', ...value }, exact);
 
 /**
- * The text that answers a request; `null` where none is wanted.
- * @param work - whatever it throws becomes the answer.
- * @param onFailure - hears of what was no fault of the caller.
+ * The text of an answer; `null` for a notification.
+ * @param work - its errors become the answer.
+ * @param onFailure - called for errors that are not RpcErrors.
  */
 export function answerText(
   request: Request | RpcError,
@@ -90,7 +85,7 @@ export function answerText(
   return request.isNotification ? null : toJson({ ...body, id: request.id });
 }
 
-/** The text of the answers of a cluster; empty where none was asked for. */
+/** Runs all calls of a text. @returns the answers; empty for notifications only. */
 export async function answersOf(
   cluster: Cluster,
   { requests, isBatch }: Asked,
@@ -109,7 +104,7 @@ export async function answersOf(
       onFailure,
     );
     if (answer !== null) answers.push(answer);
-    // Between calls others have their turn: a batch may try out hundreds of transactions.
+    // Yields between calls: a batch may simulate hundreds of transactions.
     if (requests.length > 1) await new Promise((resolve) => void setImmediate(resolve));
   }
   return isBatch && answers.length > 0 ? `[${answers.join(',')}]` : answers.join('');

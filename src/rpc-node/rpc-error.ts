@@ -1,8 +1,7 @@
-/** The errors of a node's JSON-RPC, with the codes that every node of Solana has for them. */
+/** The JSON-RPC errors of a Solana node, with their standard codes. */
 import type { TransactionError } from '../chain/chain.js';
 import type { ExecutionResult } from '../chain/local/runtime/execution.js';
 
-/** Ends a call with an error. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -21,7 +20,6 @@ export const methodNotFound = (): RpcError => new RpcError(-32_601, 'Method not 
 export const invalidParams = (message: string): RpcError => new RpcError(-32_602, message);
 export const internalError = (): RpcError => new RpcError(-32_603, 'Internal error');
 
-/** @param first - the oldest block that is kept. */
 export const blockCleanedUp = (slot: number, first: number): RpcError =>
   new RpcError(-32_001, `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`);
 
@@ -40,7 +38,7 @@ export const versionNotSupported = (version: number): RpcError =>
 export const contextSlotNotReached = (contextSlot: number): RpcError =>
   new RpcError(-32_016, 'Minimum context slot has not been reached', { contextSlot });
 
-/** Sentences of the errors that a transaction ends with before it runs (solana-transaction-error, `Display`). */
+/** Messages of errors before execution (solana-transaction-error, `Display`). */
 const SENTENCES: Readonly<Record<string, string>> = {
   AccountInUse: 'Account in use',
   AccountLoadedTwice: 'Account loaded twice',
@@ -56,7 +54,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   AddressLookupTableNotFound: 'Transaction loads an address table account that doesn’t exist',
 };
 
-/** An error as the cluster writes it. */
 export function errorJson(error: TransactionError | null): unknown {
   if (error === null) return null;
   if (error.kind === 'instruction') {
@@ -76,7 +73,6 @@ function sentenceOf(error: TransactionError, logs: readonly string[]): string {
   return `Error processing Instruction ${error.index}: ${said ?? reason}`;
 }
 
-/** A transaction that was tried out before it was sent, and did not come through. */
 export const preflightFailed = (error: TransactionError, run: ExecutionResult): RpcError =>
   new RpcError(-32_002, `Transaction simulation failed: ${sentenceOf(error, run.logs)}`, {
     err: errorJson(error),

@@ -1,4 +1,4 @@
-/** A node of a cluster on this machine: JSON-RPC over HTTP on one port, subscriptions there and on the next one. */
+/** A local RPC node: JSON-RPC over HTTP on one port, WebSocket subscriptions on the same and the next port. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
 import cors from '@fastify/cors';
@@ -8,34 +8,27 @@ import type { Cluster } from './cluster.js';
 import { answersOf, readAsked } from './json-rpc.js';
 import { Subscriptions } from './subscriptions.js';
 
-/** A node that listens. */
 export interface ListeningNode {
-  /** Addresses to be dialled. */
   readonly url: string;
   readonly webSocketUrl: string;
-  /** Subscriptions that are held. */
   readonly subscriptionCount: number;
-  /** Stops listening, answers what was received, and closes the ledger. @param graceMs - @default 1,000 */
+  /** Stops listening, answers pending requests, closes the ledger. @param graceMs - @default 1,000 */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Where a node listens. */
 export interface ListenAddress {
   readonly host: string;
-  /** 0 takes a free one; subscriptions are served there and at the next one. */
+  /** 0 picks a free pair: subscriptions also use the next port. */
   readonly port: number;
 }
 
-/** Answers a body that was posted. */
 export type BodyHandler = (text: string, reply: FastifyReply) => Promise<void>;
 
-/** Bytes of a body at most. */
 const MAX_BODY_BYTES = 1_024 * 1_024;
 const TIMEOUTS = { requestTimeout: 30_000, keepAliveTimeout: 65_000 };
 const GRACE_MS = 1_000;
 /**
- * Where two ports in a row are looked for when any will do, and how often: below those that systems give to connections, of
- * which a busy machine has no two free in a row.
+ * Range and attempts for port 0. The range lies below the ephemeral ports, where a busy machine has no two free ports in a row.
  */
 const ANY_PORTS = [10_240, 32_000] as const;
 const PORT_TRIES = 100;
@@ -52,7 +45,7 @@ async function createApp(handle: BodyHandler): Promise<FastifyInstance> {
 
 const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
 
-/** Takes a port and the one after it; any two for port 0. @throws `ERR_CONFIG_INVALID` when they cannot be had. */
+/** Binds a port and the next one; any free pair for port 0. @throws `ERR_CONFIG_INVALID` when binding fails. */
 async function listen(handle: BodyHandler, { host, port: wanted }: ListenAddress) {
   for (let tries = 1; ; tries += 1) {
     const port = wanted === 0 ? randomInt(...ANY_PORTS) : wanted;
@@ -80,10 +73,10 @@ async function listen(handle: BodyHandler, { host, port: wanted }: ListenAddress
 }
 
 /**
- * Serves a cluster, and closes it in the end.
- * @param onFailure - hears of failures that are no caller's fault.
- * @param handle - @default what the cluster answers
- * @throws `ERR_CONFIG_INVALID` when it cannot listen.
+ * Serves a cluster; closing the node closes the cluster.
+ * @param onFailure - called for internal failures.
+ * @param handle - @default answers from the cluster
+ * @throws `ERR_CONFIG_INVALID` when the node cannot listen.
  */
 export async function startRpcNode(
   cluster: Cluster,

@@ -1,4 +1,4 @@
-/** The node on WebSocket: who subscribes to a signature, an account or the slots is told after each slot what is new. */
+/** WebSocket subscriptions to signatures, accounts and slots; notifications are sent after each slot. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -13,18 +13,16 @@ import { requireSignature } from './methods/history-methods.js';
 import { errorJson, invalidParams, methodNotFound, RpcError } from './rpc-error.js';
 
 const MAX_MESSAGE_BYTES = 64 * 1_024;
-/** Connections, and subscriptions of one, at most. */
 const MAX_CONNECTIONS = 256;
 const MAX_EACH = 1_000;
-/** Slots told of one by one at most when many have gone by. */
 const MAX_SLOTS = 64;
-/** Bytes that may wait for a slow reader. */
+/** Buffered bytes after which a slow client is disconnected. */
 const MAX_WAITING_BYTES = 8 * 1_024 * 1_024;
 const GOING_AWAY = 1_001;
 const OVERLOADED = 1_013;
 const CALL = /^([a-z]+)(Subscribe|Unsubscribe)$/;
 
-/** The results of the notifications that are due. */
+/** @returns the results of the due notifications */
 type Watch = () => readonly unknown[];
 
 interface Subscription {
@@ -80,14 +78,13 @@ function slot({ cluster }: RpcCall): Watch {
   };
 }
 
-/** By the word before `Subscribe`, `Unsubscribe` and `Notification`. */
+/** By the prefix of `Subscribe`, `Unsubscribe` and `Notification`. */
 const KINDS: Readonly<Record<string, (call: RpcCall) => Watch>> = {
   account,
   signature,
   slot,
 };
 
-/** All WebSocket connections of a node, with what each has subscribed to. */
 export class Subscriptions {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
   readonly #cluster: Cluster;
@@ -105,24 +102,20 @@ export class Subscriptions {
     return this.#all.size;
   }
 
-  /** Makes a connection of a request that asks for it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => undefined);
     this.#server.handleUpgrade(request, socket, head, (connection) => this.#open(connection));
   }
 
-  /** Tells everybody what is new, about once a slot. */
   notify(): void {
     for (const subscription of [...this.#all.values()]) this.#tell(subscription);
   }
 
-  /** Says good-bye to all. */
   close(): void {
     for (const connection of this.#server.clients) connection.close(GOING_AWAY);
     this.#server.close();
   }
 
-  /** Cuts whoever is left. */
   terminate(): void {
     for (const connection of this.#server.clients) connection.terminate();
   }
@@ -150,7 +143,7 @@ export class Subscriptions {
       );
       if (answer !== null) this.#send(connection, answer);
     }
-    // What has come to pass already is told behind the answer.
+    // If the event happened before the subscription, the notification follows the answer.
     for (const subscription of this.#of(connection)) this.#tell(subscription);
   }
 
@@ -176,11 +169,11 @@ export class Subscriptions {
     return [...this.#all.values()].filter((each) => each.connection === connection);
   }
 
-  /** One that goes wrong is no matter of the others, nor of the chain. */
+  /** A failing subscription must not affect the others. */
   #tell({ id, kind, connection, watch }: Subscription): void {
     try {
       const results = watch();
-      // It is told once, and that ends it.
+      // A signature subscription ends with its first notification.
       if (kind === 'signature' && results.length > 0) this.#all.delete(id);
       for (const result of results)
         this.#send(

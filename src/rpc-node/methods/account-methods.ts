@@ -1,4 +1,4 @@
-/** Methods that read accounts, and an account as a node shows it. */
+/** Methods that read accounts, and the JSON of an account. */
 import { type AccountState, encodeClock } from '../../chain/account.js';
 import type { AccountSource } from '../../chain/local/vm/vm.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
@@ -9,10 +9,9 @@ import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { inContext, type Methods, type Options, type RpcCall, readAddress, type View } from '../call.js';
 import { invalidParams } from '../rpc-error.js';
 
-/** How data is written. */
 type Encoding = (typeof ENCODINGS)[number];
 
-/** Bytes that are written as base58 at most (agave, `MAX_BASE58_BYTES`). */
+/** Largest data in base58 (agave, `MAX_BASE58_BYTES`). */
 const MAX_BASE58_BYTES = 128;
 const ENCODINGS = ['base58', 'base64', 'jsonParsed', 'binary'] as const;
 
@@ -27,7 +26,6 @@ export function encodingOf({ encoding }: Options, otherwise: Encoding = 'binary'
 function dataJson(data: ReadonlyBytes, encoding: Encoding): unknown {
   if (encoding === 'base64' || encoding === 'jsonParsed')
     return [readBuffer(data).toString('base64'), 'base64'];
-  // Base58 of more would take too long.
   if (data.length > MAX_BASE58_BYTES)
     throw invalidParams(
       `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
@@ -36,7 +34,6 @@ function dataJson(data: ReadonlyBytes, encoding: Encoding): unknown {
   return encoding === 'binary' ? text : [text, 'base58'];
 }
 
-/** Base units as nodes write them. */
 export function amountJson(amount: bigint, decimals: number): object {
   const digits = amount.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
@@ -50,7 +47,7 @@ const PROGRAM_NAMES: Readonly<Record<string, string>> = {
   TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb: 'spl-token-2022',
 };
 
-/** Mints and token accounts in words; `undefined` for all else, which is written as bytes. */
+/** `jsonParsed` form of mints and token accounts; `undefined` for others, which are written as bytes. */
 function parsed(state: AccountState, source: AccountSource): unknown {
   const program = PROGRAM_NAMES[state.owner];
   const space = state.data.length;
@@ -77,8 +74,8 @@ function parsed(state: AccountState, source: AccountSource): unknown {
 }
 
 /**
- * @param source - where the mint of a token account is.
- * @throws RpcError for data that base58 would take too long for.
+ * @param source - provides the mint of a token account.
+ * @throws RpcError for data too long for base58.
  */
 export function accountJson(state: AccountState, encoding: Encoding, source: AccountSource): object {
   const { lamports, owner, executable, rentEpoch } = state;
@@ -87,9 +84,9 @@ export function accountJson(state: AccountState, encoding: Encoding, source: Acc
   return { lamports, owner, data, executable, rentEpoch, space: state.data.length };
 }
 
-/** Accounts at once (agave, `MAX_MULTIPLE_ACCOUNTS`). */
+/** Limit per call (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS = 100;
-/** The clock is that of the block. */
+/** The ledger does not store the clock; its data is that of the block. */
 function accountOf(view: View, address: Address): AccountState | null {
   const state = view.get(address);
   const isClock = state !== null && address === CLOCK_SYSVAR;
@@ -111,7 +108,6 @@ function getTokenAccountBalance(call: RpcCall): unknown {
   return inContext(view, amountJson(account.amount, mintOf(view, account.mint).decimals));
 }
 
-/** Of an owner, with a mint or of a token program. */
 function getTokenAccountsByOwner(call: RpcCall): unknown {
   const owner = call.address(0);
   const { mint, programId } = call.options(1);
@@ -128,7 +124,6 @@ function getTokenAccountsByOwner(call: RpcCall): unknown {
   return inContext(view, found);
 }
 
-/** What the methods of accounts answer. */
 export const ACCOUNT_METHODS: Methods = {
   getAccountInfo(call) {
     const options = call.options(1);

@@ -1,15 +1,15 @@
-/** Methods that tell of the chain itself: where it is, what it is, what it costs. */
+/** Methods about the chain itself: slots, blocks, genesis hash, versions, rent. */
 import { rentExemptLamports } from '../../chain/account.js';
 import { API_VERSION, inContext, type Methods, type RpcCall } from '../call.js';
 import { blockCleanedUp, blockNotAvailable, invalidParams } from '../rpc-error.js';
 
 const SLOTS_PER_EPOCH = 432_000;
 const MS_PER_SECOND = 1_000;
-/** What an account can hold (agave, `MAX_PERMITTED_DATA_LENGTH`). */
+/** Largest account (agave, `MAX_PERMITTED_DATA_LENGTH`). */
 const MAX_ACCOUNT_BYTES = 10 * 1_024 * 1_024;
 const FEATURE_SET = 3_294_202_862;
 
-/** A slot whose block is there, and the time of that in seconds. @throws RpcError */
+/** A slot with a confirmed block, and its time in seconds. @throws RpcError */
 function blockOf(call: RpcCall): { readonly slot: number; readonly time: number } {
   const { cluster } = call;
   const slot = call.count(0, 'a slot');
@@ -18,10 +18,9 @@ function blockOf(call: RpcCall): { readonly slot: number; readonly time: number 
   return { slot, time: Math.floor(cluster.timeMs(slot) / MS_PER_SECOND) };
 }
 
-/** What the methods of the chain answer. */
 export const CHAIN_METHODS: Methods = {
   getBlockHeight: (call) => call.view(call.options(0)).height,
-  /** The head of a block: its transactions are only told one by one. */
+  /** Blocks without their transactions. */
   getBlock(call) {
     if (call.options(1)['transactionDetails'] !== 'none')
       throw invalidParams('Invalid params: of blocks, this node tells only `"transactionDetails": "none"`.');

@@ -1,4 +1,4 @@
-/** Methods that tell what became of transactions, and a landed transaction as a node shows it. */
+/** Methods about past transactions, and the JSON of a landed transaction. */
 
 import type { Balance } from '../../chain/chain.js';
 import { memosOf } from '../../chain/small-programs.js';
@@ -26,12 +26,12 @@ import type { Landed } from '../cluster.js';
 import { errorJson, invalidParams, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-methods.js';
 
-/** Signatures at once (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+/** Limit per call (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_STATUSES = 256;
-/** Signatures of an address at once (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
+/** Limit per call (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 const MAX_SIGNATURES = 1_000;
 const MS_PER_SECOND = 1_000;
-/** Base58 characters of 64 bytes at most. */
+/** Maximum length of 64 bytes in base58. */
 const MAX_SIGNATURE_LENGTH = 88;
 
 /** @throws RpcError */
@@ -63,7 +63,7 @@ function getSignatureStatuses(call: RpcCall): unknown {
   );
 }
 
-/** A block that is only processed is not part of history. @throws RpcError */
+/** History requires at least `confirmed`. @throws RpcError */
 function historyView(call: RpcCall, options: Options): View {
   if (levelOf(options) === 'processed')
     throw invalidParams('Method does not support commitment below `confirmed`');
@@ -108,14 +108,12 @@ function getSignaturesForAddress(call: RpcCall): unknown {
   return found;
 }
 
-/** What the methods of history answer. */
 export const HISTORY_METHODS: Methods = {
   getSignatureStatuses,
   getSignaturesForAddress,
   getTransaction,
 };
 
-/** Of the token accounts that a transaction changed. */
 function tokenBalances(
   { tokenChanges }: Landed,
   names: readonly AccountMeta[],
@@ -132,7 +130,7 @@ function tokenBalances(
   });
 }
 
-/** Programs of the machine are not in the ledger. */
+/** Programs of the VM are not in the ledger. */
 const lamports = (
   { balances = [] }: Landed,
   names: readonly AccountMeta[],
@@ -140,7 +138,6 @@ const lamports = (
   view: View,
 ) => names.map(({ address }, at) => balances[at]?.[when] || (view.cluster.builtIn(address)?.lamports ?? 0n));
 
-/** What lookup tables added, by their rights. */
 function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[]): object {
   const loaded = accounts.slice(staticKeys.length);
   const those = (writable: boolean) =>
@@ -148,7 +145,7 @@ function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[
   return { writable: those(true), readonly: those(false) };
 }
 
-/** Calls of the multisig program from within itself; this node keeps no others. */
+/** The ledger stores only calls of the Squads program by itself. */
 function innerJson({ innerCalls }: Landed, names: readonly AccountMeta[]): readonly object[] {
   const indexOf = (named: Address): number => names.findIndex(({ address }) => address === named);
   const instructionsIn = (index: number): readonly object[] =>
@@ -216,7 +213,7 @@ function messageJson({ signatures, message }: WireTransaction): object {
   };
 }
 
-/** @throws RpcError -32015 for a version that was not asked for. */
+/** @throws RpcError -32015 for a version above the requested one. */
 function transactionJson(landed: Landed, options: Options, view: View): object {
   const encoding = options['encoding'] ?? 'json';
   if (encoding !== 'json' && encoding !== 'base64')

@@ -1,4 +1,4 @@
-/** Methods that try transactions out, price them and take them in. */
+/** Methods that simulate, price and accept transactions. */
 import { type ExecutionResult, refused } from '../../chain/local/runtime/execution.js';
 import { feeOf } from '../../chain/small-programs.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../chain/transaction/message.js';
@@ -18,9 +18,8 @@ import {
 import { errorJson, invalidParams, preflightFailed, signatureFailed } from '../rpc-error.js';
 import { accountJson, encodingOf } from './account-methods.js';
 
-/** What `requestAirdrop` gives at most: a test cluster's own money, but a slip should show. */
+/** Limit of one `requestAirdrop`: test money, but a typing error should be visible. */
 const MAX_AIRDROP_LAMPORTS = 100_000_000_000;
-/** Accounts that a simulation shows at most. */
 const MAX_SHOWN_ACCOUNTS = 64;
 
 interface Sent {
@@ -55,7 +54,6 @@ function reading<Value>(what: string, decode: () => Value): Value {
   }
 }
 
-/** What a transaction would do to a state. */
 function tryOut(view: View, { bytes, wire, signature }: Sent, checksBlockhash = true): ExecutionResult {
   if (checksBlockhash) {
     if (view.find(signature) !== null) return refused('AlreadyProcessed');
@@ -71,7 +69,7 @@ function preflight(call: RpcCall, sent: Sent, options: Options): void {
   if (run.error !== null) throw preflightFailed(run.error, run);
 }
 
-/** Takes a transaction in; what becomes of it is for the cluster to say. */
+/** Submits without waiting for the outcome. */
 function take(call: RpcCall, { bytes, wire, signature }: Sent, isRetried: boolean): string {
   const blockhash = base58Encode(wire.message.blockhash);
   call.cluster.submit({ signature, wire: bytes, blockhash, isRetried });
@@ -131,7 +129,7 @@ function getFeeForMessage(call: RpcCall): unknown {
   return inContext(view, isGood ? feeOf(message) : null);
 }
 
-/** Nobody has to outbid anybody here. */
+/** No transaction competes for blocks here, so the price is 0. */
 function getRecentPrioritizationFees({ cluster }: RpcCall): unknown {
   return [{ slot: cluster.slotOf('processed'), prioritizationFee: 0 }];
 }
@@ -151,7 +149,6 @@ function requestAirdrop(call: RpcCall): unknown {
   return take(call, sent, true);
 }
 
-/** What the methods around sending answer. */
 export const SEND_METHODS: Methods = {
   getFeeForMessage,
   getRecentPrioritizationFees,
