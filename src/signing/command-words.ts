@@ -1,10 +1,9 @@
-/** The words of a command that the user names in one text: split here, by no shell, so that nothing in it is expanded or run. */
+/** Splits a signing command into words without a shell, so that nothing in the text is expanded or executed. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 
-/** What a shell would act on, and this does not: refused rather than handed on as it stands. */
+/** Characters with a meaning for shells; unquoted, they are refused instead of being passed on literally. */
 const SHELL_CHARACTERS = '|&;<>()$`*?~#!{}[]\n';
 
-/** Reads a text one character at a time. */
 class Words {
   readonly #words: string[] = [];
   #word: string | undefined;
@@ -44,8 +43,8 @@ const refuse = (name: string, reason: string): FlywheelError =>
   });
 
 /**
- * Words apart by spaces and tabs; what is between two `'` or two `"` is taken as it stands, also a backslash.
- * @param name - of the setting, for what is said about it; the command itself is not repeated.
+ * Splits at spaces and tabs. Text between two `'` or two `"` is literal, backslashes included.
+ * @param name - of the setting, for errors; the command itself is not quoted in errors.
  * @throws `ERR_CONFIG_INVALID`
  */
 export function commandWords(command: string, name: string): readonly [string, ...string[]] {

@@ -1,6 +1,6 @@
 /**
- * A signer whose key is kept by a program of the user's. What it answers is a signature only if it verifies for the address
- * that the flywheel was registered with; whose it is, is never taken from the program.
+ * A signer whose key belongs to a program of the user. An answer counts only if the signature verifies for the registered
+ * address; the program never chooses the address.
  */
 import { type Signer, verifySignature } from '../chain/transaction/sign.js';
 import { SIGNATURE_BYTES } from '../chain/transaction/wire.js';
@@ -11,27 +11,23 @@ import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { inParallel } from '../values/event-loop.js';
 import { type ProcessTerms, SigningProcess } from './signing-process.js';
 
-/** Runs of the program at a time. */
 const MAX_PROCESSES = 8;
-/** Longest time for one signature. */
 const SIGNATURE_TIMEOUT_MS = 30_000;
 const CLOSED = 'flywheel was shutting down';
 
 export interface ProgramSignerOptions {
   readonly address: Address;
-  /** What it signs for, in words. */
   readonly role: string;
   readonly words: ProcessTerms['words'];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** @default 30 s */
   readonly timeoutMs?: number | undefined;
-  /** Ends what runs, when it is aborted. */
+  /** Aborting it ends all runs. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A signer with programs that run until it is closed. */
 export interface ProgramSigner extends Signer {
-  /** Ends every run of the program. Resolves when all of them are gone. */
+  /** Ends every run of the program. Resolves when all of them have exited. */
   close(): Promise<void>;
 }
 
@@ -63,12 +59,12 @@ class Program {
     }
   }
 
-  /** Signs all, or stops asking at the first that fails. */
+  /** Signs all messages, or stops at the first failure. */
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
     return inParallel(messages, MAX_PROCESSES, (message) => this.sign(message));
   }
 
-  /** Those that are at work are ended at once, the others by the end of their input. */
+  /** Busy runs are killed; idle ones end by the end of their input. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const idle = this.#idle.splice(0);
@@ -76,7 +72,6 @@ class Program {
     await Promise.all([...idle.map((run) => run.stop()), ...busy.map((run) => run.kill(CLOSED))]);
   }
 
-  /** Waits until fewer than the most are running. */
   async #turn(): Promise<void> {
     if (this.#running < MAX_PROCESSES) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -99,7 +94,7 @@ class Program {
     if (answer.kind === 'line') return this.#take(run, answer.line, message);
     this.#all.delete(run);
     this.#requireOpen();
-    // One that has answered before may end whenever it likes; a new run is asked, and has to answer at least once.
+    // A run that has answered before may exit at any time. A new run gets the message, and must answer at least once.
     if (answer.kind === 'ended') return this.#signWith(this.#start(), message);
     throw this.#failure(answer.reason, answer.said);
   }
@@ -110,7 +105,7 @@ class Program {
       this.#idle.push(run);
       return signature;
     }
-    // Whatever it signs next is no better; what it wrote is not shown, for it might be a key.
+    // Further signatures of this run would not be trusted. Its output is not shown, because it may be a key.
     this.#all.delete(run);
     await run.kill('its answer is wrong');
     const { role, address } = this.#options;
@@ -136,13 +131,13 @@ class Program {
   }
 }
 
-/** Nothing of this program's own settings, some of which are secrets; and whose signature is wanted. */
+/** Passes on the environment without the FLYWHEEL_ settings, some of which are secrets, plus the signing address. */
 function environment({ env, address }: ProgramSignerOptions): NodeJS.ProcessEnv {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('FLYWHEEL_'));
   return { ...Object.fromEntries(own), FLYWHEEL_SIGNER_ADDRESS: address };
 }
 
-/** Nothing is started before the first message. */
+/** Starts the program with the first message. */
 export function createProgramSigner(options: ProgramSignerOptions): ProgramSigner {
   const program = new Program(options);
   return {
@@ -153,12 +148,11 @@ export function createProgramSigner(options: ProgramSignerOptions): ProgramSigne
   };
 }
 
-/** 64 bytes in base64 always end like this, and base58 never does. */
+/** 64 bytes in base64 always end like this; base58 never does. */
 const BASE64 = /^[A-Za-z0-9+/]{86}==$/;
-/** 64 bytes in base58 at most. */
 const MAX_BASE58 = 88;
 
-/** @returns the bytes, or `undefined` for any other text. */
+/** @returns the 64 bytes, or `undefined` for any other text. */
 function signatureOf(text: string): Uint8Array | undefined {
   if (BASE64.test(text)) return Uint8Array.from(Buffer.from(text, 'base64'));
   const bytes = text.length > MAX_BASE58 ? undefined : base58Decode(text);

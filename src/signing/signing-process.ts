@@ -1,30 +1,26 @@
 /**
- * One run of a user's program that signs: a line with a message goes in, a line with a signature comes out, one at a time. A
- * program may end after any answer; whoever asks it starts it once more then.
+ * One run of a signing program: message lines in, signature lines out, one at a time. A program may exit after any answer; the
+ * caller then starts another run.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { kill } from 'node:process';
 import { visibleLine } from '../values/text.js';
 
-/** A line that is longer is no signature. */
 const MAX_LINE = 1_024;
-/** Time to end after its input has. */
+/** Time to exit after the end of input. */
 const STOP_MS = 1_000;
-/** What has ended has written all; this long is waited for its output to end, as what it left behind may keep that open. */
+/** Wait for the output to close after exit: a child process may keep the output open. */
 const REST_MS = 200;
 
-/** What came of a question. */
 type ProcessAnswer =
   | { readonly kind: 'line'; readonly line: string }
-  /** It has ended without an error, as it may when it has answered before. */
+  /** Exited without an error after at least one answer. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly reason: string; readonly said: string };
 
-/** What is run. */
 export interface ProcessTerms {
   readonly words: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
-  /** Longest time for one answer. */
   readonly timeoutMs: number;
 }
 
@@ -33,19 +29,18 @@ type Settle = (answer: ProcessAnswer) => void;
 export class SigningProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #timeoutMs: number;
-  /** It has ended, and what it wrote is read. */
   readonly #over: Promise<void>;
   #settle: Settle | undefined;
   #timer: NodeJS.Timeout | undefined;
   #answers = 0;
   #read = '';
   #said = '';
-  /** Why it can be asked nothing more. */
+  /** Why the run accepts no more messages. */
   #end: Exclude<ProcessAnswer, { kind: 'line' }> | undefined;
 
   constructor({ words: [program, ...rest], env, timeoutMs }: ProcessTerms) {
     this.#timeoutMs = timeoutMs;
-    // In a group of its own: what it starts in its turn is ended with it, and a Ctrl-C of the terminal is for this process to act on.
+    // Own process group: the whole group can be killed, and Ctrl-C in the terminal reaches only flywheel.
     this.#child = spawn(program, rest, { env, detached: true, shell: false, stdio: 'pipe' });
     this.#over = new Promise((resolve) => {
       this.#child.once('close', () => resolve());
@@ -54,7 +49,7 @@ export class SigningProcess {
     this.#listen();
   }
 
-  /** Asks one thing; the next one only after its answer. */
+  /** Sends one line. The caller must wait for the answer before the next line. */
   ask(line: string): Promise<ProcessAnswer> {
     if (this.#end !== undefined) return Promise.resolve(this.#end);
     return new Promise((resolve) => {
@@ -67,13 +62,12 @@ export class SigningProcess {
     });
   }
 
-  /** Ends it at once, with all that it has started. Resolves when it is gone. */
+  /** Kills the process group. Resolves after the exit. */
   async kill(reason: string): Promise<void> {
     this.#fail(reason);
     await this.#over;
   }
 
-  /** Lets it end by itself: its input is over. Resolves when it is gone. */
   async stop(): Promise<void> {
     this.#finish({ kind: 'ended' });
     this.#child.stdin.end();
@@ -88,7 +82,7 @@ export class SigningProcess {
     stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#said = keepEnd(this.#said, text);
     });
-    // A program that does not read has ended or will not answer; either is seen elsewhere.
+    // Exit and timeout report a program that does not read.
     stdin.on('error', () => {});
     this.#child.once('error', (error: NodeJS.ErrnoException) =>
       this.#fail(`it cannot be started (${error.code ?? 'unknown'})`),
@@ -98,8 +92,8 @@ export class SigningProcess {
   }
 
   /**
-   * Ends what a program that has ended left running with its output: nobody is left to answer. Then waits once more before the output is
-   * given up: this process may have been held up for longer than the first wait, with an answer that it has not yet read.
+   * Kills processes that the exited program left behind with its output open. A second wait before the output is dropped gives
+   * this process time to read an answer that arrived while it was blocked.
    */
   #leaveBehind(): void {
     const { stdout, stderr } = this.#child;
@@ -131,7 +125,7 @@ export class SigningProcess {
   }
 
   #closed(code: number | null, signal: NodeJS.Signals | null): void {
-    // The last line may lack its end.
+    // The last line may lack a line feed.
     if (code === 0 && this.#settle !== undefined && this.#read !== '') this.#take('\n');
     if (code === 0 && this.#answers > 0) this.#finish({ kind: 'ended' });
     else if (code === 0) this.#fail('it exited without an answer');
@@ -154,7 +148,7 @@ export class SigningProcess {
     try {
       kill(-pid, 'SIGKILL');
     } catch {
-      // Gone by itself.
+      // The group has exited already.
     }
   }
 
@@ -171,23 +165,22 @@ export class SigningProcess {
   }
 }
 
-/** Bytes that are kept while the program runs; only the end is ever shown. */
+/** Bytes of stderr that are stored; only the end is shown. */
 const MAX_KEPT = 4_096;
 const MAX_SHOWN = 300;
 
-/** Keys, tokens and signatures as people write them: runs of characters without a space, lists of numbers, what follows `key=`. */
+/** Patterns of keys, tokens and signatures: long runs without spaces, lists of numbers, text after `key=`. */
 const SECRETS = [
   /\[?(?:\d{1,3}\s*,\s*){15,}(?:\d{1,3})?(?:\s*\])?/g,
   /(?<=(?:key|secret|token|password|passphrase|authorization)["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;]+)/gi,
   /[A-Za-z0-9+/=_.-]{32,}/g,
 ];
 
-/** The end of what was said, on one line; `''` if nothing was. */
+/** The end of stderr on one line, secrets masked. */
 export function visibleErrors(text: string): string {
   const masked = SECRETS.reduce((shown, secret) => shown.replace(secret, '***'), text.slice(-MAX_KEPT));
   const line = visibleLine(masked.trim().replace(/\s*\n\s*/g, ' | '));
   return line.length > MAX_SHOWN ? `…${line.slice(-MAX_SHOWN)}` : line;
 }
 
-/** Keeps no more than the end. */
 export const keepEnd = (kept: string, more: string): string => `${kept}${more}`.slice(-MAX_KEPT);
