@@ -1,8 +1,8 @@
 /**
- * A Solana address: 32 bytes written in base58. What lies at it is decided elsewhere.
+ * A Solana address: 32 bytes in base58.
  *
- * Those met last are kept in both forms: without that a burn of a burn-batch takes a fifth more processor time (0.34 to 0.41 ms),
- * and a batch of a hundred pipelines a third more (300 to 410 ms).
+ * The caches of recent addresses are measured: without them a burn of a burn-batch takes a fifth more CPU time (0.34 to 0.41
+ * ms), and a batch of a hundred pipelines a third more (300 to 410 ms).
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { base58Decode, base58Encode } from './base58.js';
@@ -10,7 +10,6 @@ import { type ReadonlyBytes, readBuffer } from './bytes.js';
 
 declare const brand: unique symbol;
 
-/** Base58 text of exactly 32 bytes. */
 export type Address = string & { readonly [brand]: 'Address' };
 
 export const ADDRESS_LENGTH_BYTES = 32;
@@ -38,10 +37,7 @@ function decode(text: string): ReadonlyBytes | undefined {
 
 export const isAddress = (text: string): text is Address => decode(text) !== undefined;
 
-/**
- * Text as an address.
- * @throws `ERR_INVALID_REQUEST` when it is not base58 of 32 bytes.
- */
+/** @throws `ERR_INVALID_REQUEST` unless the text is base58 of 32 bytes. */
 export function address(text: string): Address {
   if (!isAddress(text)) {
     throw new FlywheelError(
@@ -52,14 +48,13 @@ export function address(text: string): Address {
   return text;
 }
 
-/** The 32 bytes of an address, the same for all who ask. */
+/** The 32 bytes of an address; all callers share one array. */
 export function addressBytes(value: Address): ReadonlyBytes {
   const bytes = decode(value);
   if (bytes === undefined) throw new FlywheelError('ERR_INTERNAL', `Not an address: ${value}`);
   return bytes;
 }
 
-/** 32 bytes as an address. */
 export function addressFromBytes(bytes: ReadonlyBytes): Address {
   if (bytes.length !== ADDRESS_LENGTH_BYTES) {
     throw new FlywheelError('ERR_INTERNAL', `An address has 32 bytes, got ${bytes.length}.`);
@@ -67,12 +62,12 @@ export function addressFromBytes(bytes: ReadonlyBytes): Address {
   return addressAt(readBuffer(bytes), 0);
 }
 
-/** The address whose 32 bytes begin at `start`; none of them may be missing. */
+/** The address at `start`; the buffer must contain all 32 bytes. */
 export function addressAt(buffer: Buffer, start: number): Address {
   const key = buffer.toString('latin1', start, start + ADDRESS_LENGTH_BYTES);
   const known = textByBytes.get(key);
   if (known !== undefined) return known;
-  // The cache's own: most addresses that are read are asked for their bytes again.
+  // A copy for the cache: the bytes of most addresses are needed again.
   const bytes = new Uint8Array(buffer.subarray(start, start + ADDRESS_LENGTH_BYTES));
   const text = base58Encode(bytes) as Address;
   keep(bytesByText, text, bytes);

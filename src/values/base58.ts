@@ -1,9 +1,8 @@
-/** Base58 text ⇄ bytes, as Solana writes addresses and signatures; the codec is bs58's. */
+/** Base58 text ⇄ bytes, with the codec of bs58. */
 import bs58 from 'bs58';
 import { type ReadonlyBytes, readBuffer } from './bytes.js';
 
-/** Bytes as base58 text. */
 export const base58Encode = (bytes: ReadonlyBytes): string => bs58.encode(readBuffer(bytes));
 
-/** Base58 text as bytes, or `undefined` if a character does not belong. */
+/** `undefined` for an invalid character. */
 export const base58Decode = (text: string): Uint8Array | undefined => bs58.decodeUnsafe(text);

@@ -1,13 +1,12 @@
-/** Reading and writing bytes one value after the other; integers are little-endian. */
+/** Sequential reading and writing of bytes; integers are little-endian. */
 import { ADDRESS_LENGTH_BYTES, type Address, addressAt } from './address.js';
 import { type ByteView, copyBytes, partOf, type ReadonlyBytes, readBuffer, viewOf } from './bytes.js';
 
-/** Why bytes are not what a layout says, as in `… at byte 7`. Caught by those who decode. */
+/** Bytes do not match a layout. Decoders catch this error. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError';
 }
 
-/** Walks over bytes; running out of them is a {@link LayoutError}. */
 export class ByteReader {
   readonly #buffer: Buffer;
   readonly #view: ByteView;
@@ -30,7 +29,6 @@ export class ByteReader {
     return this.bytes.length - this.#offset;
   }
 
-  /** Steps over `count` bytes and says where they began. */
   #skip(count: number): number {
     if (count > this.remaining) throw this.end();
     const start = this.#offset;
@@ -44,7 +42,6 @@ export class ByteReader {
     return partOf(this.bytes, start, start + count);
   }
 
-  /** What is wrong where more was to come. */
   end(): LayoutError {
     return new LayoutError(`the bytes end at byte ${this.bytes.length}`);
   }
@@ -74,7 +71,7 @@ export class ByteReader {
   }
 }
 
-/** Collects bytes; grows as needed, or fills given bytes and no more. A number that does not fit its width is a RangeError. */
+/** Writes into a growing buffer, or into given bytes. A number that exceeds its width is a RangeError. */
 export class ByteWriter {
   #buffer: Buffer;
   #length: number;
@@ -87,7 +84,6 @@ export class ByteWriter {
     this.#fixed = target !== undefined;
   }
 
-  /** Takes room for `count` bytes and says where it begins. */
   #grow(count: number): number {
     const start = this.#length;
     this.#length += count;

@@ -1,26 +1,24 @@
 /**
- * JSON values, and their one canonical text (RFC 8785) from which proofs and requests are hashed.
+ * JSON values and their canonical text (RFC 8785), the input of proof and request hashes.
  *
- * The package `canonicalize` is what the tests hold this to, and cannot stand in its place: of `{"n":9007199254740993}` it
- * would write the nearest double, which is the text of another proof, or, of the number kept as it was written, a marker that
- * is another one in each process; half a surrogate pair, `"\ud800"`, it writes where RFC 8785 has an error; and it
- * writes what is nested to any depth.
+ * The package `canonicalize` is a test oracle only. It writes `{"n":9007199254740993}` as the nearest double, which is the text
+ * of another proof; an {@link InexactNumber} as a marker that differs per process; half a surrogate pair, `"\ud800"`, where RFC
+ * 8785 demands an error; and nesting of any depth.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { InexactNumber } from './exact-number.js';
 import { wholeText } from './text.js';
 
-/** What JSON text holds; a number that a double cannot carry is an {@link InexactNumber}. */
+/** JSON values; a number that a double cannot represent exactly is an {@link InexactNumber}. */
 export type JsonValue = null | boolean | number | string | InexactNumber | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Is it a JSON object, and not a list, null or a number that had to be kept as text? */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof InexactNumber);
 
-/** Deepest nesting that is read or written anywhere; deeper input is refused, not followed. */
+/** Deeper JSON is refused, when reading and when writing. */
 export const MAX_JSON_DEPTH = 64;
 
 interface Rules {
@@ -29,7 +27,6 @@ interface Rules {
   readonly maxDepth: number;
 }
 
-/** A number as ECMAScript writes it. */
 function numberText(value: number | InexactNumber): string {
   if (value instanceof InexactNumber) throw inexact(value.text);
   if (Number.isFinite(value)) return JSON.stringify(value);
@@ -43,11 +40,10 @@ const inexact = (text: string): FlywheelError =>
   );
 
 /**
- * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as ECMAScript
- * writes them.
+ * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as in ECMAScript.
  *
- * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite or that a double does not carry, a value that
- * JSON does not have, or nesting beyond {@link MAX_JSON_DEPTH}.
+ * @throws `ERR_INVALID_REQUEST` for a lone surrogate, a number that is not finite or that a double cannot represent exactly, a
+ * value outside JSON, or nesting beyond {@link MAX_JSON_DEPTH}.
  */
 export const canonicalJson = (value: JsonValue): string => write(value, 0, CANONICAL);
 
@@ -57,12 +53,12 @@ const CANONICAL: Rules = {
   maxDepth: MAX_JSON_DEPTH,
 };
 
-/** Levels of a request around the proofs in it, which are judged by themselves. */
+/** Levels of a request around its proofs; a proof itself may have the full depth. */
 const WRAPPING_LEVELS = 8;
 
 /**
- * A text that is the same for equal values only, made as {@link canonicalJson} makes its own, but also of half surrogate
- * pairs (escaped), of numbers that JSON does not have, and of what wraps a value of the greatest depth: a request is told apart before its parts are judged.
+ * A text that is equal only for equal values. Unlike {@link canonicalJson}, it accepts lone surrogates (escaped), numbers
+ * outside JSON, and wrappers around a value of maximum depth: requests are compared before their parts are validated.
  */
 export const distinctText = (value: JsonValue): string => write(value, 0, DISTINCT);
 
@@ -72,7 +68,7 @@ const DISTINCT: Rules = {
   maxDepth: MAX_JSON_DEPTH + WRAPPING_LEVELS,
 };
 
-/** As JSON.stringify does, so that a value in this process is the same as its JSON text. */
+/** Skips `undefined` like JSON.stringify, so that a value and its parsed JSON text are equal. */
 const writtenKeys = (object: JsonObject): readonly string[] =>
   Object.keys(object)
     .filter((key) => object[key] !== undefined)

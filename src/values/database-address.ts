@@ -1,12 +1,12 @@
-/** The address of the database that the settings name: read when it is first needed, and never shown with its password. */
+/** The database address from the settings: read on first use, never shown with its password. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 
 export class DatabaseAddress {
-  /** What names it: a variable, an option or a setting of the profile. */
+  /** Variable, option or profile setting, for messages. */
   readonly name: string;
-  /** Is it meant for flywheel? The variable that other programs look at as well may be meant for them. */
+  /** `false` for a variable that other programs read too and that may be meant for them. */
   readonly isOwn: boolean;
-  /** The file that holds it; `null` where it stands itself. */
+  /** The file that contains the address; `null` if the setting contains it. */
   readonly file: string | null;
   readonly #read: () => string;
   #url: string | undefined;
@@ -22,13 +22,13 @@ export class DatabaseAddress {
     this.file = file;
   }
 
-  /** The whole address, for the one place that connects. @throws `ERR_CONFIG_INVALID` */
+  /** The full address, for connecting only. @throws `ERR_CONFIG_INVALID` */
   reveal(): string {
     this.#url ??= this.#checked();
     return this.#url;
   }
 
-  /** Host, port and name of the database. @throws `ERR_CONFIG_INVALID` */
+  /** Host, port and database name. @throws `ERR_CONFIG_INVALID` */
   get shown(): string {
     return databasePlace(this.reveal()) ?? '';
   }
@@ -44,19 +44,19 @@ export class DatabaseAddress {
   }
 }
 
-/** @returns `undefined` for what is no `postgres://…`. */
+/** `undefined` unless the text is a `postgres://…` URL. */
 function parsed(text: string): URL | undefined {
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(text);
   const url = isPostgres && URL.canParse(text) ? new URL(text) : undefined;
-  // A password with a / in it ends the host, and stands in the path.
+  // A `/` in a password ends the host, so the rest of the password lands in the path.
   return url?.pathname.includes('@') === true ? undefined : url;
 }
 
-/** Where the database is, without user, password and options, which may hold secrets; `null` for what is no such address. */
+/** The address without user, password and options, which may contain secrets; `null` for an invalid address. */
 export function databasePlace(text: string): string | null {
   const url = parsed(text);
   if (url === undefined) return null;
-  // A socket of this machine is named by its directory.
+  // A local socket is identified by its directory.
   const host = url.hostname === '' ? encodeURIComponent(url.searchParams.get('host') ?? '') : url.host;
   return `postgres://${host}${url.pathname}`;
 }

@@ -1,20 +1,19 @@
-/** Work beside other work: turns of the event loop that are given away, so that what is quick need not wait, and many things at a time. */
+/** Event-loop fairness and bounded parallelism. */
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Turns of the event loop that are given away together. In one turn the system's queue of new connections moves on by one
- * only (libuv accepts one each time it looks), so that with a single turn the tenth in the queue would wait ten times as long.
+ * Event-loop turns per call. libuv accepts one new connection per turn, so with a single turn the tenth connection in the queue
+ * would wait ten times as long.
  */
 const TURNS = 16;
 
-/** Resolves once others have had their turns. */
 export async function giveTurns(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await setImmediate();
 }
 
 /**
- * Runs work for every item, so many at a time, up to the first that fails.
- * @returns the results, in order. @throws what the first threw, once all that was begun is over.
+ * Runs `work` for every item, at most `width` at a time, until the first failure.
+ * @returns results in order. @throws the first error, after all started work has ended.
  */
 export async function inParallel<Item, Result>(
   items: readonly Item[],

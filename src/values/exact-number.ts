@@ -1,10 +1,10 @@
 /**
- * Whether a number that was read from text is the number that was written, and what stands in for one that is not, such as
- * 9007199254740993: kept as it was written, so that it can be refused where it matters, and shown again as it was sent.
+ * Detects numbers that parsing would change, such as 9007199254740993, and preserves their text, so that they can be refused or
+ * shown exactly.
  */
 import { sameDecimal } from './token-amount.js';
 
-/** Stands in a parsed value where JSON.parse would have put another number than the one written. */
+/** Replaces a number in a parsed value that JSON.parse would have changed. */
 export class InexactNumber {
   /** As written; JSON number syntax. */
   readonly text: string;
@@ -13,13 +13,12 @@ export class InexactNumber {
     this.text = text;
   }
 
-  /** A marker that {@link jsonText} replaces by the number; no other text can hold it. */
+  /** A random marker that {@link jsonText} replaces by the number. */
   toJSON(): string {
     return `${mark()}${this.text}`;
   }
 }
 
-/** Made with the first such number that becomes text; most processes meet none. */
 let made: { readonly mark: string; readonly marked: RegExp } | undefined;
 
 function mark(): string {
@@ -30,23 +29,23 @@ function mark(): string {
   return made.mark;
 }
 
-/** JSON text of a value, with numbers that a double cannot carry as they were written. */
+/** JSON text of a value, with an {@link InexactNumber} written digit by digit. */
 export const jsonText = (value: unknown): string => unmarked(JSON.stringify(value));
 
-/** The same, where `replace` stands in for what has no JSON of its own; for a number it gives that of an {@link InexactNumber}. */
+/** {@link jsonText} with a replacer for other types; for a number the replacer returns {@link InexactNumber.toJSON}. */
 export const jsonTextOf = (value: unknown, replace: (key: string, value: unknown) => unknown): string =>
   unmarked(JSON.stringify(value, replace));
 
 const unmarked = (text: string): string =>
   made !== undefined && text.includes(made.mark) ? text.replaceAll(made.marked, '$1') : text;
 
-/** Beyond so many characters no decimal is kept exactly. */
+/** Longer decimals always count as inexact. */
 const MAX_DECIMAL_LENGTH = 400;
 
-/** Up to 15 digits without an exponent always read back; that is nearly every number. */
+/** Fast path: up to 15 digits without an exponent are always exact. */
 export const isPlainlyExact = (text: string): boolean => text.length <= 15 && !/e/i.test(text);
 
-/** Does the number stand for exactly the decimal that was written? Signs agree by construction. */
+/** Whether the double is exactly the written decimal. Signs agree by construction. */
 export function standsFor(text: string, value: number): boolean {
   const written = text.replace(/^-/, '');
   if (written.length > MAX_DECIMAL_LENGTH || !Number.isFinite(value)) return false;

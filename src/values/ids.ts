@@ -1,11 +1,10 @@
-/** Identifiers: UUIDs for batches, operations and requests, random ones or derived from others. */
+/** Identifiers: random or derived UUIDs. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { type Uuid, uuidOf } from './uuid.js';
 
-/** Where fresh identifiers and secrets come from; tests give a counted one. */
+/** Source of fresh identifiers and secrets; tests inject a counting one. */
 export interface Ids {
   uuid(): Uuid;
-  /** `size` random bytes, for keys. */
   bytes(size: number): Uint8Array;
 }
 
@@ -14,9 +13,9 @@ export const randomIds: Ids = {
   bytes: (size) => randomBytes(size),
 };
 
-/** A version of which only its maker knows what the bytes are. */
+/** UUID version 8: custom content (RFC 9562). */
 const OWN_VERSION = 8;
 
-/** The same UUID for the same parts, always: keys of the parts of one request are derived so. */
+/** A UUID determined by its parts; used for keys of the parts of one request. */
 export const derivedUuid = (...parts: readonly string[]): Uuid =>
   uuidOf(createHash('sha256').update(JSON.stringify(parts)).digest(), OWN_VERSION);

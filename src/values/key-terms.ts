@@ -1,11 +1,10 @@
-/** What keys and lists are held to, for who reads no shapes: to make those takes longer than all else of a short command. */
+/** Limits of keys and lists in a module without zod: creating schemas takes longer than the rest of a short command. */
 
-/** Characters of a proof type at most. */
 export const MAX_PROOF_TYPE_LENGTH = 64;
 
-/** Proofs that a list is asked for at once; more do not fit into the address of every proxy. */
+/** Hashes per list request; more exceed the URL limit of some proxies. */
 export const MAX_HASHES_ASKED = 50;
 
-/** What a key may be for (service specification, section 5). */
+/** Scopes of an API key (service specification, section 5). */
 export const SCOPES = ['burn', 'airdrop'] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -1,9 +1,9 @@
-/** Many rows, a few statements: how rows are cut into those that one statement writes. */
+/** Splits many rows into few distinct statement sizes. */
 
-/** 18 columns of so many rows stay below every database's limit of parameters. */
+/** 18 columns of 128 rows stay below every database's parameter limit. */
 const MAX_ROWS = 128;
 
-/** Pieces of 128, 64, … 1 rows, so that there are no more than eight statements to compile, however many rows come. */
+/** Pieces of 128, 64, … 1 rows: at most eight statements to compile, for any number of rows. */
 export function* piecesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   for (let from = 0; from < rows.length; ) {
     const rest = rows.length - from;

@@ -1,4 +1,4 @@
-/** The scalars of the contract: what a valid id, address, amount or time looks like on the wire. */
+/** The scalars of the contract: valid ids, addresses, amounts and times on the wire. */
 import * as z from 'zod';
 import { isAddress } from './address.js';
 import { InexactNumber } from './exact-number.js';
@@ -18,9 +18,7 @@ export const addressSchema = z
     examples: ['FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'],
   });
 
-/**
- * An amount in whole tokens as a JSON number. Decimals beyond the mint's are refused by the engine, which knows the mint.
- */
+/** An amount in whole tokens as a JSON number. The engine knows the mint and refuses excess decimals. */
 export const amountSchema = z
   .number({
     error: ({ input }) =>
@@ -46,13 +44,11 @@ export const base64Schema = z
   .min(1, 'expected base64')
   .meta({ description: 'Bytes in base64.' });
 
-/** 64 lowercase hexadecimal digits. */
 export const hashSchema = z.string().meta({
   description: 'SHA-256, lowercase hex.',
   examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
 });
 
-/** One hash, or several with commas between them. */
 export const hashesSchema = z
   .string()
   .max(MAX_HASHES_ASKED * 65 - 1, `expected at most ${MAX_HASHES_ASKED} hashes`)

@@ -2,10 +2,10 @@
 
 const MASK = '***';
 
-/** `inspect.custom` of node:util, whose types a user of the library need not have. */
+/** `inspect.custom` of node:util, without a dependency on the types of Node. */
 const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
-/** Wraps secret text; every ordinary way of printing it shows `***`. */
+/** Wraps secret text; every implicit conversion to text gives `***`. */
 export class Secret {
   readonly #text: string;
 
@@ -13,7 +13,7 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself, for the one place that needs it. */
+  /** The text itself, for its single use. */
   reveal(): string {
     return this.#text;
   }

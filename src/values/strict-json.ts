@@ -1,29 +1,26 @@
 /**
- * JSON text → value, refusing what JSON.parse lets pass: duplicate keys, deep nesting and invalid UTF-8; numbers that would
- * change when they are read are kept as they were written. The package `lossless-json` does nearly as much, but
- * takes a key twice where its values are equal.
+ * JSON parser that refuses what JSON.parse accepts: duplicate keys, deep nesting, invalid UTF-8. Numbers that a double would
+ * change keep their text. The package `lossless-json` is similar but accepts a duplicate key with an equal value.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type JsonValue, MAX_JSON_DEPTH } from './canonical-json.js';
 import { InexactNumber, isPlainlyExact, standsFor } from './exact-number.js';
 
-/** How text is read. */
 interface StrictJsonOptions {
-  /** Values that the text may hold, those inside others included; keys do not count. @default no limit */
+  /** Limit of values at all levels; keys do not count. @default no limit */
   readonly maxValues?: number;
-  /** Keys that one object may have; what is done with all of them at once, such as sorting them, takes long. @default no limit */
+  /** Limit of keys per object: sorting or similar work on many keys takes long. @default no limit */
   readonly maxKeys?: number;
-  /** Levels of objects and arrays around a value. @default {@link MAX_JSON_DEPTH} */
+  /** @default {@link MAX_JSON_DEPTH} */
   readonly maxDepth?: number;
 }
 
-/** What JSON text holds. */
 interface StrictJson {
-  /** An `InexactNumber` stands in it for every number that a double cannot carry, such as 18446744073709551615. */
+  /** Contains an `InexactNumber` for every number that a double cannot represent, such as 18446744073709551615. */
   readonly value: JsonValue;
 }
 
-/** Bytes as text: UTF-8, with or without a byte order mark. @throws `ERR_INVALID_REQUEST` when it is not UTF-8. */
+/** Decodes UTF-8, with or without a byte order mark. @throws `ERR_INVALID_REQUEST` for invalid UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -32,13 +29,13 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** The refusal of a text that holds too many of something. */
 export const tooMany = (most: number, what: string): FlywheelError =>
   new FlywheelError('ERR_PAYLOAD_TOO_LARGE', `The JSON has more than ${most.toLocaleString('en')} ${what}.`);
 
 /**
  * Parses one JSON value that fills the whole text.
- * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for more values, or keys of an object, than allowed.
+ * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for too many values, or too many keys in an
+ * object.
  */
 export function parseStrictJson(text: string, options: StrictJsonOptions = {}): StrictJson {
   return { value: new Reader(text, options).all() };
@@ -51,9 +48,7 @@ const WORDS: readonly (readonly [string, JsonValue])[] = [
   ['false', false],
   ['null', null],
 ];
-/** Arrays below this length are copied to save memory. */
 const SHORT_ARRAY = 12;
-/** Characters of a key that an error quotes. */
 const MAX_QUOTED = 40;
 
 class Reader {
@@ -111,11 +106,11 @@ class Reader {
   #array(depth: number): JsonValue {
     const items: JsonValue[] = [];
     while (this.#isMore(']', items.length === 0)) items.push(this.#value(depth + 1));
-    // An array that has grown has room for 17 items at least; a copy has only what it needs.
+    // V8 allocates room for at least 17 items when an array grows; a copy has the exact size.
     return items.length > 0 && items.length < SHORT_ARRAY ? items.slice() : items;
   }
 
-  /** Goes over the bracket or comma before the next item, or over the bracket that ends them. */
+  /** Consumes the opening bracket or comma, or the closing bracket. @returns whether another item follows */
   #isMore(end: '}' | ']', isFirst: boolean): boolean {
     if (isFirst) this.#at += 1;
     const isEnd = this.#next() === end;
@@ -127,7 +122,6 @@ class Reader {
     return !isEnd;
   }
 
-  /** The string whose opening quote is here. */
   #string(): string {
     const start = this.#at;
     let end = this.#text.indexOf('"', start + 1);
@@ -168,9 +162,9 @@ class Reader {
     );
   }
 
-  /** The next character that is no white space; empty at the end of the text. */
+  /** Skips white space. @returns the next character; empty at the end */
   #next(): string {
-    // Nearly always there is none.
+    // Fast path: usually there is no white space.
     if (!(this.#text.charCodeAt(this.#at) > 0x20)) {
       WHITE_SPACE.lastIndex = this.#at;
       WHITE_SPACE.test(this.#text);
@@ -195,24 +189,21 @@ const tooManyKeys = (most: number): FlywheelError =>
     `An object in the JSON has more than ${most.toLocaleString('en')} keys.`,
   );
 
-/** Counts; whether the text is JSON at all is not decided here. */
+/** Sizes of a JSON text, without validation. */
 interface JsonMeasure {
-  /** Values of any kind, at any depth. */
   readonly values: number;
   readonly objects: number;
-  /** Levels of lists and objects. */
   readonly depth: number;
-  /** Of the largest list or object. */
+  /** Size of the largest array or object. */
   readonly members: number;
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts to the end, or until it is deeper than that: an empty list or object counts as if it held something. */
+/** Counts up to the end, or until the text is deeper than `maxDepth`. An empty array or object counts as one with a member. */
 export function measureJson(text: string, maxDepth = Number.POSITIVE_INFINITY): JsonMeasure {
   let [values, objects, depth, deepest, members] = [1, 0, 0, 0, 0];
-  /** Members so far of each list or object that is open. */
   const open = [1];
   for (let at = 0; at < text.length && deepest <= maxDepth; at += 1) {
     const code = text.charCodeAt(at);
@@ -233,7 +224,6 @@ export function measureJson(text: string, maxDepth = Number.POSITIVE_INFINITY): 
   return { values, objects, depth: deepest, members };
 }
 
-/** Where the string that opens at `start` ends; at the end of the text when it does not. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;

@@ -1,7 +1,7 @@
-/** Text that can be carried and shown: whole in UTF-8, and without what a terminal obeys or hides instead of showing it. */
+/** Text for output: valid Unicode, without characters that control a terminal or are invisible. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 
-/** Half of a surrogate pair would arrive as another character. @throws `ERR_INVALID_REQUEST` for text with half of a surrogate pair. */
+/** @throws `ERR_INVALID_REQUEST` for half of a surrogate pair, which would arrive as another character. */
 export function wholeText(text: string): string {
   if (text.isWellFormed()) return text;
   throw new FlywheelError(
@@ -11,17 +11,16 @@ export function wholeText(text: string): string {
 }
 
 /**
- * For a character class of a regular expression with the flag `u`: C0, DEL, C1, line and paragraph separators, and all that
- * Unicode says to show nothing for (marks that join, split or turn text round, tags, fillers, the byte order mark).
+ * For a character class with flag `u`: C0, DEL, C1, line and paragraph separators, and all characters that Unicode calls
+ * ignorable (joiners, splitters, direction marks, tags, fillers, the byte order mark).
  */
 export const HIDDEN_CHARACTERS = String.raw`\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}`;
 
-/** Holds nothing hidden, as nearly all text. */
 const PLAIN = /^[ -~]*$/;
 
 /**
- * Replaces what a pattern finds that looks for hidden characters only. It is made when text comes that could hold any: that takes
- * longer than all else that a short command prints.
+ * A replacer for a pattern of hidden characters. The expression is compiled only when text beyond printable ASCII arrives:
+ * compiling takes longer than the rest of the output of a short command.
  */
 export function replacingHidden(source: string, by: string | ((found: string) => string)) {
   let pattern: RegExp | undefined;
@@ -32,10 +31,10 @@ export function replacingHidden(source: string, by: string | ((found: string) =>
   };
 }
 
-/** Text of unknown origin without what a terminal would obey or hide. */
+/** Removes characters that control a terminal or are invisible. */
 export const withoutHidden = replacingHidden(`[${HIDDEN_CHARACTERS}]`, '');
 
 const LINE_BREAKS = /[\t\n\r\u2028\u2029]+/g;
 
-/** The same on one line; breaks and tabs become a space. */
+/** {@link withoutHidden} on one line; line breaks and tabs become a space. */
 export const visibleLine = (text: string): string => withoutHidden(text.replace(LINE_BREAKS, ' '));

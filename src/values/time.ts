@@ -1,6 +1,6 @@
-/** Time: a clock that can be given, UTC days, ISO text. */
+/** Time: an injectable clock, UTC days, ISO text. */
 
-/** Milliseconds since the Unix epoch, from wherever the caller says. */
+/** Milliseconds since the Unix epoch. */
 export interface Clock {
   nowMs(): number;
 }
@@ -12,7 +12,7 @@ declare const brand: unique symbol;
 /** A day in UTC, `YYYY-MM-DD`. Daily caps count by it. */
 export type UtcDay = string & { readonly [brand]: 'UtcDay' };
 
-/** The latest that was written: what happens together has the same time. */
+/** The last result: simultaneous events have the same time. */
 const latest = { ms: Number.NaN, text: '' };
 
 /** ISO 8601 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
@@ -24,7 +24,7 @@ export function isoTime(ms: number): string {
 const MS_PER_DAY = 86_400_000;
 const DAYS_PER_WEEK = 7;
 
-/** The week of a day, as ISO 8601 names it: `2026-W05`. It belongs to the year in which its Thursday lies. */
+/** ISO 8601 week of a day, `2026-W05`. The week belongs to the year of its Thursday. */
 export function isoWeek(day: UtcDay): string {
   const date = new Date(day);
   const thursdayMs = date.getTime() + (4 - (date.getUTCDay() || DAYS_PER_WEEK)) * MS_PER_DAY;
@@ -33,10 +33,13 @@ export function isoWeek(day: UtcDay): string {
   return `${year}-W${String(week).padStart(2, '0')}`;
 }
 
-/** A day, or a time with its zone: without one it would be another time on every machine. */
+/** A day, or a time with its zone: without a zone the time would depend on the machine. */
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/i;
 
-/** Milliseconds; a day begins at midnight UTC. @returns `undefined` for what is no such text, and for days that no month has */
+/**
+ * Milliseconds since the epoch; a day begins at midnight UTC. @returns `undefined` for other text and for days outside the
+ * calendar
+ */
 export function parseTime(text: string): number | undefined {
   const [, day] = TIME.exec(text) ?? [];
   const ms = Date.parse(text);

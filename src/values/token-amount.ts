@@ -1,13 +1,13 @@
 /**
- * Token amounts: base units as bigint, together with the decimals of their mint.
+ * Token amounts: base units as bigint, with the decimals of their mint.
  *
- * Nothing is rounded: text or a number that does not stand for a whole number of base units is refused.
+ * No rounding: text or a number that is not a whole number of base units is refused.
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 
-/** Largest amount a token account can hold, in base units (u64). */
+/** Largest amount of a token account, in base units (u64). */
 export const MAX_BASE_UNITS = 18_446_744_073_709_551_615n;
-/** The digits of {@link MAX_BASE_UNITS}; stored amounts are padded to this width so that text compares as numbers. */
+/** Digits of {@link MAX_BASE_UNITS}; stored amounts are padded to this width so that text compares as numbers. */
 export const BASE_UNITS_DIGITS = 20;
 
 const DECIMAL = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
@@ -16,7 +16,7 @@ const refuse = (message: string): never => {
   throw new FlywheelError('ERR_INVALID_REQUEST', message);
 };
 
-/** Digits and the power of ten they stand for: 1.25e3 is 125 × 10^1. */
+/** Digits and power of ten: 1.25e3 is 125 × 10^1. */
 function scientific(text: string): { digits: bigint; exponent: number } {
   const parts = DECIMAL.exec(text);
   if (parts === null)
@@ -27,22 +27,21 @@ function scientific(text: string): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
-/** Longest exponent that is written out. */
 const MAX_WRITTEN_OUT = 40;
 
-/** The number as people write it: `1e-8` is `0.00000001`. */
+/** Decimal notation for messages: `1e-8` is `0.00000001`. */
 const writtenOut = (text: string, digits: bigint, exponent: number): string =>
   !/e/i.test(text) || Math.abs(exponent) > MAX_WRITTEN_OUT
     ? text
     : formatTokenAmount(digits * 10n ** BigInt(Math.max(0, exponent)), Math.max(0, -exponent));
 
 /**
- * Decimal text in whole tokens as base units.
+ * Converts decimal text in whole tokens to base units.
  *
  * @param text - digits with an optional fraction and exponent, no sign; for a JSON number its shortest decimal text.
  * @param decimals - of the mint, 0 to 255.
  * @returns 1 to {@link MAX_BASE_UNITS}.
- * @throws `ERR_INVALID_REQUEST` for zero, a sign, NaN, more decimals than the mint has, or more than a u64 holds.
+ * @throws `ERR_INVALID_REQUEST` for zero, a sign, NaN, more decimals than the mint has, or more than a u64.
  */
 export function parseTokenAmount(text: string, decimals: number): bigint {
   const { digits, exponent } = scientific(text);
@@ -67,7 +66,7 @@ function divideExactly(digits: bigint, places: number, text: string, decimals: n
 }
 
 /**
- * A JSON number in whole tokens as base units, through its shortest decimal text.
+ * Converts a JSON number in whole tokens to base units, through its shortest decimal text.
  * @throws `ERR_INVALID_REQUEST` as {@link parseTokenAmount}; also for negative and non-finite numbers.
  */
 export function tokenAmountFromNumber(value: number, decimals: number): bigint {
@@ -85,7 +84,7 @@ export function formatTokenAmount(baseUnits: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** Do two decimal texts stand for the same number? `1.50` and `15e-1` do. */
+/** Whether two decimal texts are the same number, such as `1.50` and `15e-1`. */
 export function sameDecimal(left: string, right: string): boolean {
   const a = scientific(left);
   const b = scientific(right);

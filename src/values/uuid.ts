@@ -1,15 +1,15 @@
-/** UUIDs as text; how they are made is told elsewhere, since nobody who only reads one has a need for cryptography. */
+/** UUIDs as text, in a module without cryptography for code that only reads them. */
 
 declare const brand: unique symbol;
 
-/** A UUID in lower case. */
+/** Lower case if made here; {@link isUuid} also accepts upper case. */
 export type Uuid = string & { readonly [brand]: 'Uuid' };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isUuid = (text: string): text is Uuid => UUID.test(text);
 
-/** The UUID of 16 bytes or more (RFC 9562), where a version says what they are. */
+/** A UUID of the given version from the first 16 bytes (RFC 9562). */
 export function uuidOf(given: Buffer, version: number): Uuid {
   const bytes = Buffer.from(given);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
