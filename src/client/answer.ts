@@ -1,4 +1,7 @@
-/** The text of an answer → its checked value, or the error of the service. Unknown fields are ignored. The request bounds how much is read. */
+/**
+ * The text of an answer → its validated value, or the error of the service. Unknown fields are ignored; the size limit depends
+ * on the request.
+ */
 import * as z from 'zod';
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
@@ -15,15 +18,15 @@ import type { HttpAnswer } from './transport.js';
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 
-/** No answer is larger, whatever was asked. */
+/** Upper bound for every operation. */
 const MAX_BYTES = 64 * MIB;
-/** So many bytes allow one value in the JSON, of any kind and at any depth. */
+/** Bytes of the size limit per allowed JSON value, of any kind and at any depth. */
 const BYTES_PER_VALUE = 64;
-/** Levels of an answer around the proofs in it. */
+/** Levels of an answer around its proofs. */
 const WRAPPING_LEVELS = 8;
 const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
 
-/** A batch of ten thousand transactions takes a third of it. */
+/** A batch of ten thousand transactions takes a third of this. */
 const LEAST_BYTES = 8 * MIB;
 const LEAST_BYTES_OF_BURN = 256 * KIB;
 /** An answer may repeat each part of the request. */
@@ -42,7 +45,7 @@ export function maxAnswerBytes({ operation, body = '', items = 0 }: Asked): numb
   return Math.min(MAX_BYTES, least + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items);
 }
 
-/** Why a JSON text is not to be parsed, as in "answered 200 with …", or `undefined`. */
+/** Why a JSON text is not parsed, to follow "answered 200 with …", or `undefined`. */
 export function overBounds(text: string, maxBytes: number): string | undefined {
   const maxValues = Math.floor(maxBytes / BYTES_PER_VALUE);
   const { values, depth } = measureJson(text, MAX_DEPTH);
@@ -50,7 +53,7 @@ export function overBounds(text: string, maxBytes: number): string | undefined {
   return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
 }
 
-/** More than objects in an answer are nested. */
+/** More than the nesting of objects in any answer. */
 const MAX_ROUNDS = 8;
 const MAX_MESSAGE_LENGTH = 20_000;
 const MAX_SHOWN_LENGTH = 200;
@@ -60,7 +63,7 @@ export interface Reading {
   readonly mask: Mask;
 }
 
-/** `instead` as in "answered 200 with …". */
+/** @returns `instead` to follow "answered 200 with …" */
 function readJson(
   answer: HttpAnswer,
   { maxBytes, mask }: Reading,
@@ -86,7 +89,6 @@ function describeText(text: string, contentType: string): string {
   return type === '' ? 'something that is not JSON' : `${type}, not JSON`;
 }
 
-/** The object or array at a path within a JSON value, or `undefined`. */
 function nested(value: unknown, path: readonly PropertyKey[]): object | undefined {
   let inner = value;
   for (const step of path)
@@ -94,7 +96,7 @@ function nested(value: unknown, path: readonly PropertyKey[]): object | undefine
   return typeof inner === 'object' && inner !== null ? inner : undefined;
 }
 
-/** Removes what an issue is about: unknown keys, and fields that are `null`. */
+/** Removes unknown keys and `null` fields that an issue reports. */
 function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
   if (issue.code === 'unrecognized_keys') {
     const object = nested(value, issue.path);
@@ -108,7 +110,7 @@ function removeIgnorable(value: unknown, issue: z.core.$ZodIssue): boolean {
   return Reflect.get(object, key) === null && Reflect.deleteProperty(object, key);
 }
 
-/** Changes the value: unknown fields and those with `null` are removed. A required field that was `null` is then missing. */
+/** Modifies `value`: unknown fields and `null` fields are removed. A required `null` field is then missing. */
 function checkTolerantly<Value>(
   schema: z.ZodType<Value>,
   value: unknown,
@@ -135,7 +137,7 @@ export const answerContext = (
   return { status, ...(requestId === undefined ? {} : { requestId: shown(mask(requestId)) }) };
 };
 
-/** @throws `ERR_RESPONSE_INVALID` saying what came instead. */
+/** @throws `ERR_RESPONSE_INVALID` with a description of the answer. */
 export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, reading: Reading): Value {
   const read = readJson(answer, reading);
   if ('instead' in read) {
@@ -162,7 +164,7 @@ const lenientProblem = z.object({
   message: z.string().nullish(),
 });
 
-/** Only a refusal can say so: a 500 may have done anything. */
+/** Only a refusal can prove an unused key: after a 500 anything may have happened. */
 function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } {
   const isRefusal = status >= 400 && status < 500;
   return isRefusal && headers[IDEMPOTENCY_KEY_UNUSED_HEADER] === 'true' ? { keyUnused: true } : {};
@@ -170,7 +172,7 @@ function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } 
 
 interface DecodedProblem {
   readonly error: FlywheelError;
-  /** It has the shape of the contract, so the service itself speaks and no proxy. */
+  /** The answer has the format of the contract, so the service itself answers, not a proxy. */
   readonly trusted: boolean;
 }
 
@@ -183,7 +185,7 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
     const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
     const options = {
       ...{ ...answerContext(answer, reading), exit: exitOfStatus(answer.status) },
-      // Of other statuses the address is the least likely cause.
+      // For other statuses the address is the least likely cause.
       ...(answer.status === 404 && { hint: CHECK_ADDRESS }),
     };
     return { error: new FlywheelError('ERR_RESPONSE_INVALID', message, options), trusted: false };
@@ -191,9 +193,9 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const code = String(parsed.data.error);
   const said = mask(parsed.data.message ?? `The service answered ${answer.status}.`);
   const message = said.slice(0, MAX_MESSAGE_LENGTH);
-  // A code of the command line's own says nothing when it comes from elsewhere.
+  // Codes of the command line itself have no meaning in an answer.
   const known = isErrorCode(code) && ERRORS[code].status !== null;
-  // `usage` says that nothing was sent, which is no longer true of what a service refuses.
+  // Exit code `usage` would claim that nothing was sent, which is false for a refusal by the service.
   const own = known && ERRORS[code].exit !== EXIT.usage ? {} : { exit: exitOfStatus(answer.status) };
   const options = { ...answerContext(answer, reading), ...own, ...keyUse(answer) };
   const error = known

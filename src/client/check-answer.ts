@@ -1,4 +1,4 @@
-/** Checks that an answer fits its request. One that contradicts it is not believed: the outcome of a POST is then unknown. */
+/** Checks that an answer fits its request. A contradicting answer is not trusted: the outcome of a POST is then unknown. */
 import { attributeOutcomes, knownHashes, knownHashesOfText } from '../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../contract/call.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
@@ -15,16 +15,16 @@ import type { AnswerOf, InputOf } from '../contract/service.js';
 import { base58Decode } from '../values/base58.js';
 
 export interface Finding {
-  /** Without a full stop, like all of these. */
+  /** Without a full stop, like all texts here. */
   readonly contradiction?: string;
-  /** A contradiction unless the answer has the id of the request. */
+  /** A contradiction, unless the answer repeats the id of the request. */
   readonly unproven?: string;
   readonly warnings: readonly Warning[];
-  /** Of each element of the request. */
+  /** One per element of the request. */
   readonly outcomes?: readonly ElementOutcome[];
 }
 
-/** Each kind once per client. */
+/** Reported once per kind and client. */
 export interface Warning {
   readonly kind: 'foreign hash' | 'twins';
   readonly text: string;
@@ -36,7 +36,6 @@ type Contradiction = string | undefined;
 
 const SUCCESS = 'SUCCESS';
 const SIGNATURE_BYTES = 64;
-/** 64 bytes take 64 to 88 base58 characters. */
 const MAX_SIGNATURE_LENGTH = 88;
 const MAX_SHOWN_LENGTH = 100;
 
@@ -113,7 +112,10 @@ interface Counts {
 const hashesOf = (counts: Counts | undefined): readonly string[] =>
   counts?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
 
-/** @param isWhole - all that succeeded is listed. Of an execution, what members did themselves is not. */
+/**
+ * @param isWhole - every successful transaction is listed. An execution does not list transactions that members executed
+ * themselves.
+ */
 function countsProblem(counts: Counts | undefined, name: string, isWhole = false): Contradiction {
   if (counts === undefined) return undefined;
   const { total, totalSuccessful, totalFailed } = counts;
@@ -152,13 +154,13 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
     return finding('ownerVoteNeeded is true, and there is no cancelTx');
   if (!ownerVoteNeeded && batch === undefined)
     return finding('ownerVoteNeeded is false, and there is no batch');
-  // One that is executed may have had accounts to close.
+  // Cancelling an executed batch may close its accounts.
   if (!ownerVoteNeeded && batch?.dateCancelled === undefined && batch?.status !== 'EXECUTED')
     return finding('ownerVoteNeeded is false, and the batch is not cancelled');
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
 
-/** @param names - fields of the items that the query may ask for. */
+/** @param names - fields that the query can filter by. */
 const checkPage =
   <Id extends 'listBatches' | 'batchPipelines' | 'listBurns' | 'history'>(...names: string[]): Check<Id> =>
   (query) =>
@@ -181,7 +183,7 @@ const checkPage =
     );
   };
 
-/** Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none. */
+/** Burns and history rows have `hash`, pipelines have `proofHash`, batches have neither. */
 function isAskedFor(
   hashes: unknown,
   { hash, proofHash = hash }: { hash: unknown; proofHash: unknown },
@@ -207,7 +209,7 @@ const checkReport: Check<'report'> = () => (answer) => {
 
 type SentPipeline = InitBatchRequest['pipelines'][number];
 
-/** A service may write the same JSON value in another way. */
+/** A service may format the same JSON value differently. */
 function samePayload(sent: string, answered: string): boolean {
   if (sent === answered) return true;
   const known = new Set(knownHashesOfText(sent));
@@ -270,7 +272,7 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   listBurns: checkPage('type', 'status', 'txHash'),
   history: checkPage('action', 'type', 'toAddress', 'txHash', 'batchId'),
   report: checkReport,
-  // It is about nothing that was asked for, and nothing hangs on it.
+  // The answer refers to no other request, and no decision depends on it.
   describeKey: () => () => finding(undefined),
   batchPipelines: checkPage('type', 'state', 'txHash'),
   issueApproval: (request) => (answer) => finding(thisBatchProblem(request, answer.batch, 'batch.id')),
@@ -287,14 +289,17 @@ function batchesIn(answer: AnswerOf<OperationId>): readonly NamedBatch[] {
 
 const placeOf = ({ multisig, batchIndex }: NamedBatch): string => `number ${batchIndex} of ${multisig}`;
 
-/** Before its set-up begins, a batch may take another number. */
+/** A batch may get another index before its set-up begins. */
 const isPlaced = ({ status }: NamedBatch): boolean => status !== 'AVAILABLE_TO_QUEUE';
 
-/** Where on chain each batch of the service is, as told so far. A vote for its id must not become a vote for another one later. */
+/**
+ * Place on chain of each batch, from earlier answers. A later answer must not move a batch id to another place, because a vote
+ * for that id would then apply to another batch.
+ */
 export class KnownBatches {
   readonly #places = new Map<string, string>();
 
-  /** What contradicts an earlier answer. */
+  /** @returns a contradiction with an earlier answer */
   problem(answer: AnswerOf<OperationId>): Contradiction {
     for (const batch of batchesIn(answer)) {
       const before = this.#places.get(batch.id.toLowerCase());

@@ -1,9 +1,9 @@
-/** The words for a connection that failed or broke, and whether to try again. */
+/** Messages for failed and broken connections, and whether to retry. */
 import { visibleLine } from '../values/text.js';
 
-/** Without a connection nothing of the request has left this machine. */
+/** Without a connection, no byte of the request has left this machine. */
 export interface ConnectionProblem {
-  /** Begins with a small letter and has no full stop. */
+  /** Starts with a lower-case letter, without a full stop. */
   readonly reason: string;
   readonly hint?: string;
   readonly retryable: boolean;
@@ -45,7 +45,6 @@ interface TlsRule {
 
 const untrusted = (why: string) => (host: string) => `the certificate of ${host} is not trusted: it ${why}`;
 
-/** Names of the certificate, as the server wrote them. */
 function namesOf(error: unknown): string {
   const names = field(field(error, 'cert'), 'subjectaltname');
   if (typeof names !== 'string' || names === '') return '';
@@ -72,7 +71,7 @@ const TLS_RULES: readonly TlsRule[] = [
   },
 ];
 
-/** In place of an error: the other side closed, or the time limit was over. */
+/** In place of an error: the peer closed, or the timeout expired. */
 export type Ending = 'closed' | 'too late';
 
 const ENDINGS: Readonly<Record<Ending, string>> = {

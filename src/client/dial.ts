@@ -1,9 +1,8 @@
 /**
- * One connection to the service, through the proxy if there is one, ready for HTTP; or the reason why there is none.
+ * Opens one connection to the service, through the proxy if configured, or explains the failure.
  *
- * undici's own ProxyAgent is not used: in 7.30.2 a proxy that closes during CONNECT is asked again without end
- * (nodejs/undici#3897), one that stays silent is waited for five minutes, and neither time-out nor signal of the request
- * reaches it (nodejs/undici#3944).
+ * Not undici's ProxyAgent: in 7.30.2 it retries a proxy that closes during CONNECT without end (nodejs/undici#3897), waits five
+ * minutes for a silent one, and ignores timeout and signal of the request (nodejs/undici#3944).
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
@@ -19,7 +18,7 @@ import {
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
-/** Hosts that never leave this machine. */
+/** Hosts whose traffic never leaves this machine. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 export const isLoopback = (url: URL): boolean => LOOPBACK_HOST.test(url.hostname);
@@ -30,12 +29,12 @@ export interface ProxySettings {
 }
 
 interface HttpProxy {
-  /** Without user and password, so that it may be shown. */
+  /** Without user and password, so it may be shown. */
   readonly url: URL;
   readonly authorization?: Secret;
 }
 
-/** The value may hold a password, so the message does not have it. */
+/** The value may contain a password, so the message omits it. */
 const refuse = (what: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', `HTTPS_PROXY ${what}.`, {
     hint: 'Write it as http://[user:password@]host:port or https://….',
@@ -60,8 +59,8 @@ function parseProxy(text: string): HttpProxy {
 }
 
 /**
- * The rules of undici's EnvHttpProxyAgent: names separated by commas or white space, each with or without a port. A name stands for
- * itself and its subdomains, `*` alone for all.
+ * Rules of undici's EnvHttpProxyAgent: names separated by commas or white space, each with an optional port. A name matches
+ * itself and its subdomains; `*` alone matches every host.
  */
 function needsNoProxy(base: URL, noProxy: string): boolean {
   if (noProxy === '*') return true;
@@ -76,7 +75,10 @@ function needsNoProxy(base: URL, noProxy: string): boolean {
   });
 }
 
-/** Plain http and loopback never use a proxy: it would see the API key. @throws `ERR_CONFIG_INVALID` for one that would be used and is invalid. */
+/**
+ * Plain http and loopback never use a proxy, which would see the API key. @throws `ERR_CONFIG_INVALID` for an invalid proxy
+ * that would be used.
+ */
 export function proxyFor(base: URL, { httpsProxy, noProxy = '' }: ProxySettings): HttpProxy | undefined {
   if (httpsProxy === undefined || httpsProxy === '') return undefined;
   if (base.protocol !== 'https:' || isLoopback(base) || needsNoProxy(base, noProxy)) return undefined;
@@ -86,11 +88,11 @@ export function proxyFor(base: URL, { httpsProxy, noProxy = '' }: ProxySettings)
 export interface Route {
   readonly base: URL;
   readonly proxy?: HttpProxy | undefined;
-  /** More than the built-in authorities. Reading them takes longer than an exchange, so only TLS calls it. */
+  /** Built-in plus extra authorities. Only TLS calls it, because reading them takes longer than an exchange. */
   readonly secureContext?: (() => SecureContext) | undefined;
 }
 
-/** There is no connection, so nothing of the request was sent. */
+/** No connection exists, so nothing of the request was sent. */
 export class DialError extends Error {
   readonly problem: ConnectionProblem;
 
@@ -101,7 +103,6 @@ export class DialError extends Error {
   }
 }
 
-/** Far more than the head of an answer to CONNECT takes. */
 const MAX_HEAD_BYTES = 16_384;
 const END_OF_HEAD = '\r\n\r\n';
 const KEEP_ALIVE_MS = 60_000;
@@ -111,7 +112,7 @@ const ignore = (): void => undefined;
 
 type ProblemOf = (ending: unknown) => ConnectionProblem;
 
-/** One step of a dial. The socket is destroyed unless it becomes ready first. */
+/** One step of dialling. The socket is destroyed unless the step succeeds. */
 function step(
   socket: Socket,
   signal: AbortSignal,
@@ -131,7 +132,7 @@ function step(
     const onError = (error: unknown): void => fail(problemOf(error), error);
     const onClose = (): void => fail(problemOf('closed' satisfies Ending));
     const onAbort = (): void => fail(problemOf('too late' satisfies Ending));
-    // Nobody listens between two steps. An error then shows at the next use of the socket.
+    // Between two steps no other listener exists; an error then appears at the next use of the socket.
     socket.on('error', ignore).on('error', onError).on('close', onClose);
     signal.addEventListener('abort', onAbort, { once: true });
     begin(() => {
@@ -145,7 +146,7 @@ function step(
 const tlsOptions = (host: string, secureContext: Route['secureContext']) => ({
   host,
   ALPNProtocols: ['http/1.1'],
-  // An address is no name to ask for (RFC 6066, section 3).
+  // SNI does not allow IP addresses (RFC 6066, section 3).
   ...(isIP(host) === 0 ? { servername: host } : {}),
   ...(secureContext === undefined ? {} : { secureContext: secureContext() }),
 });
@@ -163,7 +164,7 @@ function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSi
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: |\r)/;
 
-/** `undefined`: the answer is not complete yet. */
+/** `undefined`: the head is still incomplete. */
 function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | ConnectionProblem | undefined {
   const end = head.indexOf(END_OF_HEAD);
   if (end < 0 && head.length <= MAX_HEAD_BYTES) return undefined;
@@ -172,7 +173,7 @@ function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | Connectio
   if (end < 0 || status === undefined)
     return noTunnel(proxyHost, host, 'answered with something that is not HTTP');
   if (!status.startsWith('2')) return refusedByProxy(Number(status), proxyHost, host);
-  // In TLS the client speaks first: what comes before can only be the proxy's own.
+  // In TLS the client speaks first: bytes from the server at this point come from the proxy.
   if (head.length > end + END_OF_HEAD.length)
     return noTunnel(proxyHost, host, 'answered in place of the service');
   return 'open';
@@ -200,7 +201,7 @@ function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSi
   });
 }
 
-/** @throws {@link DialError}, also when the signal is aborted; nothing is left open then. */
+/** @throws {@link DialError}, also when the signal is aborted; every socket is closed then. */
 export async function dial(route: Route, signal: AbortSignal): Promise<Socket> {
   const { base, proxy, secureContext } = route;
   if (proxy === undefined) return reach(base, base.host, route, signal);

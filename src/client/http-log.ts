@@ -1,4 +1,4 @@
-/** The lines of `-v`: what was asked and answered, with the key masked and without bodies. */
+/** The lines of `-v`: requests and answers, with the key masked and without bodies. */
 import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
 import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
@@ -6,7 +6,7 @@ import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
 
 export interface HttpLog {
   request(request: HttpRequest, tryNumber: number): void;
-  /** @param mask - that of the call's own key. */
+  /** @param mask - for the key of this call. */
   outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number, mask: Mask): void;
   wait(ms: number, reason: string): void;
 }

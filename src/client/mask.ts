@@ -1,10 +1,10 @@
-/** Removes the API key from everything that a service could send back. Every text that leaves the client goes through here. */
+/** Removes the API key from every text that a service could return. Every text that leaves the client passes through here. */
 import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
 import { HIDDEN_CHARACTERS, withoutHidden } from '../values/text.js';
 
 export type Mask = (text: string) => string;
 
-/** A shorter key would be found in unrelated words. */
+/** A shorter key would match unrelated words. */
 const MIN_KEY_LENGTH = 4;
 const MASKED = '***';
 
@@ -12,14 +12,14 @@ const noMask: Mask = (text) => text;
 
 const asCodePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** Also finds a text with characters in between that a terminal does not show. */
+/** Also matches a text with invisible characters in between. */
 const looseSource = (text: string): string => Array.from(text, asCodePoint).join(`[${HIDDEN_CHARACTERS}]*`);
 
-/** Use it before a text is cut, or a part of the key is left over. */
+/** Mask before truncating, or a part of the key may remain. */
 export function createMask(key: string | undefined): Mask {
   if (key === undefined || key.length < MIN_KEY_LENGTH) return noMask;
   const forms = [...new Set([key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)])];
-  // The longest first, since one form can be part of another.
+  // Longest first, because one form may contain another.
   forms.sort((a, b) => b.length - a.length);
   return (text) => {
     const visible = withoutHidden(text);
@@ -41,7 +41,7 @@ function maskAny(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** FLYWHEEL_DEBUG prints causes. */
+/** FLYWHEEL_DEBUG prints causes, so they are masked too. */
 function maskCause(cause: unknown, mask: Mask): unknown {
   if (!(cause instanceof Error)) return cause;
   const text = `${cause.message} ${cause.stack ?? ''}`;

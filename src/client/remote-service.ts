@@ -1,4 +1,4 @@
-/** The service over HTTP: what is sent, how often, and which outcome the caller gets (contract, section 2.5). */
+/** The service over HTTP: requests, retries and outcomes (contract, section 2.5). */
 import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { decodeBatchCost } from '../contract/header-values.js';
@@ -25,25 +25,25 @@ export interface RemoteServiceDeps {
   readonly clock: Clock;
   /** From 0 up to, not including, 1; for the jitter. */
   readonly random: () => number;
-  /** Makes the idempotency key of a POST that comes without one. */
+  /** Creates the idempotency key of a POST without one. */
   readonly ids: Pick<Ids, 'uuid'>;
-  /** Waits; rejects when the signal is aborted. @default a timer */
+  /** Rejects when the signal is aborted. @default a timer */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** All waiting of one call between its tries. @default 60,000 */
+  /** Total wait between the tries of one call. @default 60,000 */
   readonly maxWaitMs?: number;
-  /** One try of a call, from looking up the name to the last byte. @default 30,000 */
+  /** One try, from DNS lookup to the last byte. @default 30,000 */
   readonly requestTimeoutMs?: number;
-  /** All of one call together: its tries and the waits between them. @default 600,000 */
+  /** One call, all tries and waits included. @default 600,000 */
   readonly totalTimeoutMs?: number;
-  /** From HTTPS_PROXY and NO_PROXY; plain http never passes through a proxy. */
+  /** From HTTPS_PROXY and NO_PROXY; plain http never uses a proxy. */
   readonly proxy?: ProxySettings;
-  /** Certificates in PEM that are trusted besides the built-in ones. */
+  /** PEM certificates to trust besides the built-in ones. */
   readonly extraCa?: string;
   /** @default sockets of this machine */
   readonly transport?: Transport;
-  /** Hears of every exchange, one line each, without keys and bodies. */
+  /** Receives one line per exchange, without keys and bodies. */
   readonly onHttpLog?: (line: string) => void;
-  /** Hears, once a kind, what is odd about the service and may still be right. */
+  /** Receives, once per kind, unusual but possibly correct behaviour of the service. */
   readonly onWarning?: (text: string) => void;
   /** @default `flywheel` */
   readonly userAgent?: string;
@@ -97,7 +97,7 @@ const ANSWERED: {
   readonly [Id in OperationId]: Operation & { readonly response: z.ZodType<AnswerOf<Id>> };
 } = OPERATIONS;
 
-/** `undefined`: the operation takes no longer than its request. */
+/** Polls the batch of a long operation; `undefined` for operations that end with their request. */
 function lookAt(
   service: Service,
   id: OperationId,
@@ -119,7 +119,9 @@ function lookAt(
   };
 }
 
-/** Opens nothing before the first call. @throws `ERR_CONFIG_INVALID` for an invalid address, header name, proxy or certificate. */
+/**
+ * Opens nothing before the first call. @throws `ERR_CONFIG_INVALID` for an invalid address, header name, proxy or certificate.
+ */
 export function createRemoteService(deps: RemoteServiceDeps): Service {
   const base = baseAddress(deps.baseUrl);
   const keyHeader = keyHeaderName(deps.apiKeyHeader);

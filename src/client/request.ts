@@ -1,4 +1,4 @@
-/** How a call becomes a request: address, headers, key, body; all of it checked before anything is sent. */
+/** Turns a call into a request: address, headers, key, body. All checks happen before anything is sent. */
 import type { Call } from '../contract/call.js';
 import {
   API_KEY_HEADER,
@@ -21,7 +21,7 @@ const refuse = (message: string, hint?: string): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
 };
 
-/** It may have a path. @throws `ERR_CONFIG_INVALID` unless it is http or https without user, query and fragment. */
+/** The address may have a path. @throws `ERR_CONFIG_INVALID` unless it is http or https without user, query and fragment. */
 export function baseAddress(text: string): URL {
   if (!URL.canParse(text)) return refuse('The API address is not a URL.');
   const url = new URL(text);
@@ -29,7 +29,7 @@ export function baseAddress(text: string): URL {
     return refuse(`The API address must be https or http, got ${url.protocol.slice(0, 20)}//.`);
   if (url.username !== '' || url.password !== '')
     return refuse('The API address must not contain a user or a password.');
-  // An empty query or fragment is still there in the text.
+  // `url.search` and `url.hash` are empty for a lone `?` or `#`, so the text is checked.
   if (/[?#]/.test(url.href)) return refuse('The API address must not contain a query or a fragment.');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
@@ -58,7 +58,7 @@ interface RequestTerms {
   readonly userAgent: string;
 }
 
-/** @throws `ERR_CONFIG_INVALID`, without the key, also when it would travel unencrypted over a network. */
+/** @throws `ERR_CONFIG_INVALID`, without the key in the message, also when the key would travel unencrypted over a network. */
 function keyHeaderOf({ base, keyHeader }: RequestTerms, { credential }: Call): Record<string, string> {
   if (credential === null) return {};
   if (base.protocol !== 'https:' && !isLoopback(base))
@@ -71,7 +71,7 @@ function keyHeaderOf({ base, keyHeader }: RequestTerms, { credential }: Call): R
   return refuse('The API key must be visible ASCII characters without spaces or line breaks.');
 }
 
-/** @throws `ERR_BATCH_NOT_FOUND` for what is no id: it never becomes part of a path. */
+/** @throws `ERR_BATCH_NOT_FOUND` for text that is not a UUID, so that no other text becomes part of a path. */
 function filledPath(operation: Operation, values: Readonly<Record<string, unknown>>): string {
   return pathParameters(operation).reduce((path, name) => {
     const id = String(values[name]);
@@ -86,7 +86,7 @@ function placed({ base }: RequestTerms, operation: Operation, input: unknown) {
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !inPath.includes(name)));
   const url = new URL(base);
   url.pathname = base.pathname.replace(/\/+$/, '') + filledPath(operation, fields);
-  // What is no input at all is for the service to refuse.
+  // The service, not the client, refuses a missing input.
   if (operation.method === 'POST') return { url, body: jsonText(inPath.length === 0 ? input : rest) };
   for (const [name, value] of Object.entries(rest))
     if (value !== undefined) url.searchParams.set(name, String(value));
@@ -109,12 +109,12 @@ export function prepareCall(
   const isOwn = call.requestId !== undefined && REQUEST_ID.test(call.requestId);
   const headers = {
     accept: 'application/json',
-    // What is packed may unpack to any size.
+    // A compressed body could expand to any size.
     'accept-encoding': 'identity',
     'user-agent': terms.userAgent,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
-    // Known here before there is an answer, so that a call whose answer is lost can be found in the logs of the service.
+    // The id is known before the answer, so a call whose answer is lost can be found in the logs of the service.
     [REQUEST_ID_HEADER]: isOwn ? String(call.requestId) : OWN_REQUEST_ID + terms.ids.uuid(),
     ...keyHeaderOf(terms, call),
   };

@@ -1,7 +1,7 @@
 /**
- * Sends one call until it has an answer that can be trusted, or another try is useless.
+ * Sends one call until a trusted answer arrives or another try is useless.
  *
- * Once a POST may have reached the service, only an answer to that request says what became of it. Without one the outcome is
+ * Once a POST may have reached the service, only an answer to that request proves its outcome. Without one the outcome is
  * unknown, and the error says so.
  */
 import type * as z from 'zod';
@@ -21,7 +21,7 @@ import type { HttpLog } from './http-log.js';
 import { maskError, maskValue } from './mask.js';
 import type { HttpAnswer, HttpFailure, HttpRequest, Transport } from './transport.js';
 
-/** Prefix of the request ids of this client. An answer with another of them belongs to another request. */
+/** Prefix of the request ids of this client. An answer with a different id of this prefix belongs to another request. */
 export const OWN_REQUEST_ID = 'flywheel-';
 
 export interface Sender {
@@ -42,15 +42,15 @@ export interface PreparedCall {
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
   readonly reading: Reading;
-  /** Looks at the batch of a call that may take longer than a request. */
+  /** Polls the batch of a call that may take longer than a request. */
   readonly look?: (() => Promise<BatchSeen>) | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
 }
 
 interface BatchSeen {
-  /** `null`: there is none yet. */
+  /** `null`: no batch exists yet. */
   readonly status: BatchStatus | null;
-  /** There is nothing to wait for. */
+  /** Waiting is pointless. */
   readonly isOver: boolean;
 }
 
@@ -69,8 +69,9 @@ interface Failed {
   readonly error: FlywheelError;
   readonly retryable: boolean;
   /**
-   * `unsent`: the service has not seen it. `maybe-done`: the service may have done it. `under-way`: the service says that it works
-   * on it, or did when it had to stop. `refused`: neither this try nor an earlier one did anything. `open`: says nothing.
+   * `unsent`: the service has not seen the request. `maybe-done`: the service may have executed it. `under-way`: the service
+   * says that it is executing the request, or was when it stopped. `refused`: neither this try nor an earlier one had an
+   * effect. `open`: no information.
    */
   readonly meaning: 'unsent' | 'maybe-done' | 'under-way' | 'refused' | 'open';
   readonly waitMs?: number | undefined;
@@ -78,19 +79,19 @@ interface Failed {
   readonly late?: boolean;
 }
 
-/** Longest random wait before the second try; it doubles with each further one (contract, section 2.5). */
+/** Upper bound of the jittered wait before the second try; doubles with each try (contract, section 2.5). */
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** `with-key` always holds: every POST that acts carries a key, and the others do nothing twice. */
+/** `retry: 'with-key'` always allows a retry: every POST with an effect carries a key, and the others are idempotent. */
 function isRetryable({ code, options, status = 0 }: FlywheelError, trusted: boolean): boolean {
   if (trusted && options.foreignCode === undefined) return ERRORS[code as ErrorCode].retry !== 'never';
   return RETRYABLE_STATUSES.has(status);
 }
 
-/** The header's seconds or HTTP date (RFC 9110, section 10.2.3) as milliseconds from now. */
+/** Retry-After, seconds or HTTP date (RFC 9110, section 10.2.3), as milliseconds from now. */
 function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();
@@ -99,7 +100,7 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** Time left for one call, and of that for the waits between its tries. */
+/** Remaining time of one call, and the part of it for waits between tries. */
 class CallBudget {
   readonly #clock: Clock;
   readonly #endMs: number;
@@ -119,7 +120,7 @@ class CallBudget {
     return Math.min(this.#waitsMs, this.leftMs);
   }
 
-  /** @returns false, and takes nothing, where less is left. */
+  /** @returns false, without spending, if less is left. */
   spend(ms: number): boolean {
     if (ms > this.waitsMs) return false;
     this.#waitsMs -= ms;
@@ -127,7 +128,7 @@ class CallBudget {
   }
 }
 
-/** A host at the beginning stays as it is. */
+/** A leading host name keeps its case. */
 const sentence = (reason: string, host: string): string =>
   `${reason.startsWith(host) ? reason : reason.charAt(0).toUpperCase() + reason.slice(1)}.`;
 
@@ -144,7 +145,7 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
-/** 303 is not among them: it says that the request was carried out (RFC 9110, section 15.4.4). */
+/** 303 is excluded: it says that the request was executed (RFC 9110, section 15.4.4). */
 const SENT_ELSEWHERE: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 const redirected = ({ status }: HttpAnswer): Failed => ({
@@ -162,12 +163,12 @@ const redirected = ({ status }: HttpAnswer): Failed => ({
 
 function meaningOf({ options }: FlywheelError, status: number, trusted: boolean): Failed['meaning'] {
   if (!trusted) return status >= 500 ? 'maybe-done' : 'open';
-  // Only this says something about earlier tries too.
+  // Only an unused key proves something about earlier tries too.
   if (options.keyUnused === true) return 'refused';
   return status >= 500 || status === 409 ? 'under-way' : 'open';
 }
 
-/** The code may be one of the framework of the service. */
+/** The code may come from the service's web framework. */
 function notOffered({ request: { method, url } }: PreparedCall, error: FlywheelError): FlywheelError {
   const { foreignCode, ...context } = error.options;
   const { status } = context;
@@ -308,14 +309,14 @@ const gaveUp = ({ totalTimeoutMs }: Sender, { code, message, options }: Flywheel
     ...{ ...options, hint: options.hint ?? 'Allow more time with --wait.' },
   });
 
-/** @returns false where no more waiting is allowed. @throws the error of the last try when all time is over. */
+/** @returns false when no waiting time is left. @throws the error of the last try when the total time is over. */
 async function waitForRetry(
   sender: Sender,
   { signal }: PreparedCall,
   budget: CallBudget,
   { error, waitMs, tryNumber }: Failed & { readonly tryNumber: number },
 ): Promise<boolean> {
-  // Full jitter: anything from nothing to the bound.
+  // Full jitter: from 0 to the bound.
   const bound = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tryNumber - 1));
   const ms = waitMs ?? Math.min(Math.floor(sender.random() * bound), budget.waitsMs);
   if (budget.leftMs <= ms) throw gaveUp(sender, error);
@@ -326,7 +327,7 @@ async function waitForRetry(
 }
 
 const LOOK_MS = 2_000;
-/** The request is sent again after that, whatever the batch says: the work may have stopped. */
+/** After this time the request is sent again, whatever the batch status is: the work may have stopped. */
 const MAX_BETWEEN_MS = 30_000;
 
 const isUnderWay = ({ error: { code }, meaning, late }: Failed): boolean =>
@@ -334,9 +335,9 @@ const isUnderWay = ({ error: { code }, meaning, late }: Failed): boolean =>
   (meaning === 'under-way' && (code === 'ERR_DUPLICATE_IDEMPOTENCY_KEY' || code === 'ERR_BATCH_IN_PROGRESS'));
 
 /**
- * Looks at the batch until it is worth sending the request again: init and execute have a limit of ten a minute.
- * @param waitedMs - so far, for the same call.
- * @returns the new sum; `null`: all time is over.
+ * Polls the batch until it is worth sending the request again: init and execute are limited to ten requests a minute.
+ * @param waitedMs - wait so far, for the same call.
+ * @returns the new sum; `null` when the total time is over.
  */
 async function waitWhileUnderWay(
   sender: Sender,
@@ -351,7 +352,7 @@ async function waitWhileUnderWay(
     now += LOOK_MS;
     const seen = await look?.().catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
-      // What cannot be looked at now may be at the next look.
+      // The next poll may succeed.
       return undefined;
     });
     if (seen !== undefined) onWaiting?.({ status: seen.status });
@@ -377,7 +378,7 @@ async function tryUntilAnswered<Value>(
     if (isUnderWay(result) && call.look !== undefined) {
       waitedMs = await waitWhileUnderWay(sender, call, budget, waitedMs);
       if (waitedMs === null) throw gaveUp(sender, result.error);
-      // These are no failed tries.
+      // Waiting for running work is not a failed try.
       tryNumber = 0;
       continue;
     }
@@ -387,8 +388,8 @@ async function tryUntilAnswered<Value>(
 }
 
 /**
- * @throws the error of the service; `ERR_UNAVAILABLE` when it was never reached; `ERR_OUTCOME_UNKNOWN` when a POST may have been
- * executed and no answer says so. Each has the idempotency key, and none the API key.
+ * @throws the error of the service; `ERR_UNAVAILABLE` when the service was never reached; `ERR_OUTCOME_UNKNOWN` when a POST may
+ * have been executed and no answer says so. Every error includes the idempotency key and never the API key.
  */
 export async function sendUntilAnswered<Value>(
   sender: Sender,

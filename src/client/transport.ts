@@ -19,13 +19,13 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Why the body was not read, as in "answered 200 with …"; the text is empty then. */
+  /** Why the body was not read, to follow "answered 200 with …"; `text` is then empty. */
   readonly unread?: string;
 }
 
 export interface HttpFailure {
   readonly kind: 'failure';
-  /** May the request have reached the service? */
+  /** Whether the request may have reached the service. */
   readonly maybeSent: boolean;
   readonly retryable: boolean;
   readonly reason: string;
@@ -38,7 +38,6 @@ export interface HttpFailure {
 export interface Terms {
   /** From dialling to the last byte. */
   readonly timeoutMs: number;
-  /** Of the body of the answer. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,19 +45,18 @@ export interface Terms {
 interface TransportOptions {
   readonly requestTimeoutMs: number;
   readonly proxy: ProxySettings;
-  /** Trusted PEM certificates besides the built-in ones. */
   readonly extraCa?: string;
 }
 
 export interface Transport {
   /** @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */
   exchange(request: HttpRequest, terms: Terms): Promise<HttpAnswer | HttpFailure>;
-  /** Ends everything at once. No call begins after it. */
+  /** Ends every exchange at once. Later calls fail. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** 1xx answers. A service has no use for more than one. */
+/** 1xx responses; a service needs at most one. */
 const MAX_INTERIM_ANSWERS = 8;
 
 const over = (): FlywheelError => new FlywheelError('ERR_UNAVAILABLE', 'The exchange is over.');
@@ -72,15 +70,15 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
   return plain;
 }
 
-/** A body that is packed without request is not unpacked: it may be of any size. */
+/** Refuses a body compressed without request: it may expand to any size. */
 function foreignEncoding({ 'content-encoding': encoding }: Readonly<Record<string, string>>) {
   if (encoding === undefined || /^\s*(?:identity)?\s*$/i.test(encoding)) return undefined;
   return `a body with the encoding "${encoding}", which was not requested`;
 }
 
-/** One exchange, driven by undici. It ends once, whatever the other side does. */
+/** One exchange, driven by undici. It ends exactly once, whatever the peer does. */
 class Exchange implements Dispatcher.DispatchHandler {
-  /** Settled once; rejects with `ERR_INTERRUPTED` only. */
+  /** Rejects with `ERR_INTERRUPTED` only. */
   readonly outcome: Promise<HttpAnswer | HttpFailure>;
   readonly #host: string;
   readonly #terms: Terms;
@@ -90,7 +88,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #sent = false;
   #ended = false;
-  /** All of the answer was read: the connection can carry another exchange. */
+  /** The whole answer was read, so the connection can carry another exchange. */
   complete = false;
   #interimAnswers = 0;
   #sizeBytes = 0;
@@ -108,7 +106,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It may have ended while the connection was made; then nothing is sent any more.
+    // If the exchange ended while connecting, nothing is sent any more.
     if (this.#ended) controller.abort(over());
     else this.#sent = true;
   }
@@ -173,7 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#terms.signal?.removeEventListener('abort', this.#interrupt);
     this.#chunks.length = 0;
     this.#finish(outcome);
-    // After a complete answer undici takes no notice of this and keeps the connection.
+    // After a complete answer undici ignores the abort and keeps the connection.
     this.#controller?.abort(over());
   }
 }
@@ -189,7 +187,7 @@ function trusting(extraCa: string | undefined): Route['secureContext'] {
       throw new FlywheelError('ERR_CONFIG_INVALID', message, { cause });
     }
   };
-  // OpenSSL takes what holds no certificate for an empty list; this reads the first one.
+  // OpenSSL treats a file without a certificate as an empty list; X509Certificate fails.
   orUnreadable(() => new X509Certificate(extraCa));
   let context: SecureContext | undefined;
   return () => {
@@ -216,7 +214,7 @@ export function createTransport(
   if (isTls) route.secureContext?.();
   const closing = new AbortController();
   const clients = new Set<Client>();
-  /** Each carries one exchange at a time: one that ends early takes its connection along. */
+  /** Each carries one exchange at a time: an exchange that ends early closes its connection. */
   const idle: Client[] = [];
 
   const newClient = (UndiciClient: typeof Client): Client =>
@@ -228,13 +226,13 @@ export function createTransport(
           (error: Error) => callback(error, null),
         );
       },
-      // An exchange has one time limit for all of it.
+      // The exchange has its own total timeout.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   return {
     async exchange({ method, url, headers, body = null }, terms) {
-      // Not all of undici: that loads node's own copy of it as well, for a quarter of the time of a short command.
+      // The undici index also loads Node's own copy, which takes a quarter of the time of a short command.
       const { default: UndiciClient } = await import('undici/lib/dispatcher/client.js');
       if (terms.signal?.aborted === true) throw interrupted();
       if (closing.signal.aborted) return CLOSED;
@@ -249,7 +247,7 @@ export function createTransport(
         if (exchange.complete) idle.push(client);
         else {
           clients.delete(client);
-          // It takes care of itself: nothing waits for a connection to be gone.
+          // Not awaited: no caller needs the connection to be gone.
           void client.destroy();
         }
       }

@@ -1,4 +1,4 @@
-/** The client alone, which the package has no types for by this name. */
+/** The package has no types for this module. */
 declare module 'undici/lib/dispatcher/client.js' {
   import type { Client } from 'undici';
 
