@@ -94,7 +94,7 @@ export type SubmitReceipt = readonly (Rejection | null)[];
 /** The read-only part of the chain; approvers need no more. */
 export interface ChainReader {
   /**
-   * Accounts in the order of `addresses`, all from one state; `null` for a missing account.
+   * Accounts in the order of `addresses`, as of one point in time; `null` for a missing account.
    * @param commitment - of the state that is read; no fork can undo a finalized state. @default confirmed
    */
   getAccounts(

@@ -144,10 +144,6 @@ export type ExplorerPage = 'tx' | 'address';
 const EXPLORER = 'https://explorer.solana.com';
 const MAINNET = 'mainnet-beta';
 
-/**
- * URL of an explorer page.
- * @param cluster - name of a public cluster.
- */
 export const explorerLink = (cluster: string, page: ExplorerPage, id: string): string =>
   `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster === MAINNET ? '' : `?cluster=${cluster}`}`;
 
@@ -171,7 +167,6 @@ export interface NodeState {
   readonly clockAheadMs: number | null;
 }
 
-/** A node with its state, the problem that rules it out, or both. */
 export interface NodeReport {
   readonly address: NodeAddress;
   readonly state: NodeState | null;

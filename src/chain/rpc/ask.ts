@@ -165,7 +165,6 @@ export interface NodeAnswer {
   readonly unread?: string;
 }
 
-/** No complete answer. */
 export interface NodeSilence {
   readonly kind: 'failure';
   /** Starts with a lower-case letter or a host, without a full stop. */

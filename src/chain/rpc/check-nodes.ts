@@ -14,7 +14,6 @@ import {
 } from './questions.js';
 import { toNull } from './recent-fees.js';
 
-/** Timeout per request. */
 const CHECK_TIMEOUT_MS = 10_000;
 /** A node this far behind accepts expired blockhashes. */
 const MAX_SLOTS_BEHIND = 150;

@@ -211,7 +211,6 @@ class ClusterChain extends RpcReader implements Chain {
     return height !== null && height <= signedAbove;
   }
 
-  /** If the bytes suffice, the only request is the one for the block time. */
   async #recordOf(sought: Sought, status: LandedStatus, isFinal: boolean): Promise<TransactionRecord> {
     const { signature, bytes, paysOnlyFee = !isFinal, isTimeKnown } = sought;
     this.#landedSlot = Math.max(this.#landedSlot, status.slot);

@@ -12,7 +12,6 @@ import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
 export interface NodePoolOptions {
-  /** At least one, in order of preference. */
   readonly nodes: readonly RpcNode[];
   /** Different hosts that must agree, where a question needs a quorum. @default 1 */
   readonly quorum?: number;
@@ -86,6 +85,7 @@ export class NodePool {
     return this.#options.quorum ?? 1;
   }
 
+  /** @throws `ERR_INTERRUPTED` */
   async sleep(ms: number): Promise<void> {
     const { sleep, signal } = this.#options;
     const isOver = (): boolean => signal?.aborted === true;
@@ -240,7 +240,6 @@ export class NodePool {
     return stranger ?? this.#once(node, question, minContextSlot, timeoutMs);
   }
 
-  /** The rate-limit error of a node, while it lasts. */
   #rest(node: RpcNode): Trouble | undefined {
     const rest = this.#resting.get(node);
     const waitMs = (rest?.untilMs ?? 0) - this.#options.clock.nowMs();

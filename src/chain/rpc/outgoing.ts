@@ -87,7 +87,6 @@ export class Outgoing {
     this.#sent.delete(signature);
   }
 
-  /** Simulates new transactions; `null` entries are not new. */
   async #refusals(
     wires: readonly (Uint8Array | null)[],
     minContextSlot: number,
@@ -116,7 +115,6 @@ export class Outgoing {
     return (await this.#pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
   }
 
-  /** @returns why no node accepted the transaction, or `null`. */
   async #first(wire: Uint8Array): Promise<FlywheelError | null> {
     this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
     try {

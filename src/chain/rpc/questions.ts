@@ -229,7 +229,6 @@ function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8A
 
 const MAX_SECONDS = 253_402_300_799;
 
-/** Seconds as milliseconds; `null` where the node does not say. */
 function seconds(value: JsonValue | undefined): number | null {
   if (value === undefined || value === null) return null;
   const time = count(value, 'a time');

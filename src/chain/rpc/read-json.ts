@@ -125,7 +125,6 @@ export const tableAddressesOf = (meta: JsonObject, wire: Uint8Array): readonly A
     return [...taken('writable', 'writableIndexes'), ...taken('readonly', 'readonlyIndexes')];
   });
 
-/** Maps an account index to its address, lookup tables included. */
 function keysOf(meta: JsonObject, wire: Uint8Array): (index: JsonValue | undefined) => Address {
   const keys = [...decodeTransaction(wire).message.staticKeys, ...(tableAddressesOf(meta, wire) ?? [])];
   return (index) => addressText(keys[count(index, 'an index')], 'an account');

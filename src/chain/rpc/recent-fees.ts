@@ -7,9 +7,7 @@ import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { recentFeesQuestion, trialQuestion } from './questions.js';
 
-/** Lifetime of a cached price. */
 const PRICE_FOR_MS = 10_000;
-/** Percentile of recent prices. */
 const PERCENTILE = 0.75;
 /** Price without any answer: 200 lamports for the 20,000 compute units of a burn. */
 const DEFAULT_MICRO_LAMPORTS = 10_000n;

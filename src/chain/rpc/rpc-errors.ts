@@ -4,7 +4,6 @@ import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { NodeAnswer, NodeSilence, RpcNode } from './ask.js';
 
-/** Why a request has no result. */
 export interface Trouble {
   /** Kinds other than `other` change how the pool goes on. */
   readonly kind: 'limited' | 'behind' | 'refused' | 'other';
@@ -66,7 +65,6 @@ const notAllowed = (asked: Asked, code: number): Trouble =>
     hint: 'Check the API key in the address of the RPC node and its permissions.',
   });
 
-/** The node has not reached a slot that was seen elsewhere. */
 export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
     `${named(asked)} is behind the cluster${slots === undefined ? '' : ` by ${slots} slots`}`,
@@ -96,7 +94,6 @@ export const unbelievable = (asked: Asked, what: string): Trouble => ({
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
-/** Turns the reason into a sentence; a leading host name keeps its case. */
 export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: NodeSilence): Trouble {
   const isHost = reason.startsWith(asked.node.address.host);
   const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}`;

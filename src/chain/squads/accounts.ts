@@ -167,7 +167,6 @@ export const ACCOUNT_SIZE = {
   programConfig: 144,
 } as const;
 
-/** Whether the data begins with the type mark of this kind. */
 export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: ReadonlyBytes): boolean =>
   data.length >= TYPE_MARK_BYTES && sameBytes(partOf(data, 0, TYPE_MARK_BYTES), kind.typeMark);
 
@@ -175,6 +174,5 @@ export const hasTypeMark = (kind: Pick<AccountLayout<never>, 'typeMark'>, data: 
 export const decodeAccount = <Value>(kind: AccountLayout<Value>, data: ReadonlyBytes): Value | undefined =>
   hasTypeMark(kind, data) ? tryDecode(kind.fields, data, TYPE_MARK_BYTES) : undefined;
 
-/** Type mark and value, without spare room. */
 export const encodeAccount = <Value>(kind: AccountLayout<Value>, value: Value): Uint8Array =>
   Buffer.concat([readBuffer(kind.typeMark), encode(kind.fields, value)]);

@@ -119,7 +119,6 @@ export const batchTransactionAddress = (
 export const ephemeralSignerAddress = (parent: Address, index: number): DerivedAddress =>
   derive(SEEDS.ephemeralSigner(parent, index));
 
-/** The associated token account of a wallet, for the token program that owns the mint. */
 export const associatedTokenAddress = (wallet: Address, mint: Address, tokenProgram: Address): Address =>
   derive([addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)], ASSOCIATED_TOKEN_PROGRAM)
     .address;

@@ -60,7 +60,6 @@ export interface BatchRef {
 
 type Derived = 'multisig' | 'proposal' | 'batch' | 'transaction';
 
-/** A batch, the transaction number where the instruction needs one, and every other account by its name in the instruction. */
 type BatchInput<Name extends InstructionName> = BatchRef &
   Omit<GivenAccounts<Name>, Derived> &
   ('transaction' extends keyof AccountValues<Name> ? { readonly number: number } : unknown);
@@ -121,11 +120,9 @@ export const batchAddTransaction = ofBatch(
   }),
 );
 
-/** Ends the draft and opens the vote. */
 export const proposalActivate = ofBatch('proposalActivate', () => ({}));
 export const proposalApprove = ofBatch('proposalApprove', () => ({ memo: null }));
 export const proposalReject = ofBatch('proposalReject', () => ({ memo: null }));
-/** A member's vote to cancel an approved proposal. */
 export const proposalCancelV2 = ofBatch('proposalCancelV2', () => ({ memo: null }));
 
 interface ExecuteInput {
@@ -196,7 +193,6 @@ export const isVoteMessage = (messageBytes: ReadonlyBytes, input: VoteMessageInp
   sameBytes(voteMessage(input), messageBytes) ||
   sameBytes(compileLegacyMessage(voteTransaction(input)), messageBytes);
 
-/** The decoded bytes of an approval or another vote; decoded once, then passed on in this form. */
 export interface DecodedApproval extends WireTransaction {
   readonly bytes: Uint8Array;
   /** Base58 of the first signature; the transaction's name on chain once the payer has signed. */

@@ -33,14 +33,11 @@ const MOVE_NO_TOKENS: readonly (Address | undefined)[] = [
   ...[COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM, SQUADS_PROGRAM],
 ];
 
-/** Log line of a Squads call from within another program. */
 const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
-/** Last line of logs that the node truncated. */
 const CUT = 'Log truncated';
 
 const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !logs.includes(CUT);
 
-/** Limit of transactions to read, and page size of their list. */
 const MAX_READ = 20_000;
 
 /**
@@ -132,7 +129,6 @@ export function instructionsOf(wire: Uint8Array, tableAddresses: readonly Addres
   }));
 }
 
-/** Whether the call may be a Squads instruction with accounts from an unknown lookup table. */
 const isHidden = ({ program, accounts }: Call): boolean =>
   (program === undefined || program === SQUADS_PROGRAM) && accounts.includes(undefined);
 
@@ -161,7 +157,6 @@ function actOf({ accounts, data }: Call, signature: Signature): Act | undefined 
 interface PastBatchTransaction {
   readonly number: number;
   readonly address: Address;
-  /** `null` if malformed. */
   readonly message: Message | null;
   readonly ephemeralSigners: number;
   readonly added: Signature;

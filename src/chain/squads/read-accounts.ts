@@ -78,8 +78,8 @@ const transactionPlaces = ({ multisig, batchIndex }: BatchRef, size: number): re
   Array.from({ length: size }, (_, index) => batchTransactionAddress(multisig, batchIndex, index + 1));
 
 /**
- * Reads multisig, batch, proposal and the first `size` transactions, in calls of 100 accounts. Does not check that they belong
- * to an expected batch.
+ * Reads multisig, batch, proposal and the first `size` transactions with one `getAccounts`. Does not check that they belong to
+ * an expected batch.
  */
 export async function readBatchAccounts(
   reader: ChainReader,
@@ -104,7 +104,6 @@ export async function readBatchAccounts(
   };
 }
 
-/** Only the transactions, for callers that learn their number from the batch first. */
 export async function readBatchTransactions(
   reader: ChainReader,
   ref: BatchRef,

@@ -216,7 +216,6 @@ const EXTENSION_TEXTS_AT = 64;
 const ACCOUNT_TEXTS_AT = 65;
 const METADATA_KIND = 4;
 
-/** The Metaplex metadata account of a mint. */
 export const metadataAddress = (mint: Address): Address =>
   derive(
     [Buffer.from('metadata', 'ascii'), addressBytes(METADATA_PROGRAM), addressBytes(mint)],
@@ -234,7 +233,6 @@ function symbolAt(data: ReadonlyBytes, at: number): string | null {
 /** A short visible word that cannot be read as part of the amount before it, as `000X` after `5`. */
 const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
 
-/** The symbol if it may follow an amount, else `null`. */
 export const plainSymbol = (symbol: string | null): string | null =>
   symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
 

@@ -44,12 +44,10 @@ export const lookupsCodec = (count: Codec<number>): Codec<readonly Lookup[]> =>
 
 export const isSigner = ({ signers }: Message, index: number): boolean => index < signers;
 
-/** Whether the header makes static key `index` writable. */
 export const isWritable = (message: Message, index: number): boolean =>
   index < message.writableSigners ||
   (index >= message.signers && index - message.signers < message.writableNonSigners);
 
-/** The static keys with their rights in the message. */
 export const staticAccounts = (message: Message): readonly AccountMeta[] =>
   message.staticKeys.map((address, index) => ({
     address,

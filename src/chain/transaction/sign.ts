@@ -75,7 +75,6 @@ export async function signPartly(message: ReadonlyBytes, signers: readonly Signe
   );
 }
 
-/** Whether every required signature is present and valid. */
 export const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
   signatures.length > 0 &&
   signatures.length === message.signers &&
@@ -93,7 +92,6 @@ export interface Signer {
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]>;
 }
 
-/** A signer whose key is in this process. */
 export interface KeypairSigner extends Signer {
   signNow(message: ReadonlyBytes): Uint8Array;
 }
@@ -141,7 +139,6 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
   };
 }
 
-/** The 64 bytes of a new random keypair. */
 export function generateKeypair(): Uint8Array {
   const { privateKey: key, publicKey } = generateKeyPairSync('ed25519');
   const seed = key.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8_PREFIX.length);

@@ -136,7 +136,6 @@ export const encodeTransaction = (
 
 export const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
 
-/** The wire transaction of a message with 64 zeros for every signature. */
 export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>
   encodeTransaction(new Array<Uint8Array>(signerCount(messageBytes)).fill(NO_SIGNATURE), messageBytes);
 

@@ -29,7 +29,6 @@ export const runtimeClock = (slot: number, timeMs: number): ChainClock => ({
   unixTimestamp: BigInt(Math.floor(timeMs / MS_PER_SECOND)),
 });
 
-/** The ledger plus the uncommitted changes of the running call; {@link flush} writes changed accounts. */
 export class LedgerDraft implements AccountSource {
   readonly #tables: LedgerTables;
   readonly slot: number;

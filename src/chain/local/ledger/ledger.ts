@@ -55,7 +55,6 @@ export class Ledger {
     return this.#knownMark;
   }
 
-  /** Base58 genesis hash; identifies this ledger. */
   get genesis(): string {
     return this.read(({ clock }) => base58Encode(clock.genesisHash));
   }
@@ -68,7 +67,6 @@ export class Ledger {
     });
   }
 
-  /** Transactions that name an address, newest first, older than `before`. */
   *naming(address: Address, before: number | null = null): Iterable<KeptTransaction> {
     // The SQL search also matches the bytes of the address inside instruction data.
     const isNamed = ({ wire, tableAddresses }: KeptTransaction): boolean =>
@@ -160,7 +158,6 @@ type GenesisAccounts = readonly (readonly [Address, AccountState])[];
 const TREASURY_LAMPORTS = 500_000_000n * 1_000_000_000n;
 const RESERVED_BYTES = 64;
 
-/** The accounts of a new local chain; `treasury` is the wallet that funds all others. */
 export function localGenesis(treasury: Address): GenesisAccounts {
   const config = encodeAccount(PROGRAM_CONFIG, {
     authority: treasury,

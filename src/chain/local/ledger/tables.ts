@@ -211,7 +211,6 @@ export class TransactionTable {
     return row === undefined ? null : this.#database.decode(() => toKept(row));
   }
 
-  /** Transactions with these bytes in `wire` or in their table addresses, newest first, with an id below `before`. */
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
     const rows = this.#database
       .prepare(

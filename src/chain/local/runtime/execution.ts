@@ -59,7 +59,6 @@ export interface Invocation {
 /** A program implemented in TypeScript: runs one instruction. @throws InstructionFailure */
 export type NativeProgram = (invocation: Invocation) => void;
 
-/** A custom error number of a program, or the name of a runtime error. */
 export type InstructionFault = { readonly custom: number } | { readonly error: string };
 
 const UNSUPPORTED_SENTENCE = 'instruction not supported by the embedded program';

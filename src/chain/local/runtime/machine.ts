@@ -90,7 +90,6 @@ export class Machine {
     return this.#parts.vm.peek(program)?.executable === true;
   }
 
-  /** Counts calls against the limit of a transaction. @returns whether the limit is kept */
   #count(calls: number): boolean {
     this.#trace += calls;
     return this.#trace <= MAX_INSTRUCTION_TRACE;

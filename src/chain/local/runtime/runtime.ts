@@ -161,7 +161,6 @@ export class Runtime {
     };
   }
 
-  /** Runs the instructions on an overlay after payment of the fee. If one fails, only the fee remains. */
   #runNatively(
     { accounts, source, clock }: Prepared,
     instructions: readonly Instruction[],
@@ -213,7 +212,6 @@ const squadsCalls = (
     ),
   );
 
-/** The first writable account that breaks the rent rule; `before` is the state after the fee. */
 function rentError(
   accounts: readonly AccountMeta[],
   before: AccountSource,

@@ -115,7 +115,6 @@ function messageAccounts(message: Message, given: readonly AccountMeta[]): reado
   ];
 }
 
-/** Checks the remaining accounts against the message, then runs its instructions in order. */
 export function runMessage(invocation: Invocation, remaining: readonly AccountMeta[], run: MessageRun): void {
   const { message } = run;
   const signing = derivedSigners(run);

@@ -106,7 +106,6 @@ export const compareKeys = (left: Address, right: Address): number =>
 export const isMember = ({ members }: Multisig, key: Address): boolean =>
   members.some((member) => member.key === key);
 
-/** Requires a member with at least one of these permissions. */
 export function checkMember({ value }: Loaded<Multisig>, { address }: Loaded, permissions: number): void {
   ensure(isMember(value, address), 'NotAMember');
   const may = value.members.some((one) => one.key === address && (one.permissions & permissions) !== 0);
@@ -219,7 +218,6 @@ export function writeBack(invocation: Invocation, { address, name, rule: { layou
   if (!sameBytes(data, state.data)) invocation.set(address, { ...state, data });
 }
 
-/** Moves all lamports of an account to the collector and deletes the account. */
 export function closeAccount(invocation: Invocation, { address }: Loaded, collector: Loaded): void {
   // Closing into itself would lose the lamports; a cluster fails the instruction.
   if (address === collector.address) throw new InstructionFailure({ error: 'UnbalancedInstruction' });
