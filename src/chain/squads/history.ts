@@ -162,7 +162,7 @@ interface PastBatchTransaction {
   readonly added: Signature;
   /** `null` if not executed. */
   readonly executed: TransactionRecord | null;
-  /** The executing transaction moved no other tokens than those of this batch transaction. */
+  /** The executing transaction moved no tokens but those of this batch. */
   readonly isAlone: boolean;
 }
 
