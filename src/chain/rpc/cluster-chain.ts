@@ -1,7 +1,7 @@
 /**
  * A cluster as the engine's chain. The answer to a send proves nothing. A transaction has landed when it is confirmed. It can
- * never land when three facts are true: the finalized block height is above its last valid height, a node that has seen that
- * state does not know the signature, and the history of that node goes back to before the signing.
+ * never land when the finalized block height is above its last valid height, no node of the quorum knows the signature in a
+ * state at least that new, and the history of each of these nodes goes back to before the signing.
  */
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
