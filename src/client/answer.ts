@@ -1,7 +1,4 @@
-/**
- * The text of an answer → its validated value, or the error of the service. Unknown fields are ignored; the size limit depends
- * on the request.
- */
+/** The text of an answer → its checked value, or the error of the service. Unknown fields are ignored. The request bounds how much is read. */
 import * as z from 'zod';
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
 import type { OperationId } from '../contract/operations.js';
@@ -185,7 +182,7 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
     const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
     const options = {
       ...{ ...answerContext(answer, reading), exit: exitOfStatus(answer.status) },
-      // For other statuses the address is the least likely cause.
+      // Of other statuses the address is the least likely cause.
       ...(answer.status === 404 && { hint: CHECK_ADDRESS }),
     };
     return { error: new FlywheelError('ERR_RESPONSE_INVALID', message, options), trusted: false };

@@ -1,4 +1,4 @@
-/** Checks that an answer fits its request. A contradicting answer is not trusted: the outcome of a POST is then unknown. */
+/** Checks that an answer fits its request. One that contradicts it is not believed: the outcome of a POST is then unknown. */
 import { attributeOutcomes, knownHashes, knownHashesOfText } from '../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../contract/call.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
@@ -17,7 +17,7 @@ import { base58Decode } from '../values/base58.js';
 export interface Finding {
   /** Without a full stop, like all texts here. */
   readonly contradiction?: string;
-  /** A contradiction, unless the answer repeats the id of the request. */
+  /** A contradiction unless the answer has the id of the request. */
   readonly unproven?: string;
   readonly warnings: readonly Warning[];
   /** One per element of the request. */
@@ -183,7 +183,7 @@ const checkPage =
     );
   };
 
-/** Burns and history rows have `hash`, pipelines have `proofHash`, batches have neither. */
+/** Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none. */
 function isAskedFor(
   hashes: unknown,
   { hash, proofHash = hash }: { hash: unknown; proofHash: unknown },
@@ -209,7 +209,7 @@ const checkReport: Check<'report'> = () => (answer) => {
 
 type SentPipeline = InitBatchRequest['pipelines'][number];
 
-/** A service may format the same JSON value differently. */
+/** A service may write the same JSON value in another way. */
 function samePayload(sent: string, answered: string): boolean {
   if (sent === answered) return true;
   const known = new Set(knownHashesOfText(sent));
@@ -289,7 +289,7 @@ function batchesIn(answer: AnswerOf<OperationId>): readonly NamedBatch[] {
 
 const placeOf = ({ multisig, batchIndex }: NamedBatch): string => `number ${batchIndex} of ${multisig}`;
 
-/** A batch may get another index before its set-up begins. */
+/** Before its set-up begins, a batch may take another number. */
 const isPlaced = ({ status }: NamedBatch): boolean => status !== 'AVAILABLE_TO_QUEUE';
 
 /**

@@ -1,9 +1,9 @@
 /** Messages for failed and broken connections, and whether to retry. */
 import { visibleLine } from '../values/text.js';
 
-/** Without a connection, no byte of the request has left this machine. */
+/** Without a connection nothing of the request has left this machine. */
 export interface ConnectionProblem {
-  /** Starts with a lower-case letter, without a full stop. */
+  /** Begins with a small letter and has no full stop. */
   readonly reason: string;
   readonly hint?: string;
   readonly retryable: boolean;

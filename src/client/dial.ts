@@ -92,7 +92,7 @@ export interface Route {
   readonly secureContext?: (() => SecureContext) | undefined;
 }
 
-/** No connection exists, so nothing of the request was sent. */
+/** There is no connection, so nothing of the request was sent. */
 export class DialError extends Error {
   readonly problem: ConnectionProblem;
 

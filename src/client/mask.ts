@@ -1,4 +1,4 @@
-/** Removes the API key from every text that a service could return. Every text that leaves the client passes through here. */
+/** Removes the API key from everything that a service could send back. Every text that leaves the client goes through here. */
 import { FlywheelError, type FlywheelErrorOptions } from '../errors/flywheel-error.js';
 import { HIDDEN_CHARACTERS, withoutHidden } from '../values/text.js';
 
