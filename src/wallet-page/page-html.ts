@@ -1,4 +1,4 @@
-/** The page as it is sent: markup, style and script in one, so that nothing else is ever loaded. */
+/** Builds the page with markup, style and script in one file, so that the page loads nothing else. */
 import { runPage } from './page-script.js';
 
 const STYLE = `
@@ -53,7 +53,7 @@ const BODY = `
 <noscript><p>Turn on JavaScript: without it this page cannot reach your wallet.</p></noscript>
 </main>`;
 
-/** The page; only what carries the nonce runs. */
+/** Only script and style with the nonce are active. */
 export const pageHtml = (nonce: string): string =>
   `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>flywheel: approve a batch</title>

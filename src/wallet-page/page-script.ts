@@ -1,10 +1,8 @@
 /**
- * What runs in the browser: shows what the approval is about, finds the wallets that are there (Wallet Standard), and lets one of
- * them sign. It is sent as the text of {@link runPage}, so that nothing of this file but that function may be used in it; and all
- * that it shows it sets as text, never as markup.
+ * Runs in the browser: shows the approval, finds wallets (Wallet Standard), and lets one of them sign. Only the text of {@link
+ * runPage} is sent, so that function must use nothing else of this file. The page sets text, never markup.
  */
 
-/** An element, as far as it is used. */
 interface PageElement {
   textContent: string | null;
   className: string;
@@ -19,7 +17,7 @@ interface WalletAccount {
   readonly address: string;
 }
 
-/** A wallet, as far as it is used; every part of it is a stranger's. */
+/** Every field may have any value: wallets are other people's code. */
 interface Wallet {
   readonly name: string;
   readonly chains: readonly string[];
@@ -39,7 +37,6 @@ interface Wallet {
   };
 }
 
-/** The window of a browser, as far as it is used. */
 interface PageWindow {
   readonly document: {
     getElementById(id: string): PageElement;
@@ -57,25 +54,22 @@ interface PageWindow {
   ): Promise<{ readonly ok: boolean; json(): Promise<unknown> }>;
 }
 
-/** What the page is told when it opens. */
 export interface PageFacts {
   readonly title: string;
   readonly warnings: readonly string[];
-  /** What the batch comes to, as on the terminal: labels and values. */
+  /** Totals of the batch, as on the terminal. */
   readonly summary: readonly (readonly [label: string, value: string])[];
-  /** Each pipeline and below it its actions, all of them; what is marked is unusual. */
+  /** Every pipeline, followed by its actions; `marked` actions are unusual. */
   readonly rows: readonly { readonly text: string; readonly kind: 'pipeline' | 'action' | 'marked' }[];
-  /** Of the content, or `null`. */
   readonly digest: string | null;
-  /** The account that has to sign. */
+  /** The account that must sign. */
   readonly owner: string;
-  /** As the Wallet Standard calls it: `solana:mainnet`. */
+  /** In the form of the Wallet Standard: `solana:mainnet`. */
   readonly chain: string;
 }
 
-/** The page from its opening to its end. */
 export function runPage(page: PageWindow): void {
-  /** What went wrong, in a sentence for people. */
+  /** A message for the user. */
   class PageProblem extends Error {}
   const { document } = page;
   const element = (id: string): PageElement => document.getElementById(id);
@@ -156,7 +150,7 @@ export function runPage(page: PageWindow): void {
       ? String(error.message)
       : String(error);
 
-  /** What the wallet made of the transaction; the one that it was given is made again for each try. */
+  /** Each attempt fetches a new transaction. `undefined`: the wallet does not offer the owner's account. */
   const signedBy = async (wallet: Wallet, { owner, chain }: PageFacts): Promise<Uint8Array | undefined> => {
     say(`Waiting for ${wallet.name} to connect …`);
     const connected = await wallet.features['standard:connect']?.connect();

@@ -1,7 +1,6 @@
 /**
- * One page on loopback for one signature. Who has the address with the token may open it, in any browser of this machine and as
- * often as they like, until something was signed or declined. To everybody else, and afterwards to everybody, there is nothing
- * here.
+ * Serves one page on loopback for one signature. The URL's token gives access, repeatedly and from any browser of this machine,
+ * until the owner signs or declines. Data and signatures without the token get a 404.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,43 +9,41 @@ import { pageHtml } from './page-html.js';
 import type { PageFacts } from './page-script.js';
 
 const HOST = '127.0.0.1';
-/** More than a transaction in base64 with its braces. */
+/** Enough for a transaction in base64 as JSON. */
 const MAX_BODY_BYTES = 4_096;
-/** For what a browser sends. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const TOKEN_BYTES = 32;
-/** For who has no token. */
+/** Shown without a valid token. */
 const NOTHING = 'Nothing is here. Open the link that the command printed.\n';
 const TOKEN_HEADER = 'x-flywheel-token';
 
-/** What came of a signed transaction: the end of the page, or another try. */
+/** After a signed transaction the page ends, or the owner signs again. */
 export type Taken<Result> =
   | { readonly state: 'done'; readonly text: string; readonly result: Result }
   | { readonly state: 'again'; readonly text: string };
 
-/** What the page is for. */
 interface WalletPage<Result> {
   readonly facts: PageFacts;
-  /** The transaction to sign, made again for each try; an error is shown, and the page stays. */
+  /** Builds the transaction, anew for each attempt. An error is shown, and the page stays open. */
   prepare(): Promise<Uint8Array>;
-  /** Takes what the wallet has signed; an error is shown, and ends the page. */
+  /** Receives the signed transaction. An error is shown, and ends the page. */
   take(wire: Uint8Array): Promise<Taken<Result>>;
-  /** The page can be opened. */
+  /** Called when the page can be opened. */
   onListening(url: string): void;
   readonly signal: AbortSignal;
-  /** Time without a signed transaction after which it ends. */
+  /** The page ends after this time without a signed transaction. */
   readonly timeoutMs: number;
 }
 
 const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-/** Takes the same time for every wrong text. */
+/** Constant time. */
 const isSame = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
 
 const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   connection: 'close',
-  // A wallet may open a window of its own; no other page gets hold of this one.
+  // A wallet may open a popup, but no other page gets a reference to this one.
   'cross-origin-opener-policy': 'same-origin-allow-popups',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
@@ -127,7 +124,7 @@ class PageServer<Result> {
     this.#startTimer();
     try {
       if (signal.aborted) interrupt();
-      // In the fragment, which a browser keeps to itself.
+      // A browser does not send the fragment to a server.
       this.#page.onListening(`${this.#origin}/#${this.#token}`);
       return await this.#ended;
     } finally {
@@ -143,7 +140,7 @@ class PageServer<Result> {
     this.#timer = setTimeout(() => this.#fail(new FlywheelError('ERR_TIMEOUT', text)), timeoutMs);
   }
 
-  /** What is being sent goes on to its end, and says itself what came of it. */
+  /** A transaction that is being sent is not interrupted; its own outcome is reported. */
   #fail(error: FlywheelError): void {
     if (!this.#isTaking) this.#reject(error);
   }
@@ -169,7 +166,7 @@ class PageServer<Result> {
     return this.#nothing(response);
   }
 
-  /** A page of another origin can send requests here, but not with these headers. */
+  /** Pages of other origins cannot send these headers. */
   #isFromPage({ headers }: IncomingMessage): boolean {
     const site = headers['sec-fetch-site'];
     return (
@@ -194,7 +191,7 @@ class PageServer<Result> {
     response.writeHead(200, { ...SECURITY_HEADERS, ...headers }).end(pageHtml(nonce));
   }
 
-  /** Resolves when the answer has left, so that the end of the page does not cut it off; at once where nobody waits for it. */
+  /** Resolves when the response was sent, so that closing the server does not cut it off; at once without a connection. */
   async #send(response: ServerResponse, value: object): Promise<void> {
     if (response.destroyed) return;
     await new Promise<void>((resolve) => {
@@ -242,7 +239,7 @@ class PageServer<Result> {
 }
 
 /**
- * Serves the page until a signed transaction was taken.
- * @throws `ERR_DECLINED`, `ERR_TIMEOUT`, `ERR_INTERRUPTED`, and what `take` throws.
+ * Serves the page until a signed transaction was received.
+ * @throws `ERR_DECLINED`, `ERR_TIMEOUT`, `ERR_INTERRUPTED`, and errors of `take`.
  */
 export const servePage = <Result>(page: WalletPage<Result>): Promise<Result> => new PageServer(page).run();
