@@ -1,14 +1,14 @@
-/** Tells a keypair itself from the name of a file, before either is printed or stored anywhere. */
+/** Distinguishes a keypair from a file name, before either is printed or stored. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 
-/** The path of a file, `-` for standard input, or the keypair itself, which only the environment may hold. */
+/** A path, `-` for standard input, or the keypair itself, which only the environment may contain. */
 export type KeypairSource = string | Secret;
 
 /**
- * What people keep keys as, also where it is not read here: it must not be shown as the name of a file that is not there. A list
- * or an object; at least 32 bytes as numbers; text that is longer than a file is called; the secret half alone, in base58 or
- * base64; the words of a wallet.
+ * Formats in which people store keys, supported here or not; none may be printed as the name of a missing file: a list or an
+ * object; at least 32 bytes as numbers; text longer than a file name; the secret half alone, in base58 or base64; the words of
+ * a wallet.
  */
 const KEY_TEXTS = [
   /^[[{]/,
@@ -20,19 +20,14 @@ const KEY_TEXTS = [
   /^(?:[a-z]{3,8}\s+){11,}[a-z]{3,8}$/,
 ];
 
-/** Does the text look like a keypair, and not like the name of a file? */
 function isKeyText(text: string): boolean {
   const bare = text.replace(/^[\s"']+|[\s"']+$/g, '');
   return KEY_TEXTS.some((pattern) => pattern.test(bare));
 }
 
-/** What an environment variable holds. */
 export const fromEnvironment = (text: string): KeypairSource => (isKeyText(text) ? new Secret(text) : text);
 
-/**
- * A path that was typed.
- * @throws `ERR_KEYPAIR_INVALID` for a keypair: it is in the history of the shell now, and is not said again here.
- */
+/** Checks a typed path. @throws `ERR_KEYPAIR_INVALID` for a keypair, without its text: the shell history has it already. */
 export function typedPath(text: string, flag: string): string {
   if (!isKeyText(text)) return text;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', `${flag} needs a file name, but got a keypair.`, {

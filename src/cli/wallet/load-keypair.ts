@@ -1,4 +1,4 @@
-/** The owner's keypair: where it is, and how it is read, from files that nobody else can read. */
+/** Finds and reads the owner's keypair, only from files that no other user can read. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import {
@@ -18,22 +18,20 @@ import { inputName } from '../input/read-input.js';
 import { shellLine } from '../shell-line.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
 
-/** What reading one takes. */
 type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io'>;
 
-/** Longest keypair file in bytes that is looked at. */
+/** Maximum size of a keypair file. */
 const MAX_BYTES = 4_096;
 /** Permission bits of group and others. */
 const OTHERS = 0o077;
 const AS_ENVIRONMENT = 'FLYWHEEL_KEYPAIR';
 
-/** A keypair that cannot be used. */
 const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
 
 /**
- * Where the keypair is: the flag, environment or profile, then the Solana CLI's own.
- * @throws `ERR_KEYPAIR_INVALID` when nobody says.
+ * The keypair from the flag, environment or profile, or else that of the Solana CLI.
+ * @throws `ERR_KEYPAIR_INVALID` when no source names one.
  */
 export function keypairLocation(
   context: Pick<KeypairContext, 'home'>,
@@ -48,19 +46,19 @@ export function keypairLocation(
   });
 }
 
-/** An absolute path; `~/` is the user's home. */
+/** Expands `~/`. @returns an absolute path */
 export function keypairPath(context: Pick<KeypairContext, 'cwd' | 'home'>, location: string): string {
   if (location.startsWith('~/')) return join(context.home, location.slice(2));
   return isAbsolute(location) ? location : resolve(context.cwd, location);
 }
 
-/** The source as it is the same from every directory. */
+/** The same source for every working directory. */
 export const absoluteSource = (
   context: Pick<KeypairContext, 'cwd' | 'home'>,
   source: KeypairSource,
 ): KeypairSource => (source instanceof Secret || source === '-' ? source : keypairPath(context, source));
 
-/** The path of a source. @throws `ERR_KEYPAIR_INVALID` for what no file of a keypair is called. */
+/** @throws `ERR_KEYPAIR_INVALID` for text that cannot be the path of a keypair. */
 function fileOf(source: string): string {
   const location = typedPath(source, 'The keypair option');
   if (/^usb:/i.test(location))
@@ -74,21 +72,21 @@ function fileOf(source: string): string {
   return location;
 }
 
-/** Standard input, or a pipe such as an open descriptor: what was read of it is not there any more. */
+/** Standard input and pipes, such as an open descriptor, can be read only once. */
 function isReadOnce(context: KeypairContext, location: string): boolean {
   if (location === '-') return true;
   try {
     const stats = statSync(keypairPath(context, location));
     return !stats.isFile() && !stats.isDirectory();
   } catch {
-    // What cannot be looked at is found out when it is opened.
+    // The error appears when the file is opened.
     return false;
   }
 }
 
 /**
- * Is there something to load, for this user alone? A secret is not read.
- * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason.
+ * Checks that the keypair exists and only this user can read it. The secret is not read.
+ * @throws `ERR_KEYPAIR_INVALID` with the file and the reason.
  */
 export function requireKeypair(context: KeypairContext, source: KeypairSource): void {
   if (source instanceof Secret) return;
@@ -97,9 +95,9 @@ export function requireKeypair(context: KeypairContext, source: KeypairSource): 
 }
 
 /**
- * Opens a file, makes sure of its permissions and reads it; the permissions are those of the very file that is read.
- * @param count - bytes that are read from its beginning.
- * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
+ * Opens a file, checks its permissions and reads it. The permissions are those of the opened file, so it cannot be swapped.
+ * @param count - maximum number of bytes
+ * @throws `ERR_KEYPAIR_INVALID` with the file and the reason, never with its content.
  */
 function readPrivateFile(context: KeypairContext, location: string, count: number): string {
   const path = keypairPath(context, location);
@@ -114,7 +112,7 @@ function readPrivateFile(context: KeypairContext, location: string, count: numbe
       );
     const bytes = Buffer.alloc(count);
     let length = 0;
-    // A pipe gives what it has in pieces, so that its size says nothing.
+    // A pipe delivers pieces and has no size.
     for (let got = 1; got > 0 && length < count; length += got)
       got = readSync(handle, bytes, length, count - length, null);
     if (length > MAX_BYTES) throw refuseKey(location, 'this file is too large for a keypair');
@@ -127,10 +125,10 @@ function readPrivateFile(context: KeypairContext, location: string, count: numbe
 }
 
 /**
- * The 64 bytes of a keypair file (JSON byte array or base58), of standard input for `-`, or of the keypair itself; to be
- * overwritten by the caller.
- * @param name - of a keypair that stands in the environment.
- * @throws `ERR_KEYPAIR_INVALID` naming the file and the reason, never its content.
+ * The 64 bytes of a keypair: from a file (JSON byte array or base58), standard input for `-`, or the source itself. The caller
+ * must overwrite them.
+ * @param name - for messages about a keypair from the environment
+ * @throws `ERR_KEYPAIR_INVALID` with the file and the reason, never with its content.
  */
 export async function readKeypair(
   context: KeypairContext,
@@ -152,7 +150,7 @@ async function textOf(context: KeypairContext, source: KeypairSource): Promise<s
   return Buffer.from(await context.io.stdin.read(MAX_BYTES)).toString('utf8');
 }
 
-/** The signer of a keypair as {@link readKeypair} reads it. @throws `ERR_KEYPAIR_INVALID` */
+/** @throws `ERR_KEYPAIR_INVALID` */
 export async function loadKeypair(
   context: KeypairContext,
   source: KeypairSource,
@@ -169,11 +167,11 @@ export async function loadKeypair(
   }
 }
 
-/** A keypair for one command: whose it is can be asked before anything is signed. Nothing of it is kept in between. */
+/** A keypair for one command: its address can be read before anything is signed. The secret is not kept in between. */
 export class OwnerKeypair {
   readonly #context: KeypairContext;
   readonly #source: KeypairSource;
-  /** What can be read only once. */
+  /** Only for sources that can be read once. */
   #read: Promise<KeypairSigner> | undefined;
 
   constructor(context: KeypairContext, source: KeypairSource) {
@@ -181,12 +179,12 @@ export class OwnerKeypair {
     this.#source = source;
   }
 
-  /** Absolute path of its file; `null`: it comes from elsewhere. */
+  /** Absolute path; `null`: not from a file. */
   get file(): string | null {
     return typeof this.#source === 'string' ? this.#source : null;
   }
 
-  /** Whose it is; `null` for standard input and open descriptors. @throws `ERR_KEYPAIR_INVALID` */
+  /** `null` for sources that can be read only once. @throws `ERR_KEYPAIR_INVALID` */
   async address(): Promise<Address | null> {
     return this.#isReadOnce ? null : (await loadKeypair(this.#context, this.#source)).address;
   }
