@@ -1,7 +1,4 @@
-/**
- * What a batch comes to, as everyone reads it who approves, inspects or plans one: its rows, what it comes to in eight lines or a
- * few more, and the question.
- */
+/** The rows, the summary and the question that `approve`, `inspect` and the plan of a batch show. */
 import type { Usage } from '../../actions/action.js';
 import { digestText, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
@@ -19,7 +16,7 @@ import { amountText, countText, grouped, SOL, solText, tokensText, type Unit } f
 
 /** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;
-/** Fewer amounts have no median. */
+/** No median for fewer amounts. */
 const LEAST_TO_COMPARE = 3;
 const PER_MILLE = 1_000n;
 
@@ -38,7 +35,7 @@ function usualAmounts(actions: readonly PipelineAction[]): ReadonlyMap<string, b
   );
 }
 
-/** How many times the usual amount of its kind an action is, where that is unusual. */
+/** The multiple of the usual amount, if unusual; else `null`. */
 function unusualIn(pipelines: readonly PipelineContent[]): (action: PipelineAction) => bigint | null {
   const usual = usualAmounts(pipelines.flatMap(({ actions }) => actions));
   return (action) => {
@@ -48,7 +45,7 @@ function unusualIn(pipelines: readonly PipelineContent[]): (action: PipelineActi
   };
 }
 
-/** The pipelines in order; what is unusual of an action stands behind it. @param strangers - recipients that are new */
+/** Pipelines in order, with marks behind unusual actions. @param strangers - new recipients */
 export function viewRows(
   { description }: Pick<Look, 'description'>,
   strangers: Earlier['strangers'],
@@ -68,7 +65,7 @@ export function viewRows(
   return contentLines(description, unit, style, [], markOf);
 }
 
-/** What the UNUSUAL actions are; `null`: there is none. */
+/** Describes the UNUSUAL actions; `null`: no unusual action. */
 export function unusualText(pipelines: readonly PipelineContent[]): string | null {
   const unusual = unusualIn(pipelines);
   const found = pipelines.flatMap(({ actions }, at) =>
@@ -100,7 +97,7 @@ const firstPaid = ([first]: readonly PaidProof[]): string =>
     ? ''
     : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (number ${first.batchIndex})`;
 
-/** That a batch pays what another one has paid. @param count - pipelines that it has */
+/** @param count - number of pipelines */
 export const twiceText = (paid: readonly PaidProof[], count: number): string =>
   `TWICE: ${paidText(paid, count)}, ${firstPaid(paid)}. This batch pays them again.`;
 
@@ -112,23 +109,21 @@ function percentOf(part: bigint, whole: bigint): string {
   return `${Number(perMille) / 10} %`;
 }
 
-/** What is summed up: a batch on chain, or a file that is to become one. */
+/** A batch on chain, or the plan of one. */
 export interface Summed {
   readonly pipelines: readonly PipelineContent[];
-  /** `null`: it has none. */
   readonly digest: Sha256 | null;
-  /** Whole tokens of the vault, before and after; `null`: nobody has tried it out. */
+  /** Whole tokens of the vault before and after; `null`: not simulated. */
   readonly vault: { readonly before: string; readonly after: string } | null;
-  /** SOL that leaves the vault for accounts of new recipients; `null`: nobody has tried it out. */
+  /** SOL that the vault pays for accounts of new recipients; `null`: not simulated. */
   readonly vaultSol: string | null;
   readonly fees: string | null;
-  /** Who approves; `null`: nobody here says. */
+  /** The approving account; `null`: unknown here. */
   readonly signer: string | null;
-  /** `null`: it cannot be told. */
+  /** `null`: unknown. */
   readonly earlier: Pick<Earlier, 'strangers' | 'paid'> | null;
 }
 
-/** A batch that was looked into. */
 export function summedUp(
   { description, changes }: Pick<Look, 'description' | 'changes'>,
   signer: string | null,
@@ -150,7 +145,7 @@ export function summedUp(
   };
 }
 
-/** What it comes to, in facts; those in capitals are there only where something is wrong. */
+/** Labels in capitals appear only for problems. */
 export function summaryOf(
   { pipelines, vault, vaultSol, fees, signer, earlier }: Summed,
   unit: Unit,
@@ -196,7 +191,6 @@ export function summaryOf(
   ];
 }
 
-/** The digest and the summary. */
 export function viewSummary(summed: Summed, unit: Unit, style: Style): readonly string[] {
   const digest = summed.digest === null ? 'none' : digestText(summed.digest);
   return [

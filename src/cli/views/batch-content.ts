@@ -14,7 +14,7 @@ import { type Field, fieldLines, headed, indented, wrapText } from '../output/ta
 import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
-/** In base units. Instructions that are not understood count for neither sum. */
+/** Base units. Instructions that are not decoded are in neither sum. */
 function contentSums({ transactions }: Pick<BatchContent, 'transactions'>) {
   const instructions = transactions.flatMap((transaction) => transaction.decoded);
   const sum = (kind: 'burn' | 'transfer'): bigint =>
@@ -190,14 +190,14 @@ export function viewLook(look: Look, unit: Unit, style: Style, rows?: readonly s
   ];
 }
 
-/** The same without further facts. */
+/** Without the details of `--verbose`. */
 export const viewShortLook = (
   { description }: Look,
   style: Style,
   rows: readonly string[],
 ): readonly string[] => [...headLines(description, stateOf(description), style), ...rows];
 
-/** A batch that is over: what it held, and what of that was executed. */
+/** A finished batch: its content, and which transactions were executed. */
 export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
   const { executions, votes, vault, batch } = past;
   const ran = executions.filter((execution) => execution !== null).length;

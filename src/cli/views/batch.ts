@@ -64,7 +64,7 @@ const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): rea
     ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
   ]);
 
-/** What execution came to: the transactions, and last what counts. */
+/** The total comes last. */
 export const viewExecuteResult = (result: ExecuteResult, head: string, style: Style): readonly string[] => [
   ...bundleLines(result, style),
   head,
