@@ -1,4 +1,7 @@
-/** What a landed transaction moved for one proof: told by its memo, its own instructions and the batches that it executed; and how that differs from what was to be moved. */
+/**
+ * Finds which tokens a landed transaction moved for a proof, from its memos, its own instructions and executed batches, and
+ * compares the balances.
+ */
 import { isMemo } from '../../actions/memo.js';
 import {
   actionContent,
@@ -54,11 +57,11 @@ function ownMemos(wire: Uint8Array): readonly string[] {
 
 const INVOKE = /^Program (\S+) invoke \[\d+\]$/;
 const RETURN = /^Program \S+ (?:success|failed.*)$/;
-/** The program says the length and then, on the same line or the next, the text; which of both depends on its version. */
+/** The program logs the length, then the text: on the same line or on the next, depending on its version. */
 const MEMO_LENGTH = /^Program log: Memo \(len (\d+)\)(?:: (".*"))?$/s;
 const LOG_PREFIX = 'Program log: ';
 
-/** Memos that were logged by the Memo program itself; the same words from another program count for nothing. */
+/** Only memos that the Memo program itself logged; the same text from another program is ignored. */
 export function loggedMemos(logs: readonly string[]): readonly string[] {
   const running: string[] = [];
   return logs.flatMap((line, at) => {
@@ -73,11 +76,11 @@ function memoAt(line: string, next: string | undefined): readonly string[] {
   const [found, length, quoted] = MEMO_LENGTH.exec(line) ?? [];
   if (found === undefined) return [];
   const text = quoted === undefined ? next?.slice(LOG_PREFIX.length) : unquote(quoted);
-  // A log that was cut short does not hold the whole memo.
+  // A truncated log has only part of the memo.
   return text !== undefined && Buffer.byteLength(text) === Number(length) ? [text] : [];
 }
 
-/** The program logs text as Rust prints it for debugging: the escapes are those of JSON but for `\u{…}` and `\'`. */
+/** The program logs text in Rust's debug format: JSON escapes except for `\u{…}` and `\'`. */
 function unquote(text: string): string {
   const json = text
     .replace(/\\u\{([0-9a-f]+)\}/gi, (_all, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
@@ -91,10 +94,10 @@ export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly 
 
 type Sequence = readonly DecodedInstruction[];
 
-/** What was done for the proof, and all that the transaction did; or why that cannot be told, without a full stop. */
+/** The instructions of the proof and of the whole transaction; or why they are unknown, without a full stop. */
 export type Told = { readonly ofProof: Sequence; readonly all: Sequence } | { readonly untold: string };
 
-/** A transaction that has landed and succeeded, and where its past is read. */
+/** A transaction that landed and succeeded. */
 export interface LandedTransaction {
   readonly chain: ChainReader;
   readonly wire: Uint8Array;
@@ -125,29 +128,29 @@ export async function readMoved(landed: LandedTransaction, hash: string): Promis
 
 const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM]);
 
-/** `undefined`: it names an account that nobody tells. */
+/** `undefined`: a lookup table's accounts are unknown. */
 function ownInstructions({ wire, record }: LandedTransaction): readonly Instruction[] | undefined {
   const calls = instructionsOf(wire, record.tableAddresses);
   const isHidden = calls.some(({ program, accounts }) => [program, ...accounts].includes(undefined));
   return isHidden ? undefined : calls.map((call) => instructionOf(call as ProgramCall));
 }
 
-/** What an account may be used for is not asked: the transaction has succeeded. */
+/** Account rights do not matter: the transaction has succeeded. */
 const instructionOf = ({ accounts, ...call }: ProgramCall): Instruction => ({
   ...call,
   accounts: accounts.map((address) => ({ address, signer: false, writable: false })),
 });
 
-/** Calls of the multisig program from within what the transaction itself calls. */
+/** Calls of the multisig program from other programs. */
 const innerCallsOf = ({ record: { innerCalls = [] } }: LandedTransaction): readonly Instruction[] =>
   innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).map(instructionOf);
 
-/** What a vault transaction does beside the batches that it executes, only the balances tell. */
+/** A vault transaction may do more than execute batches; then the balances must confirm the result. */
 const isToldInside = (landed: LandedTransaction): boolean =>
   landed.record.tokenChanges !== undefined &&
   innerCallsOf(landed).some(({ data }) => instructionName(data) === 'batchExecuteTransaction');
 
-/** What the multisig program ran for one of its instructions, or why that cannot be told. */
+/** The instructions that the multisig program executed, or why they are unknown. */
 async function executedBy(
   landed: LandedTransaction,
   { accounts, data }: Instruction,
@@ -156,7 +159,7 @@ async function executedBy(
   if (name === undefined || (name === 'vaultTransactionExecute' && !isToldInside(landed)))
     return 'an instruction of the multisig program is not part of a batch';
   if (name !== 'batchExecuteTransaction') return [];
-  // Their places are those of the instruction (squads-v4.md, section 7).
+  // Positions of the accounts: squads-v4.md, section 7.
   const [multisig, , , batch, transaction] = accounts.map(({ address }) => address);
   const past =
     multisig === undefined || batch === undefined ? null : await pastOfBatch(landed, multisig, batch);
@@ -166,7 +169,7 @@ async function executedBy(
   return past.transactions[found]?.decoded ?? [];
 }
 
-/** Batches of a multisig, from the newest back, among which one is looked for by its address. */
+/** A batch is searched by its address among this many of the newest batches. */
 const MAX_TRIED = 10_000n;
 
 async function pastOfBatch(
@@ -184,7 +187,7 @@ async function pastOfBatch(
 const proofOf = (one: DecodedInstruction): string | undefined =>
   isMemo(one) ? parseProofMemo(one.text)?.hash : undefined;
 
-/** What a proof stands for goes from its memo to that of the next; a memo that stands alone is about the whole. */
+/** A proof covers the instructions from its memo to the next memo; a single memo covers the whole transaction. */
 function sectionsOf(sequence: Sequence, hash: string): Sequence {
   const proofs = sequence.flatMap((one) => proofOf(one) ?? []);
   if (proofs.length === 1) return proofs[0] === hash ? sequence : [];
@@ -195,7 +198,7 @@ function sectionsOf(sequence: Sequence, hash: string): Sequence {
   });
 }
 
-/** What one mint lost, and who got it; base units. */
+/** Outflow and recipients of one mint, in base units. */
 export interface MovedTokens {
   readonly mint: Address;
   readonly tokenProgram: Address;
@@ -246,9 +249,7 @@ export function movedDifferences(actual: MovedTokens, expected: MovedTokens): re
   });
 }
 
-/**
- * How the balances before and after a transaction differ from all that it says it did; a fee may be withheld from what is sent.
- */
+/** Compares the balances before and after a transaction with its instructions. A fee may be withheld from transfers. */
 export function balanceDifferences(
   changes: readonly TokenChange[],
   decoded: readonly DecodedInstruction[],

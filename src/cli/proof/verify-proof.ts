@@ -1,4 +1,7 @@
-/** `proof verify`: the hash of a proof in a transaction that succeeded, and what was moved there for it, held against a file or an option. No service is believed. */
+/**
+ * `proof verify`: finds a proof's hash in a landed transaction and compares what was moved with a file or an option. The
+ * service is not trusted.
+ */
 import { isSourceAction, type SourceAction } from '../../actions/registry.js';
 import type { Pins } from '../../approval/pins.js';
 import { dateLanded } from '../../chain/chain.js';
@@ -32,22 +35,22 @@ import {
   type Told,
 } from './moved-tokens.js';
 
-/** One way in which it may have been done; a file may hold the same proof more than once. */
+/** One acceptable result; a file may contain the same proof more than once. */
 interface Candidate {
-  /** Completes "it was done as"; `null`: the option says so. */
+  /** Completes "it was done as"; `null`: from an option. */
   readonly place: string | null;
   readonly type: string | null;
   readonly actions: readonly SourceAction[];
 }
 
-/** A burn of so many whole tokens. @throws `ERR_INPUT_INVALID` */
+/** @param text - whole tokens. @throws `ERR_INPUT_INVALID` */
 export function burnOfAmount(text: string): Candidate {
   const amount = readAmountText(text);
   if ('problem' in amount) throw inputError('--amount', amount.problem);
   return { place: null, type: null, actions: [{ action: 'BURN', amount: amount.value }] };
 }
 
-/** The entries of a burns file or a pipelines file with this proof. @throws `ERR_INPUT_INVALID` where it has none. */
+/** The entries with this proof in a burns file or pipelines file. @throws `ERR_INPUT_INVALID` without an entry. */
 export async function entriesOf(file: NamedText, hash: Sha256): Promise<readonly Candidate[]> {
   const all = isPipelines(file) ? await pipelinesIn(file) : await burnsIn(file);
   const found = all.filter((entry) => entry.hash === hash);
@@ -57,10 +60,10 @@ export async function entriesOf(file: NamedText, hash: Sha256): Promise<readonly
 
 type Entry = Candidate & { readonly hash: Sha256 };
 
-/** Of the header of a table; one of burns has none. */
+/** In the header of a pipelines table; a burns table has no such column. */
 const ACTION_COLUMN = /(?:^|[,;\t"])action(?:[,;\t"]|$)/;
 
-/** A list of entries that have actions, or an object that holds one. */
+/** A list of entries with actions, or an object that contains one. */
 function isPipelines({ name, text }: NamedText): boolean {
   if (textInput({ name, text }).format === 'csv') return ACTION_COLUMN.test(text.split(/[\r\n]/, 1)[0] ?? '');
   try {
@@ -68,7 +71,7 @@ function isPipelines({ name, text }: NamedText): boolean {
     const list = isJsonObject(value) ? value['pipelines'] : value;
     return Array.isArray(list) && isJsonObject(list[0]) && 'actions' in list[0];
   } catch {
-    // One object a line is no JSON as a whole.
+    // NDJSON is not JSON as a whole.
     return false;
   }
 }
@@ -90,7 +93,7 @@ const burnsIn = async (file: NamedText): Promise<readonly Entry[]> =>
 interface ProofQuestion {
   readonly tx: string;
   readonly hash: Sha256;
-  /** `null`: nobody has said what was to be moved. */
+  /** `null`: no expectation was given. */
   readonly candidates: readonly Candidate[] | null;
   readonly pins: Pins | null;
 }
@@ -107,7 +110,7 @@ interface ProofVerified {
   readonly type: string;
   readonly slot: string;
   readonly dateLanded?: string;
-  /** Whether what was moved is what was said; `not compared`: nobody said it; `not told`: only the hash is proven. */
+  /** `not compared`: no expectation was given; `not told`: only the hash is verified. */
   readonly amounts: 'agree' | 'not compared' | 'not told';
   readonly untold?: string;
   readonly entry?: string;
@@ -120,8 +123,8 @@ interface ProofVerified {
 }
 
 /**
- * @throws `ERR_NOT_FOUND` for what has not landed, `ERR_INVALID_PROOF` where the hash is not there, `ERR_NOT_VERIFIED` where
- * something else was moved than was said, or nobody can tell.
+ * @throws `ERR_NOT_FOUND` when the transaction has not landed, `ERR_INVALID_PROOF` when it lacks the hash, `ERR_NOT_VERIFIED`
+ * when the moved tokens differ from the expectation or are unknown.
  */
 export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
   const chain = requireReadable(opened, 'nothing can be verified');
@@ -160,7 +163,7 @@ export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question
 const notVerified = (tx: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
 
-/** The one mint whose tokens were moved, which has to be the flywheel's where that is known. */
+/** The one mint that was moved; it must be the project's if that is pinned. */
 function mintOf(moved: readonly MovedTokens[], tx: string, pins: Pins | null): MovedTokens | null {
   const [first, second] = moved;
   const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
@@ -171,7 +174,7 @@ function mintOf(moved: readonly MovedTokens[], tx: string, pins: Pins | null): M
   return first ?? null;
 }
 
-/** Finds the candidate that was done. @throws `ERR_NOT_VERIFIED` naming how the first differs. */
+/** Finds the matching candidate. @throws `ERR_NOT_VERIFIED` with the difference to the first one. */
 function holdCandidates(
   candidates: readonly Candidate[],
   memo: ProofMemo,
@@ -204,7 +207,7 @@ function candidateDifferences(
   }
 }
 
-/** What the node has kept of balances has to bear out all that the transaction did. */
+/** The balances of the node, if stored, must confirm the whole transaction. */
 async function holdBalances(
   { chain, record }: LandedTransaction,
   { all }: Exclude<Told, { readonly untold: string }>,
