@@ -1,4 +1,4 @@
-/** What burns, airdrops and their costs come to: for people in a terminal, for spreadsheets, and as a page that loads nothing else. */
+/** Formats a report of burns, airdrops and costs: for a terminal, as CSV, and as one HTML page that loads nothing else. */
 import type { Report, ReportRow, ReportSums } from '../../contract/schemas/report.js';
 import { visibleLine } from '../../values/text.js';
 import type { Style } from '../output/color.js';
@@ -21,7 +21,7 @@ export const REPORT_CSV: Columns<ReportRow> = {
   'cost lamports': (row) => row.costLamports,
 };
 
-/** The columns that people read, without the numbers of operations and costs. */
+/** Without the columns for operations and costs. */
 const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
   period: ({ period }) => period ?? 'all',
   ...(rows.some(({ type }) => type !== null) ? { type: ({ type }: ReportRow) => type ?? '(batches)' } : {}),
@@ -29,7 +29,7 @@ const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
   airdropped: ({ airdropped }) => grouped(airdropped),
 });
 
-/** All columns, with what is counted in groups and lamports as SOL. */
+/** Counts with separators, lamports as SOL. */
 const allColumns = (report: Report): Columns<ReportRow> => ({
   ...shownColumns(report),
   ...Object.fromEntries(
@@ -48,10 +48,10 @@ const allColumns = (report: Report): Columns<ReportRow> => ({
 const BAR = '█';
 const MAX_BAR = 30;
 const LEAST_BAR = 8;
-/** What a line has beside its bar, about. */
+/** Approximate width of a line without its bar. */
 const BESIDE_BAR = 60;
 
-/** `98.7 %`, never rounded up to all. */
+/** `98.7 %`; never rounded up to 100 %. */
 function rate(done: number, failed: number): string {
   if (done + failed === 0) return 'nothing yet';
   const tenths = Math.floor((done * 1_000) / (done + failed));
@@ -88,7 +88,7 @@ const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSum
 const spanOf = ({ since, until }: Report): string =>
   [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
 
-/** Totals, then a line for each row with a bar for what it burned. */
+/** Totals, then a line per row with a bar for burned tokens. */
 export function viewReport(report: Report, style: Style): readonly string[] {
   const { rows, symbol } = report;
   const span = spanOf(report);
@@ -104,7 +104,7 @@ export function viewReport(report: Report, style: Style): readonly string[] {
   return [...head, ...fieldLines(reportTotals(report), style), '', ...table];
 }
 
-/** Colours for types; those beyond share the last one. */
+/** Colours; further types share the last one. */
 const SERIES = 6;
 const seriesOf = (at: number): number => Math.min(SERIES - 1, Math.max(0, at));
 
@@ -137,11 +137,11 @@ th:first-child, td:first-child, .text { text-align: left; }
 thead th { color: var(--quiet); font-weight: 600; }
 `;
 
-/** Text that may stand in HTML, as text and in an attribute; without what is hidden, or is obeyed where the file is printed. */
+/** For HTML text and attributes. Removes hidden and control characters. */
 const escapeHtml = (text: string): string =>
   visibleLine(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** In units of the drawing: a line for each period, its label, and its longest bar. */
+/** Units of the SVG: height of a line, width of a label, longest bar. */
 const CHART = { line: 26, label: 110, bar: 590 };
 
 function chart({ rows, total, symbol }: Report, measure: 'burned' | 'airdropped', types: readonly string[]) {
