@@ -1,4 +1,4 @@
-/** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file, in as many requests as it takes. */
+/** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file. */
 
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
@@ -29,7 +29,7 @@ import {
 } from '../options.js';
 import { FORCE_OPTION, failedOutFile } from '../output/output-file.js';
 
-/** The service calls both commands deprecated: people at a terminal are told so, scripts are not. */
+/** The service deprecated both endpoints. People at a terminal are told, scripts are not. */
 const DEPRECATED = 'Deprecated, and for v1 tokens only. Use `flywheel batch run` for new work.';
 
 function tellDeprecated({ context, output, commandLine }: Session): void {
@@ -51,7 +51,7 @@ const burnOptions = (command: Command) =>
 
 type BurnOptions = OptionsOf<typeof burnOptions>;
 
-/** What is asked for, but for the amount, which may depend on the mint. */
+/** Parses everything but the amount, which may need the mint's decimals. */
 async function parse(options: BurnOptions, { context }: Session): Promise<Omit<BurnRequest, 'burnAmount'>> {
   const { type } = options;
   if (type === '' || type.length > MAX_PROOF_TYPE_LENGTH)
@@ -62,7 +62,7 @@ async function parse(options: BurnOptions, { context }: Session): Promise<Omit<B
   return { type, proof: readProof(text), persistOnchain: options.persistOnchain === true };
 }
 
-/** @param decimals - of the mint; `null` where nobody says. */
+/** @param decimals - `null` if unknown */
 function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): number {
   if (baseUnits === true && decimals === null)
     throw inputError('--base-units', 'the decimals of the mint are not known here').with({
@@ -76,7 +76,7 @@ function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): 
   return read.value;
 }
 
-/** What can be said of an amount without its mint. An exponent is most likely a slip, and a costly one. */
+/** Checks that need no mint. An exponent is most likely a costly typo. */
 function checkAmount({ amount, baseUnits }: BurnOptions): void {
   const [pattern, expected] =
     baseUnits === true
@@ -86,7 +86,6 @@ function checkAmount({ amount, baseUnits }: BurnOptions): void {
     throw inputError('--amount', `expected ${expected}, got ${JSON.stringify(amount.slice(0, 60))}`);
 }
 
-/** Where the key comes from; `--again` is about what was done once. */
 function keyOrigin(options: BurnOptions): KeyOrigin {
   const key = parseIdempotencyKey(options.idempotencyKey);
   const once = options.once === true;

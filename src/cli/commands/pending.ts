@@ -1,4 +1,4 @@
-/** `flywheel pending`: operations whose outcome is not known, or has not been printed, and batches that wait for approval. */
+/** `flywheel pending`: operations with an unknown or unprinted outcome, and batches that wait for approval. */
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
@@ -27,10 +27,10 @@ import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
 import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
-/** What the list says of an operation; its key is what a support request would need. */
+/** The key is printed for support requests. */
 const operationRow = (session: Session, operation: OperationSummary) => {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
-  // Without a terminal the approval of a batch needs the consent that was not given with its command.
+  // Without a terminal, approving a batch needs `--yes`, which its first command lacked.
   const isAsked = kind === 'batch' && !canAsk(session) && !session.settings.yes && !command.includes('--yes');
   return {
     ...{ id, operation: kind, outcome: state === 'open' ? 'unknown' : 'not printed yet', running: busy },
@@ -39,7 +39,7 @@ const operationRow = (session: Session, operation: OperationSummary) => {
   };
 };
 
-/** What the service of a data directory has left, and no operation of the journal stands for. */
+/** Unfinished work of the data directory's service that no operation of the journal covers. */
 async function leftByService(session: Session, journal: Journal) {
   const { recovery } = await session.service();
   const keys = new Set(journal.pending().map(({ key }) => key));
@@ -51,7 +51,7 @@ async function leftByService(session: Session, journal: Journal) {
     }));
 }
 
-/** Batches that wait, but for those that are named, each with what approves and executes it; or why the service does not say. */
+/** Waiting batches except the named ones, with commands to approve and execute them; or the error of the service. */
 async function waitingBatches(session: Session, journal: Journal, named: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
@@ -85,7 +85,7 @@ type Row =
   | Awaited<ReturnType<typeof leftByService>>[number]
   | Exclude<Awaited<ReturnType<typeof waitingBatches>>, FlywheelError>[number];
 
-/** The command is what one looks for: it is not pale. */
+/** Labels are dimmed elsewhere; here the command must be easy to see. */
 const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
 
 function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
@@ -94,7 +94,7 @@ function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
   return row.signatures.map((signature) => ['transaction', signature]);
 }
 
-/** @param symbol - of the token; `null` where nobody here says */
+/** @param symbol - `null` if unknown */
 function viewPending(
   rows: readonly Row[],
   symbol: string | null,
@@ -142,7 +142,7 @@ async function list(session: Session, journal: Journal): Promise<void> {
 
 const POLL_MS = 500;
 
-/** The same, when nobody is at any of it; what was left by a process that died is free when its lease has run out. */
+/** The same, once no process works on it. Work of a dead process is free when its lease expires. */
 async function freeOfService(session: Session, journal: Journal): ReturnType<typeof leftByService> {
   const { clock, sleep } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
@@ -177,18 +177,17 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   return before.length;
 }
 
-/** An operation that is over and whose outcome was told is kept without what was asked for, or not at all. */
+/** The journal deletes the request of a finished, printed operation, or the whole operation. */
 type Resumed = 'resumed' | 'told before' | 'not there';
 
-/** How an operation is carried on with. */
 interface Terms {
-  /** As the option says; else the one that the operation was begun with, else the usual one. */
+  /** From the option, else from the first run, else the default. */
   readonly keypair: string | undefined;
-  /** A batch that waits is approved and executed: it was named by its own id, as the list does. */
+  /** For a waiting batch named by its own id: approve and execute it. */
   readonly isExecuted?: boolean;
 }
 
-/** Carries on with an operation, when no other process is at it any more. @throws what the command itself would. */
+/** Resumes an operation once no other process works on it. @throws the errors of its command */
 async function resumeOperation(
   session: Session,
   journal: Journal,
@@ -205,7 +204,7 @@ async function resumeOperation(
   return 'resumed';
 }
 
-/** @param body - what was asked for, as the command that has begun it wrote it down. */
+/** @param body - the request as stored by the first command */
 async function workOf(session: Session, entry: Entry, body: unknown, terms: Terms): Promise<Work<unknown>> {
   switch (entry.kind) {
     case 'burn': {
@@ -223,13 +222,13 @@ async function workOf(session: Session, entry: Entry, body: unknown, terms: Term
   }
 }
 
-/** What stands at the place of a file may be another since. @throws `ERR_INPUT_INVALID` for what no command may replace */
+/** The path may have another file by now. @throws `ERR_INPUT_INVALID` for a file that no command may replace */
 const stillFree = (session: Session, file: OutputFile | null): OutputFile | null =>
   file && outputFile(session, '--failed-out', file.path, file);
 
 const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
-/** A batch is carried on as what was asked for last: only set up, or run to its end. */
+/** Resumes a batch as its last command would: only set up, or run to the end. */
 async function batchWork(
   session: Session,
   entry: Entry,
@@ -254,12 +253,12 @@ async function batchWork(
   return new RunWork(session, request, AS_BEGUN, options) as Work<unknown>;
 }
 
-/** Carries on with each; the first error of several is thrown when all have been tried. @returns how many there were */
+/** Resumes each operation; the first error is thrown after all were tried. @returns their number */
 async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
   const ids = journal.pending().map(({ id }) => id);
   let failure: unknown;
   for (const id of ids) {
-    // What an earlier one has settled on its way is pending no more.
+    // An earlier one of this list may have finished it.
     if (!journal.pending().some((operation) => operation.id === id)) continue;
     try {
       if ((await resumeOperation(session, journal, id, { keypair })) !== 'resumed')
@@ -274,7 +273,7 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
   return ids.length;
 }
 
-/** Carries on with the one that was named. @throws `ERR_INPUT_INVALID` where there is nothing to carry on with */
+/** @throws `ERR_INPUT_INVALID` when there is nothing to resume */
 async function resumeOne(session: Session, journal: Journal, id: string, terms: Terms): Promise<void> {
   const resumed = await resumeOperation(session, journal, id, terms);
   if (resumed === 'not there') throw notThere(session, id);
@@ -284,7 +283,7 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
     });
 }
 
-/** Of what was typed in the place of an id. */
+/** Maximum length of a typed id in a message. */
 const MAX_SHOWN = 40;
 
 const notThere = ({ settings }: Session, id: string): FlywheelError =>
@@ -315,7 +314,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
       'Requests without an answer now count as failed. The same command with --rest looks them up and sends only those that did not land.',
     );
   } else if (entry.hasLanded) {
-    // A batch of it is under way, and ends by itself.
+    // Its batch is in progress and ends without this command.
     entry.release();
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
@@ -327,8 +326,8 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
 }
 
 /**
- * Gives up what has no answer: what has one is kept, since nobody else knows what of the file has landed.
- * @returns false where all of it can be forgotten, or a batch is set up.
+ * Gives up requests without an answer. Stored answers stay, because only they say which part of the file landed.
+ * @returns false when the whole operation can be deleted, or a batch is set up.
  */
 async function giveUp(entry: Entry): Promise<boolean> {
   if (entry.kind === 'batch') return giveUpRest(entry);
@@ -342,7 +341,7 @@ async function run(
   [action = 'list', word]: ArgsOf<typeof configure>,
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<void> {
-  // What the journal has is told without the service, too.
+  // The journal is shown even if the service does not answer.
   await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
   const id = word !== undefined && isUuid(word) ? (journal.ofBatch(word.toLowerCase())?.id ?? word) : word;
