@@ -7,7 +7,7 @@ const ADDRESS = /^(--[\w-]+=)?(https?:\/\/.*)$/is;
 /** An option that names a signer program, perhaps with its command. */
 const SIGNER = /^(--(?:operator|burn)-signer)(?:=(.*))?$/s;
 
-/** The address of an API has no key in it; what it may not have either is left out. */
+/** An API address contains no key; parts that it must not have are omitted. */
 function shownApi(text: string): string {
   if (!URL.canParse(text)) return HIDDEN;
   const { origin, pathname } = new URL(text);

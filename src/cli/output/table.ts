@@ -90,7 +90,6 @@ export type Cell = string | number | boolean | null | undefined;
 
 export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
-/** Columns aligned to the right, and the one column that may wrap. */
 interface TableTerms {
   readonly right?: readonly string[];
   readonly wraps?: string;
