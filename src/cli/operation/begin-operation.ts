@@ -1,4 +1,7 @@
-/** Everything before the first request of an operation: take it from the journal or begin it, and find out what is left to send. A dry run ends there. */
+/**
+ * Everything before the first request of an operation: take it from the journal or start it, and find what is left to send. A
+ * dry run ends here.
+ */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
@@ -22,20 +25,20 @@ import { type AskDoneThere, findBatch, locate } from './service-record.js';
 import { notSent } from './verdicts.js';
 
 export interface Preparation {
-  /** Looks up what the service has of its elements; `undefined`: every call is new. */
+  /** Looks up at the service which elements landed; `undefined`: every call is new. */
   readonly ask: AskDoneThere | undefined;
   readonly rest?: boolean;
   /** Also sends what landed with another amount or recipient. */
   readonly allowChanged?: boolean;
-  /** Files that it may write. A command that sends refuses to replace one. */
+  /** Files that it may write. A sending command refuses to replace an existing one. */
   readonly outputs?: readonly OutputFile[];
-  /** Does it send nothing for an operation in this state? @default for one that is over */
+  /** Sends nothing for an operation in this state? @default true if it is over */
   isRepeat?(state: OperationState): boolean;
-  /** `undefined`: nothing that another request could have done. */
+  /** Requests without an answer; `undefined`: no other request could have done the same. */
   unanswered(operation: Entry): Unanswered | undefined;
-  /** Removes these from the requests without an answer. @returns whether anything is left to send. */
+  /** Removes elements from the requests without an answer. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
-  /** Begins the rest for `--rest`, and checks it; sends nothing. @returns false where other requests landed all of it. */
+  /** Starts the rest for `--rest`, and checks it; sends nothing. @returns false where other requests landed all of it. */
   prepare(entry: Entry): Promise<boolean>;
   /** Before a stored result is printed. @throws `ERR_OUTCOME_UNKNOWN` where the service does not know of it. */
   requireKnown(entry: Entry): Promise<void>;
@@ -48,7 +51,7 @@ export interface Taken {
   readonly isLookedUp?: boolean;
 }
 
-/** Takes the operation of a request, or begins it. @returns `null`: `--rest` left nothing to do. */
+/** Takes the operation of a request, or starts it. @returns `null`: `--rest` left nothing to do. */
 export const beginOperation = (
   session: Session,
   request: OperationRequest,
@@ -67,7 +70,7 @@ async function lookUpAndBegin(
 ): Promise<Taken | null> {
   const { kind, content, origin } = request;
   const opened = await session.service();
-  // An operation that was begun at this address is resumed even if the service does not say which project it is.
+  // An operation that was started at this address is resumed even if the service does not name its project.
   if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
@@ -86,7 +89,7 @@ async function begin(
 ): Promise<Entry | null> {
   const { rest: isRest = false } = work;
   const { kind, content, origin, again, isKnown = false } = request;
-  // With another key it is still the same file.
+  // The same file under another key counts as the same.
   if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
     const date = journal.dateCancelled(kind, content);
     if (date !== undefined) throw wasCancelled(date, { isKeyed: origin.from === 'user' });
@@ -142,7 +145,7 @@ export const wasCancelled = (
       : `--again${isKeyed ? ', in place of --idempotency-key,' : ''} runs the file anyway.`,
   );
 
-/** Does it only print a stored result? Then its files may be there from the earlier run. */
+/** True if it only prints a stored result; then its files may exist from the earlier run. */
 function prints(
   journal: Journal,
   { kind, content, origin, again }: OperationRequest,
@@ -154,7 +157,7 @@ function prints(
   return work.isRepeat?.(state) ?? isOver(state);
 }
 
-/** Takes an operation by its id, as soon as no other process works on it. @returns `undefined` where there is none. */
+/** Takes an operation by its id, once no other process works on it. @returns `undefined` for an unknown id. */
 export async function takeOperation(
   session: Session,
   journal: Journal,
@@ -199,7 +202,10 @@ async function take<Asked extends Begun | undefined>(
   }
 }
 
-/** Ends an operation that its service no longer knows, so that `--again` can start over. @throws for any other that is not over. */
+/**
+ * Ends an operation that its service no longer knows, so that `--again` can start over. @throws for any other unfinished
+ * operation.
+ */
 async function requireLost(
   session: Session,
   journal: Journal,
@@ -254,7 +260,7 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
   );
 }
 
-/** Numbers of the elements that will be sent, where the service was asked just now. */
+/** Indexes of the elements to send, if the service was asked just now. */
 interface Ready {
   readonly left?: readonly number[];
 }
@@ -296,7 +302,7 @@ const WOULD: Readonly<Record<OperationState, string>> = {
   cancelled: 'its batch was cancelled',
 };
 
-/** @returns numbers of the elements that the command would send; `null`: all. @throws what the command would be refused with. */
+/** @returns indexes of the elements that the command would send; `null`: all. @throws the same errors as the command. */
 export async function takenByDryRun(
   session: Session,
   request: OperationRequest,

@@ -1,6 +1,6 @@
 /**
- * What other requests have done of an operation. The journal may be lost, or older than the service. So the service is asked
- * before a new file is sent, and before an unfinished one is resumed.
+ * Compares an operation with the service, because the journal may be lost or older: before a new file is sent, and before an
+ * unfinished one is resumed.
  */
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -52,13 +52,13 @@ function landedSince(
   return own.filter((element) => !earlier.has(element));
 }
 
-/** Landed by the journal, but not at the service. */
+/** Landed according to the journal, but not at the service. */
 function lostOf(noted: readonly Element[], there: readonly Element[]): readonly Element[] {
   const known = new Set(firstOf(noted, countBy(there)));
   return noted.filter((one) => !known.has(one));
 }
 
-/** The error already says how to go on: no other hint replaces its own. */
+/** The error has its own hint. */
 const SAYS_ALL = { keyUnused: false } as const;
 
 /**
@@ -161,7 +161,7 @@ export async function askWhatIsDone(
   return true;
 }
 
-/** A journal that was lost or restored does not have all runs, so that "again" may be once too often. @throws `ERR_DECLINED` */
+/** A lost or restored journal lacks runs, so "again" may be once too often. @throws `ERR_DECLINED` */
 async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThere): Promise<void> {
   const landed = landedThere(answer);
   const noted = journal.countLanded(landed);
@@ -200,8 +200,8 @@ interface Foreseen {
 }
 
 /**
- * What an operation would still send. A request that the service has never seen may be delayed, so whatever replaces it goes out
- * under the same key.
+ * Finds what an operation would still send. A request that the service has never seen may be delayed, so its replacement uses
+ * the same key.
  * @returns `null`: the service cannot be asked.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where another request landed what this would send
  */
@@ -257,7 +257,10 @@ async function foresee(
 
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
-/** The same; refuses what landed with another amount or recipient. @throws as {@link foresee} and {@link requireUnchanged} */
+/**
+ * Like {@link foresee}; refuses elements that landed with another amount or recipient. @throws as {@link foresee} and {@link
+ * requireUnchanged}
+ */
 export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
@@ -287,7 +290,7 @@ function wayOut(
   return `See what landed: \`${list}\`${isNew ? '' : `, then ${forget}`}, then send the others in a new file.`;
 }
 
-/** Notes what other requests have done since, before a rest is put together. @throws as {@link compare} */
+/** Notes what other requests landed since, before a rest starts. @throws as {@link compare} */
 export async function noteDone(
   session: Session,
   entry: Entry,
@@ -329,7 +332,7 @@ export async function requireThere(
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
-/** The same for all of a file that landed by the journal. */
+/** Like {@link requireThere}, for everything of a file that landed according to the journal. */
 export async function requireNoted(
   session: Session,
   { since, before }: Pick<Entry, 'since' | 'before'>,
@@ -352,7 +355,7 @@ export async function hasAllLanded(
   return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
-/** Those of `landed` that the service neither has nor may still land; `null`: it cannot be asked. */
+/** Those of `landed` that the service neither landed nor may still land; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
   elements: readonly Element[],
@@ -398,11 +401,14 @@ export const requireAnswersBurn = (
     { names: `transaction ${asked.txHash}`, isNamed },
   );
 
-/** A proxy may refuse what the service has accepted. @throws `ERR_OUTCOME_UNKNOWN` where the service burned, or may still burn, under the key. */
+/**
+ * A proxy may refuse a request that the service accepted. @throws `ERR_OUTCOME_UNKNOWN` where the service burned, or may still
+ * burn, under the key.
+ */
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;
-  // Then the service has done the other request under this key.
+  // The service has done the other request under this key.
   if (refusal.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return;
   const { status = 0, options } = refusal;
   if (status < 400 || status >= 500 || options.unsent === true || !saysNothingWasDone(refusal)) return;

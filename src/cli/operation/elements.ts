@@ -1,4 +1,4 @@
-/** The elements of an operation. The third of three equal ones is another element than the first. */
+/** Splits a request into elements. Equal elements are numbered, so each is distinct. */
 import type { Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -39,7 +39,7 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
     }),
   );
 
-/** The kinds of its actions in one order, without memos. */
+/** The kinds of its actions in a fixed order, without memos. */
 export const kindsOf = ({ actions }: { readonly actions: readonly { readonly action: string }[] }) =>
   [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
 

@@ -1,4 +1,4 @@
-/** Elements of a new operation that other operations have already: refused, unless an option says what to do with them. */
+/** Refuses elements of a new operation that other operations have already, unless an option says what to do with them. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
@@ -51,8 +51,9 @@ export function withoutOverlap(
 }
 
 /**
- * An unfinished operation is not sent where something with another amount or recipient has landed since, unless that was allowed.
- * @param indexes - of what would be sent or executed.
+ * An unfinished operation is not resumed where an element with another amount or recipient has landed since, unless that was
+ * allowed.
+ * @param indexes - of the elements to send or execute.
  */
 export async function requireUnchanged(
   session: Session,
@@ -93,7 +94,7 @@ export function changedElements(changes: readonly ChangedElement[], kind: Operat
 }
 
 /**
- * Begins the rest of an operation with those of `indexes` that no other operation landed meanwhile.
+ * Starts the rest of an operation with those of `indexes` that no other operation landed meanwhile.
  * @returns false where nothing is left.
  * @throws `ERR_INPUT_INVALID` when another operation may still land one of them, or as {@link requireUnchanged}
  */

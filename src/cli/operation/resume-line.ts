@@ -1,4 +1,4 @@
-/** Command lines that lead to the same service, as one can paste them into a shell anywhere. */
+/** Builds command lines for the same service, to paste into a shell anywhere. */
 import type { Settings } from '../../compose/settings.js';
 import type { Session } from '../command.js';
 import type { OperationSummary } from '../journal/journal.js';
@@ -11,7 +11,7 @@ export function resumeLine(
   { settings }: Pick<Session, 'settings'>,
   { id, command }: Pick<OperationSummary, 'id' | 'command'>,
 ): string {
-  // A consent that was given with the command holds until the command is over.
+  // Consent given with the command lasts until the operation ends.
   const yes = settings.yes || command.includes('--yes');
   return agreedLine({ ...settings, yes }, 'pending', 'resume', id);
 }
@@ -19,11 +19,11 @@ export function resumeLine(
 export const commandLine = (settings: Settings, ...words: readonly string[]): string =>
   shellLine(['flywheel', ...words, ...placeFlags(settings), ...chainFlags(settings, words)]);
 
-/** The same with `--yes`, if this run had it. */
+/** Like {@link commandLine}, with `--yes` if this run had it. */
 export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
-/** Flags that lead to the same service in any environment. */
+/** Flags that select the same service in any environment. */
 export function placeFlags(settings: Settings): readonly string[] {
   const { apiUrl, apiKeyHeader, dataDir, database, project, profile } = settings;
   if (apiUrl.value === null) {
@@ -36,7 +36,7 @@ export function placeFlags(settings: Settings): readonly string[] {
     ];
   }
   return [
-    // The current profile may be another one by then.
+    // The current profile may change before the command is run.
     ...(profile.value === null ? [] : ['--profile', profile.value]),
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
@@ -46,7 +46,7 @@ export function placeFlags(settings: Settings): readonly string[] {
 const ASKS_NODES = /^(?:batch|burn|burn-batch|doctor|history|pending|vault)\b/;
 const TAKES_PINS = /^(?:batch (?:approve|cancel|execute|run)|doctor|pending)\b/;
 
-/** Nodes and pins of this run, for a command that takes them. What may be a key in an address is `***`. */
+/** Nodes and pins of this run, for commands that accept them. Parts of an address that may be a key are `***`. */
 export function chainFlags(
   { rpcUrl, rpcQuorum, pinsFile }: Settings,
   words: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The life of one operation: take it from the journal or begin it, carry it out, store its verdict, print its outcome, and only then
- * close it. After a crash the same command, or `flywheel pending resume`, goes on from there.
+ * Runs one operation: take it from the journal or start it, carry it out, store its verdict, print its outcome, and only then
+ * close it. After a crash the same command, or `flywheel pending resume`, continues.
  */
 import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages } from '../batch/batch-stages.js';
@@ -25,9 +25,9 @@ export interface Performed<Result> {
 }
 
 export interface Work<Result> extends Preparation {
-  /** Does what is left; stored answers are used. @returns `null` where other requests landed all that was left. */
+  /** Sends what is left, using stored answers. @returns `null` where other requests landed all that was left. */
   perform(entry: Entry): Promise<Performed<Result> | null>;
-  /** Prints the result and writes its files. @returns the error that the result stands for. */
+  /** Prints the result and writes its files. @returns the error for a failed result. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
   /** The result in a sentence, for the error when it cannot be printed. */
   summary(result: Result): string;
@@ -36,7 +36,7 @@ export interface Work<Result> extends Preparation {
 export const REPLAYED =
   'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
 
-/** @returns false when `--rest` left nothing to do. @throws the error that the result stands for, or that interrupted it. */
+/** @returns false when `--rest` left nothing to do. @throws the error of the result or of the interruption */
 export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
@@ -131,7 +131,7 @@ function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
   else output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
 }
 
-/** The error with what it means for the operation. Removes an operation that certainly did nothing. */
+/** Adds to an error what it means for the operation. Removes an operation that certainly did nothing. */
 async function left(session: Session, entry: Entry, thrown: unknown): Promise<FlywheelError> {
   const error = asFlywheelError(thrown, session.context.signal).with({ idempotencyKey: entry.key });
   if (entry.state !== 'open') return notOpen(session, entry, error);
@@ -163,7 +163,7 @@ function notOpen(session: Session, entry: Entry, error: FlywheelError): Flywheel
 }
 
 function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbegun: boolean): FlywheelError {
-  // It says what has become of it, and what to do.
+  // The error states outcome and remedy already.
   if (error.options.keyUnused === false) return error;
   if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
   const isBehind = error.code === 'ERR_STORE_BEHIND';
@@ -171,7 +171,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   const isTold = isKnown ? isBehind || !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
-  // An earlier try may have done it. The code and exit number of this one say nothing about that.
+  // An earlier attempt may have done it. This error's code and exit number say nothing about that.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
   const forget = hasFailed(entry.kind, error)
     ? ` Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`

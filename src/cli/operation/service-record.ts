@@ -20,7 +20,7 @@ export interface Found {
   readonly element: Element;
   /** `open`: it may still land. */
   readonly state: 'landed' | 'open' | 'failed';
-  /** By a request with one of the keys that were asked for. */
+  /** By a request with one of the requested keys. */
   readonly isOwn: boolean;
   /** The batch, or the transaction of the burn. */
   readonly id: string;
@@ -28,7 +28,7 @@ export interface Found {
 }
 
 export interface DoneThere {
-  /** Keys under which the service has a request. */
+  /** Keys that the service knows. */
   readonly known: ReadonlySet<string>;
   readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'> | undefined;
   /** Landed first: of equal elements they have the lower numbers. */
@@ -130,7 +130,7 @@ export async function pipelinesWith(session: Session, hashes: readonly string[])
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
   status === 'EXECUTED' || status === 'FAILED';
 
-/** Nothing more of it can be executed. After a mere failure a member can still execute the rest. */
+/** Nothing more can be executed. After a failure without cancellation, members can still execute the rest. */
 export const isEnded = ({ status, dateCancelled }: Pick<Batch, 'status' | 'dateCancelled'>): boolean =>
   status === 'EXECUTED' || dateCancelled !== undefined;
 
@@ -145,7 +145,7 @@ export const findBatch = (session: Session, batchId: string): Promise<Batch | nu
     throw error;
   });
 
-/** Asked last, to include what another process does under the same key meanwhile. */
+/** Requested last, to include changes of other processes under the same key. */
 async function byKey<Own>(keys: readonly string[], find: (key: string) => Promise<readonly Own[]>) {
   const known = new Set<string>();
   const own = await eachOf(keys, async (key) => {
@@ -201,7 +201,7 @@ const orNull =
       return null;
     });
 
-/** Asks the service for its project, where no pins name it. Without an answer to that, its address stands for it. */
+/** Asks the service for its project, if no pins name it. Without an answer, the address identifies the target. */
 export async function locate(session: Session): Promise<void> {
   const opened = await session.service();
   const { locate: tell } = opened;
@@ -217,7 +217,7 @@ export async function locate(session: Session): Promise<void> {
   }
 }
 
-/** Any answer will do: what it means shows with the next request. */
+/** Any answer proves that the service is there; the next request shows what it means. */
 const isAnswer = (error: unknown): boolean =>
   isFlywheelError(error) &&
   (error.code === 'ERR_RESPONSE_INVALID' || ((error.status ?? 500) < 500 && error.status !== 429));

@@ -1,4 +1,4 @@
-/** What an error says about its operation. */
+/** Decides what an error says about its operation. */
 import { ERRORS } from '../../errors/codes.js';
 import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
 import type { Entry, OperationKind } from '../journal/journal.js';
@@ -17,7 +17,7 @@ const REFUSED_HERE: ReadonlySet<string> = new Set([
   'ERR_DECLINED',
 ]);
 
-/** Did this request certainly do nothing? An earlier one may have. */
+/** True if this request certainly did nothing. An earlier one may have. */
 export function saysNothingWasDone(error: FlywheelError): boolean {
   const { code, status, options } = error;
   if (options.unsent === true) return true;
@@ -29,7 +29,7 @@ export function saysNothingWasDone(error: FlywheelError): boolean {
 /** Note: the next request was certainly never carried out. */
 const UNTRIED = 'untried';
 
-/** @param request - `null`: from now on it may be carried out. */
+/** @param request - `null`: from now on the request may be carried out. */
 export const untried = (request: string | null): { readonly [UNTRIED]: string | null } => ({
   [UNTRIED]: request,
 });
@@ -40,11 +40,14 @@ export function isUntried(entry: Entry, request?: string): boolean {
   return typeof noted === 'string' && (request === undefined || noted === request);
 }
 
-/** Was certainly nothing ever done under the key? */
+/** True if certainly nothing was ever done under the key. */
 export const saysNothingWasEverDone = ({ options }: FlywheelError): boolean =>
   options.doubtful !== true && options.keyUnused === true;
 
-/** A failed burn frees its key, so that over a network an earlier try may still burn. In this process there is none. */
+/**
+ * A failed burn frees its key, so over a network an earlier attempt may still burn. The embedded engine has no earlier
+ * attempts.
+ */
 export const hasFailed = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
   kind === 'burn' && code === 'ERR_BURN_TOKENOMICS_FAILED' && options.doubtful !== true;
 
