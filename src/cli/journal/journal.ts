@@ -9,8 +9,8 @@ export type { SqliteJournal as Journal } from './sqlite-journal.js';
 export type OperationKind = 'burn' | 'burn-batch' | 'batch';
 
 /**
- * How far an operation is.
- * - `open`: begun, and its outcome is not known.
+ * Progress of an operation.
+ * - `open`: started, with an unknown outcome.
  * - `waiting`: a batch is set up and waits for its owner.
  * - `done`, `partial`: all or a part of it landed, and no more will under its keys.
  * - `cancelled`: its batch was cancelled before anything landed.
@@ -20,18 +20,18 @@ export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'cancelle
 export const isOver = (state: OperationState): boolean => state !== 'open' && state !== 'waiting';
 
 /**
- * Where operations go. Two are one where their flywheel is one, or, where that is not known of both, their address. Neither API
- * keys nor profiles are part of it, so that changing them changes nothing.
+ * Where operations go. Two targets are the same if their projects are the same, or, while a project is unknown, their
+ * addresses. API keys and profiles are not part of it, so changing them changes nothing.
  */
 export interface Target {
   /** `embedded:` and the id of the ledger, or the address of an API. */
   readonly address: string;
-  /** Multisig and mint; `null`: not known. */
+  /** Multisig and mint; `null`: unknown. */
   readonly flywheel: string | null;
 }
 
 export interface Processes {
-  /** A name that no other process ever has. */
+  /** Unique among all processes, past and present. */
   self(): string;
   isRunning(name: string): boolean;
 }
@@ -48,7 +48,7 @@ export interface Element {
   readonly digest: Sha256;
   /** The same for equal elements. */
   readonly content: Sha256;
-  /** Of kinds of actions, type and proof; not of amounts and recipients. */
+  /** Covers kinds of actions, type and proof; not amounts and recipients. */
   readonly subject: Sha256;
 }
 
@@ -62,16 +62,16 @@ export interface OperationRequest {
   readonly notes: (taken: readonly number[] | null) => Notes;
   /** Words to show to people. */
   readonly command: readonly string[];
-  /** While it is open, and once they have landed, no other operation takes them by mistake. */
+  /** While the operation is open, and once they have landed, no other operation sends these elements by mistake. */
   readonly elements: readonly Element[];
   readonly taken: readonly number[] | null;
   /** Repeats a finished operation, and elements that landed. */
   readonly again: boolean;
   /** Also takes elements that landed with another amount or recipient. */
   readonly allowChanged: boolean;
-  /** The service knows its key, so it goes on whatever landed. */
+  /** The service knows its key, so it continues whatever landed. */
   readonly isKnown?: boolean;
-  /** With `again`: how often the service had landed each element before; absent where it does not say. */
+  /** With `again`: how often the service had landed each element before; absent if unknown. */
   readonly before?: readonly number[];
 }
 
@@ -87,7 +87,7 @@ export interface Verdict {
 }
 
 export interface OperationSummary {
-  /** Eight characters by which people call it. */
+  /** Eight characters, shown to users. */
   readonly id: string;
   readonly kind: OperationKind;
   readonly key: string;
@@ -103,13 +103,13 @@ export interface OperationSummary {
 
 export type Begun =
   | { readonly status: 'taken'; readonly entry: SqliteEntry }
-  /** For `again`: the last one is not over. */
+  /** For `again`: the last operation is not over. */
   | { readonly status: 'unfinished'; readonly entry: OperationSummary }
   | InTheWay;
 
 export type InTheWay =
   | { readonly status: 'busy'; readonly process: string }
-  /** Other operations have some of its elements. `changes` is about those that they do not have. */
+  /** Other operations have some of its elements. `changes` covers the remaining ones. */
   | {
       readonly status: 'overlap';
       readonly overlaps: readonly Overlap[];
@@ -126,7 +126,7 @@ export interface ChangedElement {
 
 export interface Overlap {
   readonly digest: Sha256;
-  /** Else it may still land. */
+  /** False: it may still land. */
   readonly hasLanded: boolean;
   readonly date: string;
   readonly operation: Pick<OperationSummary, 'id' | 'kind' | 'state' | 'command' | 'notes'>;

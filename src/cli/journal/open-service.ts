@@ -1,4 +1,4 @@
-/** What the command line adds to a service that is opened: the journal of its operations, and how warnings are said. */
+/** Opens a service with a journal of its operations and with warnings on stderr. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export async function openWithJournal(
     return opened;
   };
   const closeJournal = async (): Promise<void> => {
-    // One that failed to open has nothing to close; its error went to the command already.
+    // A service that failed to open has nothing to close; its error has reached the command.
     (await opened?.catch(() => undefined))?.close();
     opened = undefined;
   };

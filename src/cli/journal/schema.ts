@@ -2,7 +2,7 @@
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-file.js';
 
-// `landed` is 1 for what has landed, 0 for what may land yet, and -1 for what the operation was also made of.
+// `landed` is 1 for an element that landed, 0 for one that may still land, and -1 for other elements of the operation.
 // Bodies and answers are JSON, gzipped.
 const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
@@ -40,8 +40,8 @@ const JOURNAL: FileFormat = {
   },
 };
 
-/** Refuses a file that this build must not touch. @returns whether it still has to be filled. */
+/** Refuses a file that this build must not touch. @returns whether the tables are missing. */
 export const isEmptyJournal = (file: SqliteFile): boolean => isEmptyFile(file, JOURNAL);
 
-/** Makes sure that the file holds the tables. @throws `ERR_STORE_UNAVAILABLE` */
+/** Creates missing tables. @throws `ERR_STORE_UNAVAILABLE` */
 export const prepareJournal = (file: SqliteFile): void => prepareFile(file, JOURNAL);

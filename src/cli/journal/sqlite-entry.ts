@@ -1,4 +1,4 @@
-/** One operation in the journal, held by this process until it is released or has its verdict. Every call is durable when it returns. */
+/** One operation in the journal, locked by this process until its release or verdict. Every call is durable when it returns. */
 import type { Sha256 } from '../../values/digest.js';
 import {
   type Element,
@@ -73,7 +73,7 @@ export class SqliteEntry implements OperationSummary {
 
   note(notes: Notes): void {
     this.#row = this.#table.file.write(() => {
-      // Nobody holds an operation that is over: another process may have noted something since.
+      // A finished operation is not locked, so another process may have changed it since.
       const now = this.#table.row('serial = ?', [this.#serial]) ?? this.#row;
       return this.#table.change(this.#serial, { notes: JSON.stringify({ ...now.notes, ...notes }) });
     });
@@ -119,7 +119,10 @@ export class SqliteEntry implements OperationSummary {
     return this.#row.notes['again'] === undefined ? 0 : this.#serial;
   }
 
-  /** Opens it again for a next stage with these elements. @returns false when another process was faster with it, or with one of them. */
+  /**
+   * Reopens the operation for a next stage with these elements. @returns false when another process was faster with it, or with
+   * one of them.
+   */
   reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
     return this.#table.file.write(() => {
       const row = this.#table.row('serial = ?', [this.#serial]);
@@ -146,7 +149,7 @@ export class SqliteEntry implements OperationSummary {
     });
   }
 
-  /** Its outcome has left this process. The body is kept only for a rest. */
+  /** Its outcome has been printed. The body is kept only for a rest. */
   markPrinted(): void {
     const { file } = this.#table;
     // Losing this in a power cut prints an outcome twice, and no more.
@@ -167,7 +170,7 @@ export class SqliteEntry implements OperationSummary {
     this.#row = this.#table.file.write(() => this.#table.change(this.#serial, { holder: null }));
   }
 
-  /** What has landed stays noted. */
+  /** Elements that landed stay noted. */
   remove(): void {
     this.#table.file.write(() => this.#table.remove(this.#serial));
   }

@@ -28,7 +28,7 @@ import { SqliteEntry } from './sqlite-entry.js';
 import { digestBytes, type Row, Tables } from './tables.js';
 
 interface JournalOptions {
-  /** Made when missing, for the user alone. */
+  /** Created if missing, for the user alone. */
   readonly directory: string;
   readonly target: Target;
   readonly processes: Processes;
@@ -36,7 +36,7 @@ interface JournalOptions {
   readonly ids: Pick<Ids, 'uuid'>;
 }
 
-/** @throws `ERR_STORE_UNAVAILABLE` naming the file and the reason. */
+/** @throws `ERR_STORE_UNAVAILABLE` with the file and the reason. */
 export async function openSqliteJournal(options: JournalOptions): Promise<SqliteJournal> {
   makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
   const file = await openSqliteFile({
@@ -64,32 +64,32 @@ export class SqliteJournal {
     this.#table = new Tables(file, options);
   }
 
-  /** Begins an operation, or takes the one that the request is. */
+  /** Starts an operation, or takes the existing one of this request. */
   begin(request: OperationRequest): Begun {
     return this.#file.write(() => {
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request, 0);
       if (!request.again) return this.#take(known);
       const isLeft = !isOver(known.state) || known.state === 'partial';
-      // A burn has nothing to be ended first.
+      // A burn has nothing to cancel first.
       if (isLeft && known.kind !== 'burn') return { status: 'unfinished', entry: known };
       return this.#insert(request, known.run + 1);
     });
   }
 
-  /** Takes an operation by its id, also only to print its outcome; `undefined`: there is none. */
+  /** Takes an operation by its id, also only to print its outcome; `undefined`: unknown id. */
   take(id: string): Begun | undefined {
     return this.#file.write(() => {
       const row = this.#table.row('id = ?', [id]);
       if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
-      // One process prints the outcome: the body goes with that.
+      // The first process prints the outcome and deletes the body.
       if (row.busy) return busy(row);
       this.#table.change(row.serial, { holder: this.#table.self });
       return { status: 'taken', entry: this.#entry(row) };
     });
   }
 
-  /** Takes the operation of a batch, if it waits or landed in part and no other process has it. */
+  /** Takes the operation of a batch, if it waits or landed in part and no other process works on it. */
   takeBatch(batchId: string): Entry | undefined {
     return this.#file.write(() => {
       const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
@@ -99,7 +99,7 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation of a batch, only to look at. */
+  /** The operation of a batch, read only. */
   ofBatch(batchId: string): Entry | undefined {
     return this.#file.read(() => {
       const row = this.#table.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
@@ -107,7 +107,7 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation of a content, only to look at. */
+  /** The operation of a content, read only. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
     return this.#file.read(() => {
       const row =
@@ -116,7 +116,7 @@ export class SqliteJournal {
     });
   }
 
-  /** When the batch of this content was cancelled, if nothing was begun of it since under any key. */
+  /** When the batch of this content was cancelled, if no operation of this content started since, under any key. */
   dateCancelled(kind: OperationKind, content: Sha256): string | undefined {
     return this.#file.read(() => {
       const of = [kind, digestBytes(content)];
@@ -140,7 +140,7 @@ export class SqliteJournal {
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
   }
 
-  /** May an operation still land it? @param except - the id of another one. */
+  /** @param except - the id of an operation to leave out. */
   isOpen(digest: Sha256, except?: string): boolean {
     return this.#file.read(() => {
       const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
@@ -148,7 +148,7 @@ export class SqliteJournal {
     });
   }
 
-  /** Notes elements that landed by requests which the journal does not have. */
+  /** Notes elements that landed by requests which are not in the journal. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
     const key = this.#options.ids.uuid();
     this.#file.write(() => {
@@ -199,7 +199,10 @@ export class SqliteJournal {
     return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY run DESC`, of);
   }
 
-  /** @throws `ERR_INPUT_INVALID` while another process resumes such a one: typing it again may mean that, or one more. */
+  /**
+   * @throws `ERR_INPUT_INVALID` while another process resumes an unprinted operation: the same command may mean that one, or
+   * another.
+   */
   #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
     const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
     const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);
@@ -217,7 +220,7 @@ export class SqliteJournal {
       `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND landed = 0) ORDER BY serial`,
       [digestBytes(element.digest)],
     );
-    // Two processes may burn the same at once where neither says --once.
+    // Without --once two processes may burn the same at the same time.
     const isBeside = (row: Row): boolean => row.busy && row.origin === 'chance' && origin.from === 'chance';
     const others = rows.filter((row) => !isBeside(row) && !(again && row.kind === 'burn'));
     return others.find((row) => !row.busy) ?? others[0];
@@ -259,7 +262,7 @@ export class SqliteJournal {
     const key =
       origin.from === 'user'
         ? origin.key
-        : // What is done anew is new to the service too, whatever this journal knows of earlier ones.
+        : // A repeat with `--again` gets a new key, even if this journal has lost earlier operations.
           origin.from === 'content' && !again
           ? this.#derivedKey(kind, content)
           : this.#options.ids.uuid();
@@ -276,7 +279,7 @@ export class SqliteJournal {
     return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
   }
 
-  /** What has its verdict needs no holder. */
+  /** A finished operation needs no lock. */
   #take(row: Row): Begun {
     if (isOver(row.state)) return { status: 'taken', entry: this.#entry(row) };
     if (row.busy) return busy(row);

@@ -22,7 +22,7 @@ export interface Row extends OperationSummary {
   readonly origin: KeyOrigin['from'];
   readonly content: Sha256;
   readonly holder: string | null;
-  /** A process has resumed what another one left. */
+  /** A process resumed the work of another one. */
   readonly resumed: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Tables {
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #target: number;
-  /** Targets that are the same place, as an SQL list. */
+  /** Targets that count as the same, as an SQL list. */
   readonly #place: string;
 
   constructor(
@@ -196,8 +196,8 @@ export class Tables {
   }
 
   /**
-   * Elements of which another one, with the same subject, has landed that is not among them. What stood beside it in its own file
-   * is no change of it.
+   * Elements whose subject landed with another content. Contents of this file, and of an operation that also has this content,
+   * do not count.
    */
   changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
     if (this.#isEmpty) return [];
