@@ -1,4 +1,4 @@
-/** A burn-batch as an operation: its requests go out one by one, their outcomes are stored, and what landed is never sent again. */
+/** A burn-batch as an operation: sends its requests one by one, stores their outcomes, and never resends what landed. */
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
@@ -43,10 +43,10 @@ import {
   totalsOf,
 } from './requests.js';
 
-/** As the journal keeps it. */
+/** Stored in the journal. */
 export interface BurnBatchBody {
   readonly burns: readonly BurnRequest[];
-  /** `null`: not asked for. */
+  /** `null`: not requested. */
   readonly failedOut: OutputFile | null;
 }
 
@@ -90,7 +90,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     };
   };
 
-  /** An empty request goes out too: under its key a delayed one then does nothing. */
+  /** An empty request is sent too: then a delayed request under the same key has no effect. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
     const parts = partsOf(entry);
     const stages = stagesOf(entry).map((_, at) => {
@@ -175,7 +175,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     return requireNoted(this.#session, entry, this.#elements, this.ask);
   }
 
-  /** A rest that is under way goes on; else one begins with all that failed. */
+  /** A rest in progress continues; otherwise a rest starts with all failed elements. */
   async prepare(entry: Entry): Promise<boolean> {
     if (!this.rest || entry.state !== 'partial') return true;
     const all = this.#elements;
@@ -292,7 +292,7 @@ function writeFailed(session: Session, file: OutputFile, burns: readonly BurnReq
 
 class Progress {
   readonly #session: Session;
-  /** By the number of the element. */
+  /** By element number. */
   readonly #states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
 
   constructor(session: Session, parts: readonly Part[]) {
@@ -309,7 +309,7 @@ class Progress {
     this.#states.set(index, status);
   }
 
-  /** Says how far it came. @param reason - some say that the request did nothing. */
+  /** Prints the progress so far. @param reason - some errors say that the request did nothing */
   stop(reason: unknown): void {
     const { done, failed, total } = this.#look();
     if (done === 0 || done === total) return;
@@ -336,13 +336,13 @@ class Progress {
   };
 }
 
-/** Notes a refusal that says that the request was never carried out, so that the next run knows. */
+/** Notes a refusal of a request that was certainly never carried out, so that the next run knows. */
 async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
   const isNoted = isUntried(entry, request);
   const isFirst = entry.isNew || entry.hasActed || isNoted;
   if (isNoted) entry.note(untried(null));
   return send().catch((thrown: unknown) => {
-    // An entry of which nothing was done at all is given up.
+    // An operation that certainly did nothing is deleted.
     const isKept = !entry.isNew || entry.hasActed;
     if (isKept && isFlywheelError(thrown)) {
       const isRefused = isFirst && saysNothingWasDone(thrown);

@@ -52,7 +52,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
       }
       const result = await send(session, entry, request);
       const landed = once ? elements.map(({ digest }) => digest) : [];
-      // Without --once the journal forgets the burn when it is printed; until then no other begins.
+      // Without --once the journal forgets the burn when it is printed; until then no other starts.
       return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
     },
     present: async (result) => {
@@ -67,11 +67,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   };
 }
 
-/** The service may have dropped the key by then, and would burn again. */
+/** The service may have dropped the key by now, and would burn again. */
 const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
   !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
 
-/** Balances after the burn, where no network has to be asked. A failure says nothing about the burn. */
+/** Balances after the burn, without network requests. A failure says nothing about the burn. */
 async function leftNow(session: Session): Promise<BurnsForesight | null> {
   const { foresight, credential, isOnThisMachine } = await session.service();
   if (foresight === null || !isOnThisMachine) return null;
@@ -96,17 +96,20 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   return reply.value;
 }
 
-/** How far the clocks of this machine and of the chain may be apart. */
+/** Maximum difference between the clocks of this machine and the chain. */
 const CLOCK_SKEW_MS = 30_000;
 
-/** Looks for recorded proofs of burns that are said to have failed. @throws `ERR_OUTCOME_UNKNOWN` naming the first transaction with one. */
+/**
+ * Searches the chain for recorded proofs of burns that failed according to the service. @throws `ERR_OUTCOME_UNKNOWN` with the
+ * first transaction that has one.
+ */
 export async function requireNotOnChain(
   { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
   entry: Pick<Entry, 'dateBegun'>,
   failed: readonly BurnRequest[],
 ): Promise<void> {
   const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
-  // The embedded engine and its ledger are one.
+  // The embedded engine shares its ledger.
   if (kind === 'embedded' || chain === null || pins === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
   const past = await chain.history(pins.mint, { sinceMs: since });
@@ -126,7 +129,10 @@ function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelErr
 
 type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
 
-/** Asks. A script decides by itself for a remote service, and needs `--yes` on a cluster. @param deed - such as `Burn 12.5 tokens`. */
+/**
+ * Asks. A script needs no consent for a remote service, and needs `--yes` on a cluster. @param deed - such as `Burn 12.5
+ * tokens`.
+ */
 export async function confirmSpending(
   session: Session,
   { kind, pins, isOnThisMachine, explorer }: Place,

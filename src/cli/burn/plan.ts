@@ -1,4 +1,4 @@
-/** What a burn would do, without doing it. */
+/** Plans of burns for `--dry-run`, and the checks before a strict burn-batch. */
 import type { BurnsForesight } from '../../contract/local-admin.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
@@ -17,11 +17,11 @@ export interface BurnPlan {
   readonly type: string;
   readonly hash: string;
   readonly amount: number;
-  /** `null`: nobody here can say. */
+  /** `null`: no forecast here. */
   readonly foreseen: Omit<BurnsForesight, 'failures'> | null;
 }
 
-/** @param isDone - nothing would be sent for it. @throws what the burn would be refused with. */
+/** @param isDone - nothing would be sent. @throws the same errors as the burn. */
 export async function showBurnPlan(
   session: Session,
   request: BurnRequest,
@@ -55,7 +55,7 @@ export interface BurnBatchPlan {
   /** Whole tokens as decimal text. */
   readonly totalAmount: string;
   readonly types: Readonly<Record<string, { readonly elements: number; readonly amount: string }>>;
-  /** `null`: nobody here can say. */
+  /** `null`: no forecast here. */
   readonly foreseen: BurnsForesight | null;
 }
 
@@ -93,7 +93,10 @@ function sumByType(burns: readonly BurnRequest[]): BurnBatchPlan['types'] {
   );
 }
 
-/** @param indexes - of the burns in their file. @throws `ERR_INPUT_INVALID` with every one that would fail, as far as can be known here. */
+/**
+ * @param indexes - of the burns in their file. @throws `ERR_INPUT_INVALID` with every burn that would fail, as far as known
+ * here.
+ */
 export async function requireAllPossible(
   session: Session,
   burns: readonly BurnRequest[],

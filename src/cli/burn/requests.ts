@@ -1,4 +1,7 @@
-/** A list of burns as requests: first all of it, then, for each `--rest`, what had not landed. Their answers are in the journal. */
+/**
+ * Splits a list of burns into requests: first the whole list, then, for each `--rest`, what had not landed. The journal has the
+ * answers.
+ */
 import type { ElementOutcome } from '../../contract/call.js';
 import { MAX_BODY_BYTES, MAX_BURN_BATCH_ELEMENTS } from '../../contract/limits.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
@@ -9,9 +12,9 @@ import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { burnElements } from '../operation/elements.js';
 
-/** The file, or a rest of it, as it is noted. */
+/** The file or a rest of it, as stored in the journal. */
 interface Stage {
-  /** Indexes of its elements in the file; `null`: all of them. */
+  /** Indexes of its elements in the file; `null`: all. */
   readonly indexes: readonly number[] | null;
   readonly cut: readonly number[];
 }
@@ -21,20 +24,20 @@ export interface Part {
   readonly name: string;
   readonly key: string;
   readonly indexes: readonly number[];
-  /** `undefined`: it has no answer yet. */
+  /** `undefined`: no answer yet. */
   readonly outcomes: readonly ElementOutcome[] | undefined;
 }
 
-/** The items of these indexes; `null`: all of them. */
+/** @param indexes - `null`: all */
 export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
   indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
 
-/** How many elements each request takes. */
+/** Number of elements of each request. */
 export function cutBurns(burns: readonly BurnRequest[]): readonly number[] {
   const counts: number[] = [];
   let bytes = 0;
   for (const burn of burns) {
-    // With a comma an element, and the brackets of the array.
+    // Each element with a comma, plus the brackets of the array.
     const size = Buffer.byteLength(JSON.stringify(burn)) + 1;
     const count = counts.at(-1) ?? 0;
     if (count > 0 && count < MAX_BURN_BATCH_ELEMENTS && bytes + size <= MAX_BODY_BYTES) {
@@ -58,7 +61,7 @@ export const stagesOf = ({ notes }: Pick<Entry, 'notes'>): readonly Stage[] =>
 
 export const nameOf = (stage: number, part: number): string => `${stage}/${part}`;
 
-/** All requests of an operation, in the order in which they go out. */
+/** All requests of an operation, in the order in which they are sent. */
 export const partsOf = (entry: Entry): readonly Part[] =>
   stagesOf(entry).flatMap(({ indexes, cut }, stage) => {
     const first = stageKey(entry.key, stage);
@@ -94,7 +97,7 @@ export const landedOf = (
     outcomes.flatMap(({ index, status }) => (status === 'success' ? index : [])),
   ).map(({ digest }) => digest);
 
-/** What has no answer counts as failed, so that `--rest` looks it up. */
+/** Elements without an answer count as failed, so that `--rest` looks them up. */
 export function giveUpBurns(entry: Entry, burns: readonly BurnRequest[]): void {
   const parts = partsOf(entry);
   const answers = parts.flatMap(({ name, indexes, outcomes }) =>
@@ -113,7 +116,7 @@ const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome =>
   message: 'Dropped with `pending forget` before the outcome was known.',
 });
 
-/** Elements of one kind and what they are about, in whole tokens. */
+/** Counts of one kind of element; amounts in whole tokens. */
 export interface Tally {
   readonly elements: number;
   readonly amount: string;
