@@ -1,4 +1,4 @@
-/** Amounts as people write them → JSON numbers of the same decimal value, and sums of them. */
+/** Converts written amounts to JSON numbers of the same decimal value, and adds amounts exactly. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { formatTokenAmount, sameDecimal, tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
@@ -8,11 +8,11 @@ const MAX_SHOWN = 60;
 
 type ReadAmount = { readonly value: number } | { readonly problem: string };
 
-/** So much of a text as a problem quotes. */
+/** Limits the length of quoted text. */
 export const shortened = (text: string): string =>
   text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 
-/** What a check complains of, without a full stop; `undefined` when nothing is wrong. */
+/** The message of a failed check, without a full stop; `undefined`: no error. */
 export function reasonOf(check: () => unknown): string | undefined {
   try {
     const reason = check();
@@ -53,11 +53,13 @@ export function sumAmounts(amounts: readonly number[]): string {
   return formatTokenAmount(sum, -low);
 }
 
-/** What is wrong with an amount for a mint of so many decimals, without a full stop; `undefined` when nothing is. */
+/** The problem of an amount with too many decimals, without a full stop, or `undefined`. */
 export const checkDecimals = (amount: number, decimals: number): string | undefined =>
   reasonOf(() => void tokenAmountFromNumber(amount, decimals));
 
-/** From the pins: a mint never changes its decimals. `null`: not known. A dry run needs no service that can be opened. */
+/**
+ * From the pins: a mint never changes its decimals. `null`: unknown. A dry run also works when the service cannot be opened.
+ */
 export async function knownDecimals(session: Session, dryRun: boolean): Promise<number | null> {
   try {
     const decimals = (await session.service()).pins?.facts?.['mint.decimals'];

@@ -35,7 +35,7 @@ interface Column {
 }
 
 const MAX_ROW_BYTES = 16 * 1_024 * 1_024;
-/** As many as an object may have keys. */
+/** The limit of keys in an object. */
 const MAX_COLUMNS = 10_000;
 const DELIMITERS = [',', ';', '\t'] as const;
 /** Excel writes it above a table. */
@@ -50,7 +50,7 @@ export function tableRows(input: Input, kind: TableKind, problems: Problems): re
   const columns = readHeader(kind, input.columns, header.cells, (reason) =>
     problems.add(reason, { line: header.line, path: 'header' }),
   );
-  // Below a header that is not understood everything would be wrong.
+  // After an unknown header every row would be wrong too.
   problems.throwIfAny();
   const label: TableRow['label'] = (...fields) => {
     const column = [...fields, ...fields.map((field) => `${field}.`)]

@@ -89,7 +89,7 @@ function elementsOfTable(input: Input, problems: Problems): readonly Element[] {
   return groups.map((rows) => pipelineOf(rows, problems));
 }
 
-/** `actions[2].amount` is a cell of the third row. What belongs to no action is in the first row, and may be repeated below. */
+/** `actions[2].amount` is a cell of the third row. Fields of the pipeline are in the first row, and may be repeated below. */
 function pipelineOf(rows: readonly TableRow[], all: Problems): Element {
   const problems = all.next(([part = '', step, field = '']) => {
     const isInRow = (part === 'actions' || part === 'rows') && typeof step === 'number';
@@ -116,7 +116,7 @@ function pipelineOf(rows: readonly TableRow[], all: Problems): Element {
   };
 }
 
-/** The other rows may repeat the first one, or leave it out. */
+/** The other rows may repeat the value of the first one, or omit it. */
 function sameIn(
   field: string,
   [first, ...more]: readonly (string | undefined)[],

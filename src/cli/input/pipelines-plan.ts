@@ -1,4 +1,4 @@
-/** What a file of pipelines asks for, added up. */
+/** Totals of a pipelines file. */
 import type { Usage } from '../../actions/action.js';
 import { digestText, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import { ACTION_NAMES, type ActionName, isSourceAction, usageOf } from '../../actions/registry.js';
@@ -13,7 +13,7 @@ import { sumAmounts } from './amount.js';
 export interface PipelinesPlan {
   readonly dryRun: true;
   readonly pipelines: number;
-  /** How many of each, by the name of the action in lower case. */
+  /** Number of actions, by name in lower case. */
   readonly actions: Readonly<Record<string, number>>;
   readonly totalBurn: string;
   readonly totalAirdrop: string;
@@ -21,10 +21,10 @@ export interface PipelinesPlan {
   readonly digest: string;
 }
 
-/** A command needs the same list at each of its steps. */
+/** Cached, because every step of a command needs the same list. */
 const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
 
-/** @throws `ERR_ACTION_NOT_SUPPORTED` for an action that is known and not available. */
+/** @throws `ERR_ACTION_NOT_SUPPORTED` for an action of the specification that is not supported. */
 export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
   const known = sourcesOf.get(pipelines);
   if (known !== undefined) return known;

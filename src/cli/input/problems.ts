@@ -5,7 +5,7 @@ import type { JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { readAmountText, shortened } from './amount.js';
 
-/** Of more than these only the number is reported. */
+/** Further problems are only counted. */
 const MAX_KEPT = 1_000;
 
 type Path = readonly PropertyKey[];
@@ -39,7 +39,7 @@ export class Problems {
     if (this.#kept.length < MAX_KEPT) this.#kept.push({ ...place, ...(path && { path }), message });
   }
 
-  /** For the next element. @param placeOf - where a part of it stands. */
+  /** For the next element. @param placeOf - position of a part of the element. */
   next(placeOf: (path: Path) => Place): ElementProblems {
     const index = this.#elements;
     this.#elements += 1;
@@ -86,7 +86,7 @@ export class ElementProblems {
     return this.#paths.has(pathText(path));
   }
 
-  /** `undefined` after its problems were added. A part that has one gets no second one. */
+  /** `undefined` after its problems were added. A field gets at most one problem. */
   checked<Checked>(
     checked: { readonly value: Checked } | { readonly issues: readonly ShapeIssue[] },
   ): Checked | undefined {

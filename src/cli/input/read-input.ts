@@ -1,4 +1,4 @@
-/** Reads what the user names: a file, or `-` for standard input. */
+/** Reads an input of the user: a file, or `-` for standard input. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import type { CliContext } from '../context.js';
 import type { Columns, InputFormat } from '../options.js';
 import { grouped } from '../views/unit.js';
 
-/** V8 holds no longer text. */
+/** Limit of V8's strings. */
 const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
 
 const PIECE_BYTES = 256 * 1_024;
@@ -78,7 +78,9 @@ function requireText(text: string): string {
   return text;
 }
 
-/** Puts the name of the input before what the parser complains of. @param isList - a file of elements: it is its one problem. */
+/**
+ * Adds the name of the input to errors of the parser. @param isList - a file of elements: the error becomes its one problem.
+ */
 export function inInput<Value>(name: string, parse: () => Value, isList = false): Value {
   try {
     return parse();
@@ -147,7 +149,7 @@ export const textInput = ({ name, text }: NamedText): Input => ({
 const isObject = (value: unknown, ...keys: readonly string[]): boolean =>
   isJsonObject(value as JsonValue) && keys.every((key) => Object.hasOwn(value as object, key));
 
-/** What to do with a file of one kind that was given in place of another. */
+/** What to do with a file of another kind. */
 const KINDS = {
   'a keypair file': {
     is: (value) => Array.isArray(value) && value.length === 64 && value.every(Number.isInteger),
@@ -177,7 +179,7 @@ export function requireKind(name: string, value: JsonValue, wanted: keyof typeof
       throw inputError(name, `expected ${wanted}, but this is ${kind}`).with({ hint });
 }
 
-/** Without a full stop; `undefined`: nothing is wrong. */
+/** Without a full stop; `undefined`: no problem. */
 export function proofProblem(proof: JsonValue | undefined): string | undefined {
   if (!isJsonObject(proof)) return 'expected a JSON object';
   const size = Buffer.byteLength(canonicalJson(proof));
