@@ -17,7 +17,6 @@ import type { Instruction, Message } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 
-/** The pipelines and the decimals that all amounts state, or the problem. */
 type ReadPipelines =
   | { readonly pipelines: readonly PipelineContent[]; readonly decimals: number }
   | { readonly problem: string };
@@ -50,7 +49,6 @@ function readPipeline({ decoded, problem }: DecodedTransaction, vault: Address):
   return { ...proof, actions };
 }
 
-/** Reads each transaction as one pipeline; the first that is not one becomes the problem. */
 function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
   const pipelines: PipelineContent[] = [];
   const decimals = new Set<number>();
@@ -69,7 +67,6 @@ function readPipelines(transactions: readonly DecodedTransaction[], vault: Addre
 }
 
 export interface DecodedTransaction {
-  /** From 1. */
   readonly number: number;
   readonly address: Address;
   readonly decoded: readonly DecodedInstruction[];
@@ -77,11 +74,9 @@ export interface DecodedTransaction {
   readonly instructions: readonly Instruction[];
   /** As stored, with the rights of each account. */
   readonly message: Message;
-  /** Signers according to the message; normally the vault alone. */
   readonly signers: readonly Address[];
   /** Signers that the multisig program would add; normally 0. */
   readonly ephemeralSigners: number;
-  /** Why the content cannot be decoded, or `null`. */
   readonly problem: string | null;
 }
 
@@ -103,7 +98,6 @@ export interface BatchContent {
   /** Re-derived; all transactions act for it. */
   readonly vault: Address;
   readonly transactions: readonly DecodedTransaction[];
-  /** `null`: the content is not pipelines. */
   readonly pipelines: readonly PipelineContent[] | null;
   readonly pipelinesProblem: string | null;
   /** The digest of a pipelines file with the same content, or `null`. */
@@ -119,7 +113,6 @@ export function contentOf(transactions: readonly DecodedTransaction[], vault: Ad
   return { vault, transactions, pipelines, pipelinesProblem: null, digest };
 }
 
-/** A finished batch. */
 export interface PastDescription extends BatchRef, BatchContent {
   readonly batch: Pick<PastBatch, 'creator'>;
   readonly votes: PastBatch['votes'];
@@ -127,7 +120,6 @@ export interface PastDescription extends BatchRef, BatchContent {
   readonly executions: readonly (TransactionRecord | null)[];
 }
 
-/** Cannot be executed. */
 const MALFORMED: Message = {
   signers: 1,
   writableSigners: 0,
@@ -142,10 +134,7 @@ function withoutBalances({ tokenChanges: _, ...record }: TransactionRecord): Tra
   return record;
 }
 
-/**
- * Reads a finished batch from the history of the chain.
- * @returns `null` when the node lacks part of the history, or part of it cannot be decoded.
- */
+/** @returns `null` when the node lacks part of the history, or part of it cannot be decoded. */
 export async function readPastContent(chain: ChainReader, ref: BatchRef): Promise<PastDescription | null> {
   const past = await readPastBatch(chain, ref);
   if (past === null) return null;

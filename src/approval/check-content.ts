@@ -1,7 +1,4 @@
-/**
- * Decides whether a batch may be approved: only pipelines, exactly as compiled, of the project's mint and the vault's own token
- * account.
- */
+/** Decides whether a batch may be approved: only compiled pipelines of the project's mint and the vault's own token account. */
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import { instructionProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
@@ -84,10 +81,7 @@ export function checkVoters(
 export const hasApproved = ({ proposal }: BatchDescription, member: Address): boolean =>
   proposal.approved.includes(member) && ['Active', 'Approved'].includes(proposal.status.kind);
 
-/**
- * Accepts only a batch whose content can no longer change and which `member` may approve now.
- * @throws `ERR_APPROVAL_REFUSED` with the reason.
- */
+/** Only content that can no longer change, and that `member` may approve now. @throws `ERR_APPROVAL_REFUSED` */
 export function checkApprovable(description: BatchDescription, member: Address): void {
   const { proposal, batch, batchIndex, multisigAccount } = description;
   const found = multisigAccount.members.find(({ key }) => key === member);

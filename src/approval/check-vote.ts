@@ -1,7 +1,4 @@
-/**
- * Checks that a transaction is exactly one vote on one batch and nothing else, before and after signing. The content of the
- * batch is checked elsewhere.
- */
+/** Checks that a transaction is exactly one vote on one batch and nothing else, before and after signing. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
 import { decodeComputeBudget, decodeLighthouse } from '../chain/small-programs.js';
@@ -41,22 +38,18 @@ interface ExpectedVote {
   readonly kind: VoteKind;
   readonly multisig: Address;
   readonly batchIndex: bigint;
-  /** The owner of the project. */
   readonly member: Address;
-  /** The operator or the owner. */
   readonly feePayers: readonly Address[];
 }
 
 export interface CheckedVote {
   readonly version: 'legacy' | 0;
   readonly feePayer: Address;
-  /** Base58. */
   readonly blockhash: string;
   /** Maximum, beyond the signature fees. */
   readonly priorityFeeLamports: bigint;
   /** Signatures that are present have been verified. */
   readonly missingSignatures: readonly Address[];
-  /** The bytes to sign. */
   readonly messageBytes: ReadonlyBytes;
 }
 
@@ -271,7 +264,6 @@ export function checkVote(
   };
 }
 
-/** The transaction that the wallet received. */
 interface GivenVote {
   readonly multisig: Address;
   readonly batchIndex: bigint;
@@ -281,16 +273,12 @@ interface GivenVote {
   readonly blockhashes: ReadonlySet<string>;
 }
 
-/** A vote that is ready to be sent. */
 export interface WalletVote {
   readonly wire: Uint8Array;
-  /** Base58; the id of the transaction. */
   readonly signature: string;
-  /** Base58; one of those that the wallet received. */
   readonly blockhash: string;
   /** Maximum, beyond the signature fee. */
   readonly priorityFeeLamports: bigint;
-  /** Names of assertions that the wallet added. */
   readonly assertions: readonly string[];
 }
 

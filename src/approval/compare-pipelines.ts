@@ -4,7 +4,6 @@ import { actionText, inText, type PipelineAction } from '../actions/registry.js'
 import type { BatchContent } from './batch-content.js';
 import { ensure } from './refuse.js';
 
-/** Named in one message; further differences are counted. */
 const MAX_NAMED_DIFFERENCES = 5;
 
 const textOf = (action: PipelineAction | undefined, decimals: number): string =>
@@ -34,7 +33,6 @@ function pipelineDifferences(
   ];
 }
 
-/** Differences with pipeline and action index. */
 export function pipelinesDifferences(
   pipelines: readonly PipelineContent[],
   expected: readonly SourcePipeline[],
@@ -51,11 +49,7 @@ export function pipelinesDifferences(
   return differences;
 }
 
-/**
- * Requires that a batch equals the expected pipelines.
- * @throws `ERR_APPROVAL_REFUSED` with the first differences; `ERR_INVALID_REQUEST` for an expected amount or address that
- * cannot exist on chain.
- */
+/** @throws `ERR_APPROVAL_REFUSED` with the first differences; `ERR_INVALID_REQUEST` if an expected value cannot be on chain. */
 export function compareWithPipelines(
   { pipelines, pipelinesProblem }: Pick<BatchContent, 'pipelines' | 'pipelinesProblem'>,
   expected: readonly SourcePipeline[],

@@ -22,7 +22,6 @@ import { ensure, refuse } from './refuse.js';
 
 export interface TokenOnChain {
   readonly mint: Mint;
-  /** `null`: the vault has no account yet. */
   readonly vaultAccount: TokenAccount | null;
   readonly flywheel: Flywheel;
   readonly facts: Facts;
@@ -32,7 +31,6 @@ export interface TokenOnChain {
 
 const orNone = (key: Address | null): string => key ?? 'none';
 
-/** In the order of their bits. */
 const rightsOf = (permissions: number): string =>
   Object.entries(PERMISSION)
     .filter(([, bit]) => (permissions & bit) !== 0)
@@ -79,7 +77,6 @@ const vaultAccountFacts = (at: Address, account: AccountRules): Facts => ({
   ...extensionFacts('vaultAccount', account),
 });
 
-/** `null`: the vault has no token account. */
 export const tokenFacts = (at: Address, mint: MintRules, account: AccountRules | null): Facts => ({
   ...mintFacts(mint),
   ...(account === null ? {} : vaultAccountFacts(at, account)),
@@ -126,10 +123,7 @@ function requirePlainMint(address: Address, mint: Mint): void {
   }
 }
 
-/**
- * Reads mint, vault and the vault's token account, as of one slot.
- * @throws `ERR_APPROVAL_REFUSED` when the account is not a mint, or a mint with unpredictable transfers; `ERR_UNAVAILABLE`.
- */
+/** Reads all accounts as of one slot. @throws `ERR_APPROVAL_REFUSED` for a wrong or unpredictable mint; `ERR_UNAVAILABLE`. */
 export async function readTokenOnChain(
   reader: ChainReader,
   addresses: Omit<Pins, 'facts'>,

@@ -1,7 +1,4 @@
-/**
- * The owner's limits for approvals, whatever the content. Limits are decimal text in whole tokens, compared exactly for any
- * decimals of the mint.
- */
+/** The owner's limits for approvals: decimal text in whole tokens, compared exactly for any decimals of the mint. */
 
 import type { PipelineContent } from '../actions/pipelines.js';
 import { actionRecipients, totalOf } from '../actions/registry.js';
@@ -55,11 +52,7 @@ export interface Asked {
   readonly decimals: number;
 }
 
-/**
- * Checks all limits but the daily one.
- * @param whose - source of the limits, for the message.
- * @throws `ERR_APPROVAL_REFUSED` with the limit and the requested amount.
- */
+/** All limits but the daily one. @throws `ERR_APPROVAL_REFUSED` with the limit and the requested amount. */
 export function requireWithinLimits(
   { batchTokens }: Limits,
   { outflow, decimals }: Asked,
@@ -96,7 +89,6 @@ export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Aske
 export interface Outflow {
   readonly burned: bigint;
   readonly airdropped: bigint;
-  /** In the order of their first payment. */
   readonly recipients: ReadonlyMap<Address, bigint>;
 }
 
@@ -114,7 +106,6 @@ export function outflowOf(pipelines: readonly PipelineContent[]): Outflow {
 export const totalOutflow = ({ burned, airdropped }: Pick<Outflow, 'burned' | 'airdropped'>): bigint =>
   burned + airdropped;
 
-/** People compare this many characters at each end. */
 const END_LENGTH = 4;
 
 /** Both ends of an address in lower case, because people confuse letters of either case. */
@@ -132,7 +123,6 @@ export interface LookAlike {
   readonly like: KnownAddress;
 }
 
-/** Recipients that resemble a known address, each with the first match. */
 export function lookAlikes(
   recipients: Iterable<Address>,
   known: Iterable<KnownAddress>,

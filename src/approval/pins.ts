@@ -1,7 +1,4 @@
-/**
- * Compares a project with its pins: the addresses and facts that the owner confirmed once. All values are text for the profile
- * file.
- */
+/** Compares a project with its pins: the addresses and facts that the owner confirmed once, stored as text. */
 import type { Address } from '../values/address.js';
 import { refuse } from './refuse.js';
 

@@ -29,11 +29,10 @@ export interface BatchDescription extends BatchRef, BatchContent {
   readonly proposal: Proposal;
   readonly batchAddress: Address;
   readonly batch: Batch;
-  /** Rent of the batch's accounts. */
   readonly rentLamports: bigint;
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` when the account does not contain this type. */
+/** @throws `ERR_APPROVAL_REFUSED` */
 const required = <Value>({ value, problem }: Found<Value>): Value => value ?? refuse(problem);
 
 function requiredMultisig(found: Found<Multisig>): Multisig {
@@ -47,7 +46,7 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
   return multisig;
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` when there is no such multisig, `ERR_UNAVAILABLE` from the reader. */
+/** @throws `ERR_APPROVAL_REFUSED`, `ERR_UNAVAILABLE` */
 export const readMultisigAccount = async (reader: ChainReader, multisig: Address): Promise<Multisig> =>
   requiredMultisig(await readMultisig(reader, multisig));
 
@@ -91,9 +90,8 @@ function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>):
 }
 
 /**
- * Reads a batch with two calls: multisig, batch and proposal, then all transactions. Checks owners, type marks and re-derived
- * addresses.
- * @throws `ERR_APPROVAL_REFUSED` when an account is missing or not what it should be, `ERR_UNAVAILABLE` from the reader.
+ * Two calls: multisig, batch and proposal, then all transactions. Checks owners, type marks and re-derived addresses.
+ * @throws `ERR_APPROVAL_REFUSED` when an account is missing or wrong, `ERR_UNAVAILABLE` from the reader.
  */
 export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<BatchDescription> {
   const { multisig, batchIndex } = ref;

@@ -1,7 +1,4 @@
-/**
- * Simulates a batch in a local machine and compares the changes with its content. A simulation can only refuse; it replaces no
- * other check.
- */
+/** Simulates a batch and compares the changes with its content. A simulation can only refuse; it replaces no other check. */
 
 import { actionChanges } from '../actions/registry.js';
 import type { AccountState } from '../chain/account.js';
@@ -37,13 +34,11 @@ function withheldIn(account: AccountState | null): bigint {
   return withheld === undefined ? 0n : viewOf(withheld.data).getBigUint64(0, true);
 }
 
-/** Withheld fees included. */
 const tokensIn = (account: AccountState | null): bigint =>
   (decodeTokenAccount(account)?.amount ?? 0n) + withheldIn(account);
 
 const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.supply ?? 0n;
 
-/** Expected gain or loss by token account. */
 export function expectedChanges(
   { pipelines }: Pick<BatchContent, 'pipelines'>,
   flywheel: Flywheel,

@@ -12,14 +12,10 @@ export type Balances = 'agree' | 'differ' | 'not kept';
 
 interface MovedTokens {
   readonly balances: Balances;
-  /** Accounts that did not change as the executed pipelines say, with the transaction. */
   readonly differences: readonly string[];
 }
 
-/**
- * Compares token balances before and after each execution with the executed pipelines.
- * @param feeCharged - the mint withholds a fee, so recipients may get less.
- */
+/** @param feeCharged - the mint withholds a fee, so recipients may get less. */
 export function checkBalances(past: PastDescription, flywheel: Flywheel, feeCharged: boolean): MovedTokens {
   const executions = byExecution(past);
   const differences = executions.flatMap(({ record: { tokenChanges, signature }, pipelines }) =>
@@ -85,7 +81,6 @@ export type BatchStanding =
   | 'cancelled'
   | 'closed';
 
-/** For a batch whose accounts exist. */
 export function stateOf({
   proposal,
   batchIndex,
@@ -109,7 +104,6 @@ export function stateOf({
   }
 }
 
-/** For a batch whose accounts are closed. */
 export function pastStateOf({
   executions,
   votes,
@@ -121,7 +115,6 @@ export function pastStateOf({
 
 /** Lamports. */
 interface BatchCosts {
-  /** Rent that the vault pays for new token accounts; `null`: not simulated. */
   readonly vaultRent: bigint | null;
   /** Signature fees of the transactions left, paid by the executing member, without priority fees. */
   readonly executionFees: bigint;
