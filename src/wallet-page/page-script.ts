@@ -1,6 +1,6 @@
 /**
- * Runs in the browser: shows the approval, finds wallets (Wallet Standard), and lets one of them sign. Only the text of {@link
- * runPage} is sent, so that function must use nothing else of this file. The page sets text, never markup.
+ * Runs in the browser: shows the approval, and lets a wallet sign (Wallet Standard). Only the text of {@link runPage} is sent,
+ * so it must use nothing else of this file. The page sets text, never markup.
  */
 
 interface PageElement {

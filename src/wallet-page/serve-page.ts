@@ -238,8 +238,5 @@ class PageServer<Result> {
   }
 }
 
-/**
- * Serves the page until a signed transaction was received.
- * @throws `ERR_DECLINED`, `ERR_TIMEOUT`, `ERR_INTERRUPTED`, and errors of `take`.
- */
+/** @throws `ERR_DECLINED`, `ERR_TIMEOUT`, `ERR_INTERRUPTED`, and errors of `take`. */
 export const servePage = <Result>(page: WalletPage<Result>): Promise<Result> => new PageServer(page).run();
