@@ -40,7 +40,6 @@ import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
 export interface Earlier {
-  /** Proofs that were paid before, and recipients that resemble known addresses. */
   readonly alarms: readonly string[];
   readonly news: readonly string[];
   /** Recipients that no executed batch paid; `null`: no other approval on this machine. */
@@ -50,7 +49,6 @@ export interface Earlier {
 
 /** A batch within all limits, reserved for today. */
 export interface HeldApproval extends Earlier {
-  /** First characters of the digest, when the owner must type them; else `null`. */
   readonly typed: string | null;
   /** Records the approval. Call this before the signature is handed out. */
   signed(): void;
@@ -61,7 +59,6 @@ export interface Repeat {
   readonly again: boolean;
   /** Also proofs that were paid with another amount or recipient. */
   readonly allowChanged: boolean;
-  /** Ids of batches of the same operation. */
   readonly own: readonly string[];
   readonly hint: string;
 }
@@ -77,7 +74,6 @@ export const repeatOf = (
   hint,
 });
 
-/** The command of this run with `--again`. */
 export function againHint({ commandLine }: Pick<Session, 'commandLine'>): string {
   const words = commandLine.filter(
     (word, at) =>
@@ -100,7 +96,6 @@ export function requireUnpaid(
   throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, { hint });
 }
 
-/** Typing this many characters of the digest replaces the answer `y`. */
 const TYPED_DIGEST_LENGTH = 8;
 
 export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
@@ -150,9 +145,7 @@ export async function earlierOf(
   return comparedWith(known ?? NOTHING, asked.pipelines, flywheel);
 }
 
-/**
- * The same for a file. @param setUp - id of the file's batch at the service, if any; called only when a proof was paid before
- */
+/** @param setUp - id of the file's batch at the service, if any; called only when a proof was paid before */
 export async function earlierOfFile(
   session: Session,
   flywheel: Flywheel,

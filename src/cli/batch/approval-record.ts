@@ -82,13 +82,11 @@ export interface RecordedBatch extends AskedBatch {
   readonly batchIndex: bigint;
   readonly digest: Sha256;
   readonly batchId: string;
-  /** Empty without a profile. */
   readonly profile: string;
 }
 
 interface UsedOfDay {
   readonly day: UtcDay;
-  /** Base units, approved or reserved. */
   readonly used: bigint;
 }
 
@@ -100,7 +98,6 @@ export interface EarlierApproval {
 
 /** A proof that another batch paid, or may still pay. */
 export interface PaidProof extends EarlierApproval {
-  /** Index of the pipeline, from 0. */
   readonly at: number;
   /** False: approved, and not known to have ended. */
   readonly isExecuted: boolean;
@@ -111,7 +108,7 @@ export interface Known {
   /** In the order of the pipelines. Per pipeline one batch: same content first, then executed, then the latest. */
   readonly paid: readonly PaidProof[];
   readonly count: number;
-  /** Base units of the largest approval; `null`: no approval. */
+  /** `null`: no approval. */
   readonly largest: bigint | null;
   /** Recipients of the batch that no executed pipeline paid. */
   readonly unseen: readonly Address[];

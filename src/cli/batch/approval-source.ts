@@ -38,7 +38,6 @@ export function decodeBase64(name: string, text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }
 
-/** A batch index is a u64. */
 export const MAX_BATCH_INDEX = 2n ** 64n - 1n;
 
 export const isBatchIndex = (index: bigint): boolean => index >= 1n && index <= MAX_BATCH_INDEX;
@@ -60,10 +59,7 @@ export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>):
   return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: indexOf(batch.batchIndex) };
 }
 
-/**
- * Reads the argument of `batch approve`: a batch id, an approval file of `batch init`, base64, or `-` for standard input.
- * @throws `ERR_INPUT_INVALID` with the reason.
- */
+/** `source` is a batch id, an approval file of `batch init`, base64, or `-` for standard input. @throws `ERR_INPUT_INVALID` */
 export async function readApproval(session: Session, source: string): Promise<IssuedApproval> {
   const { context } = session;
   if (isUuid(source)) return freshApproval(session, source.toLowerCase() as Uuid);
@@ -130,7 +126,7 @@ async function currentBatchName(session: Session): Promise<BatchName> {
 const approvalFile = ({ apiUrl, dataDir, configDir }: Settings, batchId: string): string =>
   join(approvalDirectory(apiUrl.value === null ? dataDir.value : configDir.value), `${batchId}.json`);
 
-/** @returns the path. @throws `ERR_INPUT_INVALID` with the path and the reason. */
+/** @throws `ERR_INPUT_INVALID` */
 export function writeApproval(settings: Settings, answer: InitBatchResult, out: OutputFile | null): string {
   const text = `${JSON.stringify(answer)}\n`;
   if (out !== null) {

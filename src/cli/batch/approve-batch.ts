@@ -1,7 +1,4 @@
-/**
- * Signs as the owner, for `batch approve`, `execute --approval` and `run` (contract, section 2.6). A transaction that was not
- * decoded and understood is never signed.
- */
+/** Signs as the owner (contract, section 2.6). A transaction that was not decoded and understood is never signed. */
 
 import { readPastContent } from '../../approval/batch-content.js';
 import { addSignature, buildApproval, type CheckedVote } from '../../approval/check-vote.js';
@@ -52,10 +49,7 @@ export interface Judgement {
   readonly unit: Unit;
 }
 
-/**
- * Reads, simulates and checks a batch.
- * @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` when the batch is over.
- */
+/** @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` when the batch is over. */
 export async function judge(
   session: Session,
   { batch, wire, expectation }: ToApprove,
@@ -133,7 +127,6 @@ export interface Signed extends SignedApproval {
   readonly digest: Sha256 | null;
 }
 
-/** With `alreadyApproved` nothing was signed: the owner's approval is on chain. */
 type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Finds the operation in the journal for a command that names a batch by its id, records its outcome, and detects pipelines
- * that landed in other batches.
- */
+/** Batch operations for commands that name a batch by its id: the outcome in the journal, and pipelines landed elsewhere. */
 import { parseDigestText } from '../../actions/pipelines.js';
 import type { Batch, InitBatchRequest, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
 import type { Session } from '../command.js';
@@ -52,7 +49,6 @@ export async function settleBatch(session: Session, batch: Batch): Promise<void>
   entry.markPrinted();
 }
 
-/** The consent to pay proofs again, for a command that names a batch by its id. */
 export async function repeatBy(
   session: Session,
   batchId: string,
@@ -62,18 +58,13 @@ export async function repeatBy(
   return repeatOf(journal.ofBatch(batchId), { again, hint: againHint(session) });
 }
 
-/** Output of `--failed-out`; `pipelines` is `null` when this machine does not have them. */
+/** `pipelines` is `null` when this machine does not have them. */
 export interface FailedOut {
   readonly file: OutputFile;
   readonly pipelines: readonly Pipeline[] | null;
 }
 
-/**
- * Finds the pipelines for `--failed-out` before anything is sent: in the journal, or in the user's file. No service returns
- * them in full.
- * @param expect - `--expect`, which may name the file.
- * @throws `ERR_INPUT_INVALID` when this machine does not have the pipelines.
- */
+/** No service returns pipelines in full: they come from the journal or the file of `--expect`. @throws `ERR_INPUT_INVALID` */
 export async function failedOutOf(
   session: Session,
   batchId: string,
@@ -97,10 +88,7 @@ export async function failedOutOf(
   );
 }
 
-/**
- * Before a batch is executed by its id: its pipelines may have landed in another batch since the set-up.
- * @throws `ERR_INPUT_INVALID` when a pipeline landed in another batch. Nothing was sent then.
- */
+/** A pipeline may have landed in another batch since the set-up. @throws `ERR_INPUT_INVALID`; nothing was sent then. */
 export async function requireNotLandedElsewhere(session: Session, batch: Batch): Promise<void> {
   await locate(session);
   const entry = (await (await session.service()).journal()).ofBatch(batch.id);

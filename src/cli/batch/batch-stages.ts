@@ -1,7 +1,4 @@
-/**
- * The stages of a batch operation: the batch of the whole file, then one batch per `--rest` with the pipelines that had not
- * landed.
- */
+/** The stages of a batch operation: one batch of the whole file, then one per `--rest` of what had not landed. */
 import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
@@ -11,13 +8,11 @@ interface BatchStage {
   /** Indexes of its pipelines in the file; `null`: all. */
   readonly indexes: readonly number[] | null;
   readonly batchId?: string;
-  /** The approval that was sent, base64. */
   readonly signedTx?: string;
   /** Digest of the approved content, also when a wallet sent the approval. */
   readonly digest?: Sha256;
 }
 
-/** The final batch, and the file indexes of pipelines that have not landed. */
 export interface RunResult {
   readonly batch: Batch;
   readonly result: ExecuteResult;
@@ -67,7 +62,6 @@ export class CurrentStage {
     return batchStages(this.#entry.notes)[this.at] ?? { indexes: null };
   }
 
-  /** Idempotency key of init. */
   get key(): string {
     return currentKey(this.#entry);
   }
@@ -76,13 +70,11 @@ export class CurrentStage {
     return derivedUuid(this.key, 'execute', signedTx ?? '');
   }
 
-  /** Selects the items of this stage from one item per pipeline of the file. */
   pipelines<Item>(all: readonly Item[]): readonly Item[] {
     const { indexes } = this.note;
     return indexes === null ? all : indexes.flatMap((index) => all.slice(index, index + 1));
   }
 
-  /** Converts indexes in the stage to indexes in the file. */
   inFile(indexes: readonly number[]): readonly number[] {
     const own = this.note.indexes;
     return own === null ? indexes : indexes.flatMap((index) => own.slice(index, index + 1));

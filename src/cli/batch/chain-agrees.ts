@@ -1,6 +1,6 @@
 /**
  * Compares what a service says of a batch with the user's own chain: how much ran, and that the approved content ran. A
- * contradiction is an unknown outcome. The embedded engine shares its ledger and is not compared.
+ * contradiction is an unknown outcome. The embedded engine shares its ledger, so it is not compared.
  */
 import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
@@ -210,7 +210,6 @@ export async function listedPipelines(
   }
 }
 
-/** How a batch on chain differs from the approved content, or `null`. */
 async function difference(
   content: JudgedContent,
   flywheel: Flywheel,
@@ -227,7 +226,6 @@ const howToCompare = ({ id }: NamedBatch): { readonly hint: string } => ({
   hint: `Stop and investigate: run \`flywheel batch inspect ${id}\`, also with another RPC node, and look at a block explorer.`,
 });
 
-/** Chain and project to compare with, or the reason why there is no comparison. */
 async function groundOf(
   opened: Pick<OpenedService, 'chain' | 'pins' | 'trusted'>,
 ): Promise<{ readonly chain: ChainReader; readonly flywheel: Flywheel } | string> {

@@ -1,6 +1,6 @@
 /**
- * Cancels what is left of a batch, approved or not. The owner signs exactly one vote against this batch, which was shown and
- * agreed to before, and nothing else.
+ * Cancels what is left of a batch. The owner signs exactly one vote on this batch, shown and agreed to before, and nothing
+ * else.
  */
 import { addSignature, checkVote } from '../../approval/check-vote.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
@@ -30,7 +30,7 @@ import { unitOf } from './review.js';
 /** The proposal may change between votes, so one batch can need several. */
 const MAX_VOTES = 3;
 
-/** `batch cancel`. @param signer - called only when the owner's vote is needed. @param owner - of the keypair option */
+/** @param signer - called only when the owner's vote is needed. @param owner - of the keypair option */
 export async function cancelBatch(
   session: Session,
   batchId: string,

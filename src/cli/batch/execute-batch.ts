@@ -27,11 +27,9 @@ import { refuse } from './pins.js';
 import { writeRest } from './pipelines-work.js';
 
 export interface SignTerms {
-  /** Base64; `undefined`: none yet. */
   readonly signedTx: string | undefined;
   /** Checks, asks and signs; `null`: no keypair. Resolves to `null` when the approval is on chain. */
   readonly sign: (() => Promise<Signed | null>) | null;
-  /** Digest that the user expects; `null`: none named. */
   readonly digest: Sha256 | null;
 }
 
@@ -87,10 +85,7 @@ export async function executeUntilFinal(
   }
 }
 
-/**
- * Signs and stores an approval if there is none, the batch needs one and the command can. @throws `ERR_APPROVAL_REFUSED` for an
- * approval of another batch.
- */
+/** Signs if no approval exists, the batch needs one and the command can. @throws `ERR_APPROVAL_REFUSED` for another batch. */
 async function signNow(
   session: Session,
   { sign, keep }: ApprovalTerms,
@@ -118,11 +113,10 @@ interface ExecuteTerms extends SignTerms {
   readonly key: string | undefined;
   /** Execute also pipelines that landed in another batch. */
   readonly again: boolean;
-  /** File for pipelines that did not land; `null`: not requested. */
   readonly failedOut: FailedOut | null;
 }
 
-/** Executes and prints. @throws `ERR_BATCH_FAILED` when a transaction did not land. */
+/** @throws `ERR_BATCH_FAILED` when a transaction did not land. */
 export async function executeBatch(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<void> {
   const { batch, result, left } = await repeatable(session, () => execute(session, batchId, terms));
   const { output } = session;
@@ -193,10 +187,7 @@ async function conclude(
   return { batch, result, left: all.slice(landed.length) };
 }
 
-/**
- * True when a batch needs no owner's approval: it is over, or the approval is on the user's chain. False without a chain.
- * @param known - the batch, if already read.
- */
+/** True when the batch is over, or the owner's approval is on the user's chain. False without a chain. */
 export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
@@ -214,10 +205,8 @@ export async function needsNoApproval(session: Session, batchId: string, known?:
 }
 
 /**
- * Requires a service that executes with an approval on chain: one that issues fresh approvals (contract, section 1.7). The
- * request changes nothing.
- * @returns whether the batch still needs the approval, according to the service.
- * @throws `ERR_NOT_FOUND` with the alternative.
+ * Requires a service that executes with an approval on chain: one that issues fresh ones (contract, section 1.7).
+ * @returns whether the batch still needs the approval, according to the service. @throws `ERR_NOT_FOUND`
  */
 export async function requireExecutesFromChain(session: Session, batchId: Uuid): Promise<boolean> {
   const opened = await session.service();
@@ -226,7 +215,6 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     return true;
   } catch (error) {
     if (!isNotOffered(error)) {
-      // The service has the operation, and this batch needs no approval.
       if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return false;
       throw error;
     }

@@ -41,7 +41,6 @@ export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   return getBatch(session, batch.id);
 }
 
-/** Sets up the batch of the current stage, or finds it. */
 export async function initiate(
   session: Session,
   entry: Entry,
@@ -91,7 +90,7 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   );
 }
 
-/** The answer of init with a fresh approval; unchanged if the service does not issue fresh ones. */
+/** Unchanged if the service does not issue fresh approvals. */
 export async function withFreshApproval(
   session: Session,
   { answer, batch, isNew }: Initiated,

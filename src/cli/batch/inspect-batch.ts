@@ -1,7 +1,4 @@
-/**
- * Shows what a batch does or did, read from chain, and whether it may be approved. The checks are those of an approval; a
- * refusal is a result here, not an error.
- */
+/** Shows what a batch on chain does or did, and whether it may be approved. A refusal is a result here, not an error. */
 import { digestText } from '../../actions/pipelines.js';
 import { type ActionInText, inText } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';
@@ -52,10 +49,7 @@ interface Inspected {
   readonly expectation: Expectation | null;
 }
 
-/**
- * @throws `ERR_APPROVAL_REFUSED` when the accounts are not those of a batch, `ERR_BATCH_NOT_FOUND` when they are closed and the
- * node lacks their history.
- */
+/** @throws `ERR_APPROVAL_REFUSED` for accounts of no batch, `ERR_BATCH_NOT_FOUND` when closed and missing in the history. */
 export async function inspectBatch(
   session: Session,
   chain: ChainReader,
@@ -112,7 +106,6 @@ async function inspectOpen(
       return [
         ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
         ...(earlier?.alarms ?? []).map((text) => style.bad(safeLine(text))),
-        // A problem comes last.
         ...(problem === null ? [verdict, ...summary] : [...summary, verdict]),
       ];
     },
@@ -212,7 +205,6 @@ function pastJson({ id: batchId }: BatchName, past: PastDescription, unit: Unit,
   });
 }
 
-/** The transaction on chain that executed one transaction of the batch. */
 function executionJson(execution: PastDescription['executions'][number]) {
   if (execution === null) return { txHash: null };
   const dateExecuted = dateLanded(execution);
@@ -229,7 +221,6 @@ interface Verified {
   readonly batchId: string | null;
   readonly multisig: string;
   readonly batchIndex: string;
-  /** Digest of the batch; `null`: it held no pipelines. */
   readonly digest: string | null;
   readonly expected: string;
   readonly transactions: readonly {
@@ -240,7 +231,6 @@ interface Verified {
     readonly txHash: string | null;
     readonly dateExecuted?: string;
   }[];
-  /** Totals of the executed transactions. */
   readonly totals: { readonly burn: string; readonly airdrop: string };
   readonly balances: Balances;
   /** Indexes of pipelines of the file that were not executed. */
@@ -257,8 +247,7 @@ interface VerifyInput {
 }
 
 /**
- * Compares a finished batch with the expected content. @returns the findings, and the `failure` if the batch is not verified.
- * @throws `ERR_BATCH_NOT_FOUND` when the node lacks part of its history.
+ * @returns with `failure` if the batch is not verified. @throws `ERR_BATCH_NOT_FOUND` when the node lacks part of its history.
  */
 export async function verifyBatch(
   chain: ChainReader,
@@ -333,7 +322,6 @@ function viewVerified(value: Verified, past: PastDescription, unit: Unit, style:
   return [
     ...viewPastBatch(past, unit, style),
     BALANCES[value.balances],
-    // The reason of a failed verification is printed as the error.
     ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
   ];
 }

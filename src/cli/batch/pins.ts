@@ -28,7 +28,6 @@ export function requirePins(pins: Pins | null): Pins {
   );
 }
 
-/** Without pinned facts a change of the project would go unnoticed. */
 export function unpinned(pins: Pins | null): FlywheelError {
   const what = pins === null ? 'No project is pinned' : 'Only the addresses of the project are pinned';
   return refuse(
@@ -97,7 +96,6 @@ export async function pinsForApproval(
   return found;
 }
 
-/** Shows pins, asks, and stores them in the profile in use. */
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
   output.show(viewPins(pins, output.noticeStyle).join('\n'));

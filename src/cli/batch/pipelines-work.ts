@@ -40,10 +40,7 @@ import { landedInFile } from './chain-agrees.js';
 import { initiate, lookAtBatch, upToDate, withFreshApproval } from './initiate.js';
 import { pinnedFlywheel } from './pins.js';
 
-/**
- * Reads and checks a pipelines file. Payloads become canonical JSON, so that a file is the same request however its payloads
- * are formatted.
- */
+/** Payloads become canonical JSON, so that a file is the same request however its payloads are formatted. */
 export async function checkedPipelines(
   session: Session,
   input: Input,
@@ -93,11 +90,7 @@ export interface BatchPlan extends PipelinesPlan {
   readonly foreseen: BatchForesight | null;
 }
 
-/**
- * Prints the plan of a checked file.
- * @param signs - the command itself approves, so proofs that were paid before are refused.
- * @throws the same errors as the command, or init.
- */
+/** @param signs - the command itself approves, so proofs that were paid before are refused. */
 export async function showPipelinesPlan(
   session: Session,
   whole: InitBatchRequest,
@@ -122,7 +115,7 @@ export async function showPipelinesPlan(
   session.output.result(plan, (style) => viewPipelinesPlan(plan, summed, outlook, style));
 }
 
-/** The totals of a plan, with findings about earlier payments. @throws `ERR_INPUT_INVALID` as the command itself. */
+/** @throws `ERR_INPUT_INVALID` for proofs that were paid before */
 async function plannedSum(
   session: Session,
   { foreseen }: BatchPlan,
@@ -159,7 +152,6 @@ async function plannedSum(
   return { summed, decimals };
 }
 
-/** Decimals for display when the mint's are unknown. */
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
   sources
     .flatMap(({ actions }) => actions)
@@ -173,7 +165,7 @@ async function isSetUp(session: Session, { kind, content, origin }: OperationReq
   return known !== undefined && !isOver(known.state) && new CurrentStage(known).note.batchId !== undefined;
 }
 
-/** Writes the pipelines that did not land as a file to correct and run; no file if all landed. @throws `ERR_INPUT_INVALID` */
+/** No file if all landed. @throws `ERR_INPUT_INVALID` */
 export function writeRest(
   session: Session,
   file: OutputFile,
@@ -250,10 +242,7 @@ export class PipelinesWork implements Preparation {
     return Promise.resolve();
   }
 
-  /**
-   * Starts a stage with the pipelines that the last one has not landed.
-   * @returns false when other batches landed all of them.
-   */
+  /** @returns false when other batches landed all that was left. */
   async #beginRest(entry: Entry): Promise<boolean> {
     const { session } = this;
     const stage = new CurrentStage(entry);
@@ -292,8 +281,7 @@ export class PipelinesWork implements Preparation {
   }
 
   /**
-   * The first batch may have been cancelled before any batch landed a pipeline of the file.
-   * @throws `ERR_INPUT_INVALID` then; the operation is over.
+   * @throws `ERR_INPUT_INVALID` when the first batch was cancelled and no batch landed a pipeline; the operation is over then.
    */
   async requireWanted(entry: Entry, batch: Batch): Promise<void> {
     const { session, ask } = this;
@@ -310,7 +298,6 @@ export class PipelinesWork implements Preparation {
 }
 
 interface InitFiles {
-  /** The approval file; `null`: the default path. */
   readonly out: OutputFile | null;
   readonly failedOut: OutputFile | null;
 }
@@ -336,9 +323,7 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     return isOver(state) || state === 'waiting';
   }
 
-  /**
-   * Members can execute a failed batch until it is cancelled. Cancelling may need the owner's vote, and init has no keypair.
-   */
+  /** Members can execute a failed batch until it is cancelled. That may need the owner's vote, and init has no keypair. */
   override end({ id }: Batch): Promise<void> {
     throw notSent(
       `Members of the multisig can still execute the rest of batch ${id}.`,

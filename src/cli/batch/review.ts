@@ -1,6 +1,5 @@
 /**
- * Checks a batch before its owner decides: reads it from chain, compares it with pins and expectation, and simulates it. The
- * service is never trusted.
+ * Checks a batch before its owner decides: from chain, against pins and expectation, and simulated. The service is not trusted.
  */
 import {
   digestText,
@@ -39,13 +38,11 @@ export interface Look {
   readonly description: BatchDescription;
   /** `null`: unknown, or not trustworthy. */
   readonly token: TokenOnChain | null;
-  /** Simulated changes; `null`: not simulated. */
   readonly changes: SimulatedChanges | null;
   readonly isApproved: boolean;
   readonly refusal: FlywheelError | null;
 }
 
-/** A batch that passed all checks; the owner may have approved it already. */
 export interface Review extends Look {
   readonly token: TokenOnChain;
   readonly refusal: null;
@@ -74,7 +71,6 @@ export function requireOwnMultisig(pins: Pins, { multisig }: Pick<BatchName, 'mu
     );
 }
 
-/** The refusal that `judge` throws, or `null`. */
 export async function refusalOf(judge: () => unknown): Promise<FlywheelError | null> {
   try {
     await judge();
@@ -85,10 +81,7 @@ export async function refusalOf(judge: () => unknown): Promise<FlywheelError | n
   }
 }
 
-/**
- * Reads a batch and checks it up to the first refusal.
- * @throws `ERR_APPROVAL_REFUSED` when there is no batch to read, `ERR_UNAVAILABLE` when the chain is out of reach.
- */
+/** Checks up to the first refusal. @throws `ERR_APPROVAL_REFUSED` without a batch, `ERR_UNAVAILABLE` */
 export async function lookAtBatch(
   chain: ChainReader,
   opened: Pick<OpenedService, 'simulator'>,
@@ -116,7 +109,7 @@ export async function lookAtBatch(
   return { description, ...found, refusal };
 }
 
-/** @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_UNAVAILABLE` when the chain is out of reach. */
+/** @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_UNAVAILABLE` */
 export async function reviewBatch(
   chain: ChainReader,
   opened: Pick<OpenedService, 'simulator'>,
@@ -129,7 +122,7 @@ export async function reviewBatch(
   return { ...look, token, refusal };
 }
 
-/** Decimals and symbol of a batch's amounts. The symbol is shown only if all amounts are of the project's mint. */
+/** The symbol is shown only if all amounts are of the project's mint. */
 export function unitOf(
   { trusted, symbol }: { readonly trusted: Flywheel | null; readonly symbol: string | null },
   { description, token }: Pick<Look, 'token'> & { readonly description: BatchContent },
@@ -155,10 +148,7 @@ function statedDecimals({ transactions }: BatchContent): number {
   return 0;
 }
 
-/**
- * The simulator; `null`: this computer has none, and the content equals the expectation.
- * @throws `ERR_APPROVAL_REFUSED` when there is neither a simulator nor an expectation.
- */
+/** `null`: no simulator on this computer. @throws `ERR_APPROVAL_REFUSED` without a simulator and without an expectation. */
 async function machineFor(
   { simulator }: Pick<OpenedService, 'simulator'>,
   expectation: Expectation | null,
@@ -191,7 +181,7 @@ export const expectationOf = (session: Session, text: string | undefined): Promi
 export const expectedDigest = (expectation: Expectation): Sha256 =>
   'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
 
-/** Compares the chain with the expectation. @throws `ERR_APPROVAL_REFUSED` with the difference. */
+/** @throws `ERR_APPROVAL_REFUSED` with the difference. */
 export function checkExpectation(
   description: BatchContent,
   expectation: Expectation,

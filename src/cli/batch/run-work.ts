@@ -53,7 +53,7 @@ interface RunOptions {
 
 /** Stored so that `resume` needs no options. The keypair itself is never stored. */
 export interface RunNote {
-  /** Absolute path of the keypair file; `null`: from another source. */
+  /** `null`: not from a file. */
   readonly keypair: string | null;
   readonly wallet: boolean;
   readonly failedOut: OutputFile | null;
@@ -165,11 +165,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     return this.#keypair;
   }
 
-  /**
-   * Checks all that the approval will need, before a batch is set up that the owner could not approve.
-   * @throws `ERR_APPROVAL_REFUSED` when the owner could not approve the batch; `ERR_UNAVAILABLE` when the chain is out of
-   * reach.
-   */
+  /** Before a batch is set up that the owner could not approve. @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE` */
   async #requireApprovable(entry: Entry, stage: CurrentStage): Promise<void> {
     const { session } = this;
     const { wallet } = this.#options;
@@ -240,7 +236,6 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
    * @param onSigned - called before a wallet's approval is sent. @returns `null`: the wallet's approval is on chain.
    */
   async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
-    // The batch on chain must equal the file.
     const expectation = { pipelines: this.#source(new CurrentStage(entry)) };
     const { id } = initiated.batch;
     const { settings } = this.session;

@@ -112,7 +112,7 @@ function requireSender({ sender }: OpenedService): ChainSender {
   throw refuse('No RPC node is set to send the approval. Nothing was signed.');
 }
 
-/** Content of the page, the same as on the terminal. @param expected - file or digest that the batch was compared with */
+/** @param expected - file or digest that the batch was compared with */
 function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefined, held: HeldApproval) {
   const { review, pins, unit } = judgement;
   const { digest } = review.description;
@@ -144,7 +144,6 @@ function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefin
   };
 }
 
-/** For a large batch the owner types the digest in the terminal before the wallet signs. */
 async function requireDigest(
   session: Session,
   batchId: Uuid,
@@ -159,7 +158,7 @@ async function requireDigest(
   });
 }
 
-/** Serves the page until a signed approval has landed. @param signed - called for a signed approval, before it is sent */
+/** @param signed - called for a signed approval, before it is sent */
 async function serve(
   session: Session,
   { opened, chain, pins }: Judgement,
