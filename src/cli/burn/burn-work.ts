@@ -100,8 +100,7 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
 const CLOCK_SKEW_MS = 30_000;
 
 /**
- * Searches the chain for recorded proofs of burns that failed according to the service. @throws `ERR_OUTCOME_UNKNOWN` with the
- * first transaction that has one.
+ * Searches the chain for recorded proofs of burns that failed for the service. @throws `ERR_OUTCOME_UNKNOWN` with one found.
  */
 export async function requireNotOnChain(
   { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
@@ -129,10 +128,7 @@ function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelErr
 
 type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
 
-/**
- * Asks. A script needs no consent for a remote service, and needs `--yes` on a cluster. @param deed - such as `Burn 12.5
- * tokens`.
- */
+/** A script needs no consent for a remote service, and `--yes` on a cluster. @param deed - such as `Burn 12.5 tokens`. */
 export async function confirmSpending(
   session: Session,
   { kind, pins, isOnThisMachine, explorer }: Place,

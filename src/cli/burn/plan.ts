@@ -93,10 +93,7 @@ function sumByType(burns: readonly BurnRequest[]): BurnBatchPlan['types'] {
   );
 }
 
-/**
- * @param indexes - of the burns in their file. @throws `ERR_INPUT_INVALID` with every burn that would fail, as far as known
- * here.
- */
+/** @param indexes - of the burns in their file. @throws `ERR_INPUT_INVALID` with every burn that would fail. */
 export async function requireAllPossible(
   session: Session,
   burns: readonly BurnRequest[],

@@ -1,6 +1,5 @@
 /**
- * Splits a list of burns into requests: first the whole list, then, for each `--rest`, what had not landed. The journal has the
- * answers.
+ * Splits burns into requests: first the whole list, then, for each `--rest`, what had not landed. Answers are in the journal.
  */
 import type { ElementOutcome } from '../../contract/call.js';
 import { MAX_BODY_BYTES, MAX_BURN_BATCH_ELEMENTS } from '../../contract/limits.js';

@@ -22,7 +22,6 @@ const MIB = 1_024 * 1_024;
 /** More than a batch and its journal need. */
 const LEAST_FREE = 64 * MIB;
 
-/** The path, or its nearest existing parent. */
 function existing(path: string): string {
   const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
   return isThere || dirname(path) === path ? path : existing(dirname(path));
@@ -105,7 +104,6 @@ function keyText(opened: OpenedService, session: Session): string {
   return 'from the data directory';
 }
 
-/** Runs one check. @returns whether it succeeded */
 type Look = (name: string, tell: () => string | Promise<string>) => Promise<boolean>;
 
 /** Requests the current batch, which every valid key may read, and compares the clocks. */
@@ -237,7 +235,6 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
       return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
     });
   } finally {
-    // The session closes its own service.
     if (!withChain) await opened.close();
   }
 }

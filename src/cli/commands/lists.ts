@@ -36,7 +36,6 @@ interface HistoryRow extends HistoryItem {
   readonly error?: { readonly type: string; readonly message: string } | undefined;
 }
 
-/** @param symbol - `null` if unknown */
 const viewHistory = (rows: readonly HistoryRow[], symbol: string | null, style: Style): readonly string[] =>
   rows.length === 0
     ? ['No burns or airdrops found.']

@@ -51,7 +51,7 @@ async function leftByService(session: Session, journal: Journal) {
     }));
 }
 
-/** Waiting batches except the named ones, with commands to approve and execute them; or the error of the service. */
+/** Without those in `named`; or the error of the service. */
 async function waitingBatches(session: Session, journal: Journal, named: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
@@ -85,7 +85,6 @@ type Row =
   | Awaited<ReturnType<typeof leftByService>>[number]
   | Exclude<Awaited<ReturnType<typeof waitingBatches>>, FlywheelError>[number];
 
-/** Labels are dimmed elsewhere; here the command must be easy to see. */
 const plainly = ({ width }: Style): Layout => ({ width, dim: (text) => text });
 
 function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
@@ -94,7 +93,6 @@ function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
   return row.signatures.map((signature) => ['transaction', signature]);
 }
 
-/** @param symbol - `null` if unknown */
 function viewPending(
   rows: readonly Row[],
   symbol: string | null,
@@ -204,7 +202,6 @@ async function resumeOperation(
   return 'resumed';
 }
 
-/** @param body - the request as stored by the first command */
 async function workOf(session: Session, entry: Entry, body: unknown, terms: Terms): Promise<Work<unknown>> {
   switch (entry.kind) {
     case 'burn': {
@@ -253,7 +250,7 @@ async function batchWork(
   return new RunWork(session, request, AS_BEGUN, options) as Work<unknown>;
 }
 
-/** Resumes each operation; the first error is thrown after all were tried. @returns their number */
+/** The first error is thrown after all were tried. @returns the number of operations */
 async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
   const ids = journal.pending().map(({ id }) => id);
   let failure: unknown;
@@ -283,7 +280,6 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
     });
 }
 
-/** Maximum length of a typed id in a message. */
 const MAX_SHOWN = 40;
 
 const notThere = ({ settings }: Session, id: string): FlywheelError =>
@@ -325,10 +321,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);
 }
 
-/**
- * Gives up requests without an answer. Stored answers stay, because only they say which part of the file landed.
- * @returns false when the whole operation can be deleted, or a batch is set up.
- */
+/** Stored answers stay, because only they say which part of the file landed. @returns false when all can be deleted. */
 async function giveUp(entry: Entry): Promise<boolean> {
   if (entry.kind === 'batch') return giveUpRest(entry);
   if (!entry.hasAnswers) return false;

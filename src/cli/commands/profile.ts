@@ -59,7 +59,6 @@ const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
   ),
 ];
 
-/** All profiles by name, with secrets redacted. */
 function profileViews({ settings, context }: Session): readonly ProfileView[] {
   const directory = settings.configDir.value;
   const { current, profiles } = readProfiles(directory);
@@ -178,7 +177,6 @@ function kept(value: unknown): unknown {
   return value;
 }
 
-/** The stored global options that were typed on this command line. */
 function typedFields(settings: Settings): Profile {
   const { database: databaseUrlFile, signers } = settings;
   const others: Readonly<Record<string, Setting<unknown>>> = {

@@ -21,7 +21,6 @@ async function untilStopped(
   await running.close();
 }
 
-/** Largest unit first. */
 const SECONDS: Readonly<Record<string, number>> = { h: 3_600, min: 60, s: 1 };
 
 /** `burn=100/s`, `init=10/min`, `burn-batch=1/10s`; for one key `burn=100/s@ID`. */

@@ -46,7 +46,6 @@ function describe(settings: Settings): Readonly<Record<string, Row>> {
   return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
 }
 
-/** An error thrown by `tell` becomes the problem of the row. */
 async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<Row['value']>): Promise<Row> {
   try {
     return { value: await tell(), source };

@@ -57,9 +57,7 @@ export function sumAmounts(amounts: readonly number[]): string {
 export const checkDecimals = (amount: number, decimals: number): string | undefined =>
   reasonOf(() => void tokenAmountFromNumber(amount, decimals));
 
-/**
- * From the pins: a mint never changes its decimals. `null`: unknown. A dry run also works when the service cannot be opened.
- */
+/** From the pins: a mint never changes its decimals. `null`: unknown. A dry run needs no service for this. */
 export async function knownDecimals(session: Session, dryRun: boolean): Promise<number | null> {
   try {
     const decimals = (await session.service()).pins?.facts?.['mint.decimals'];

@@ -78,9 +78,7 @@ function requireText(text: string): string {
   return text;
 }
 
-/**
- * Adds the name of the input to errors of the parser. @param isList - a file of elements: the error becomes its one problem.
- */
+/** Adds the name of the input to errors of the parser. @param isList - the error becomes the file's one problem. */
 export function inInput<Value>(name: string, parse: () => Value, isList = false): Value {
   try {
     return parse();

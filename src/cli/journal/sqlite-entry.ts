@@ -119,10 +119,7 @@ export class SqliteEntry implements OperationSummary {
     return this.#row.notes['again'] === undefined ? 0 : this.#serial;
   }
 
-  /**
-   * Reopens the operation for a next stage with these elements. @returns false when another process was faster with it, or with
-   * one of them.
-   */
+  /** Reopens the operation for a next stage. @returns false when another process was faster with it, or with an element. */
   reopen(elements: readonly Element[], notes: Notes, landed: readonly Sha256[] = []): boolean {
     return this.#table.file.write(() => {
       const row = this.#table.row('serial = ?', [this.#serial]);

@@ -199,10 +199,7 @@ export class SqliteJournal {
     return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY run DESC`, of);
   }
 
-  /**
-   * @throws `ERR_INPUT_INVALID` while another process resumes an unprinted operation: the same command may mean that one, or
-   * another.
-   */
+  /** @throws `ERR_INPUT_INVALID` while another process resumes an unprinted one: the command may mean that one, or another. */
   #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
     const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
     const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);

@@ -195,10 +195,7 @@ export class Tables {
     });
   }
 
-  /**
-   * Elements whose subject landed with another content. Contents of this file, and of an operation that also has this content,
-   * do not count.
-   */
+  /** Elements whose subject landed with another content that is neither in this file nor beside this content in another. */
   changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
     if (this.#isEmpty) return [];
     const contents = new Set(elements.map(({ content }) => content));

@@ -1,7 +1,4 @@
-/**
- * Everything before the first request of an operation: take it from the journal or start it, and find what is left to send. A
- * dry run ends here.
- */
+/** Before the first request of an operation: take or start it, and find what is left to send. A dry run ends here. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
@@ -202,10 +199,7 @@ async function take<Asked extends Begun | undefined>(
   }
 }
 
-/**
- * Ends an operation that its service no longer knows, so that `--again` can start over. @throws for any other unfinished
- * operation.
- */
+/** Ends an operation that its service lost, so that `--again` can start over. @throws for any other unfinished operation. */
 async function requireLost(
   session: Session,
   journal: Journal,

@@ -257,10 +257,7 @@ async function foresee(
 
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
-/**
- * Like {@link foresee}; refuses elements that landed with another amount or recipient. @throws as {@link foresee} and {@link
- * requireUnchanged}
- */
+/** Also refuses elements that landed with another content. @throws as {@link foresee} and {@link requireUnchanged} */
 export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
@@ -401,10 +398,7 @@ export const requireAnswersBurn = (
     { names: `transaction ${asked.txHash}`, isNamed },
   );
 
-/**
- * A proxy may refuse a request that the service accepted. @throws `ERR_OUTCOME_UNKNOWN` where the service burned, or may still
- * burn, under the key.
- */
+/** A proxy may refuse what the service accepted. @throws `ERR_OUTCOME_UNKNOWN` if the service burned, or may, under the key. */
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote' || !isFlywheelError(refusal)) return;

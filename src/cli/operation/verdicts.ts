@@ -45,8 +45,7 @@ export const saysNothingWasEverDone = ({ options }: FlywheelError): boolean =>
   options.doubtful !== true && options.keyUnused === true;
 
 /**
- * A failed burn frees its key, so over a network an earlier attempt may still burn. The embedded engine has no earlier
- * attempts.
+ * A failed burn frees its key: over a network an earlier attempt may still burn. The embedded engine has no earlier attempt.
  */
 export const hasFailed = (kind: OperationKind, { code, options }: FlywheelError): boolean =>
   kind === 'burn' && code === 'ERR_BURN_TOKENOMICS_FAILED' && options.doubtful !== true;

@@ -1,7 +1,4 @@
-/**
- * Finds which tokens a landed transaction moved for a proof, from its memos, its own instructions and executed batches, and
- * compares the balances.
- */
+/** Finds the tokens that a landed transaction moved for a proof: from memos, instructions, executed batches and balances. */
 import { isMemo } from '../../actions/memo.js';
 import {
   actionContent,
@@ -94,10 +91,9 @@ export const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly 
 
 type Sequence = readonly DecodedInstruction[];
 
-/** The instructions of the proof and of the whole transaction; or why they are unknown, without a full stop. */
+/** `untold` is the reason, without a full stop. */
 export type Told = { readonly ofProof: Sequence; readonly all: Sequence } | { readonly untold: string };
 
-/** A transaction that landed and succeeded. */
 export interface LandedTransaction {
   readonly chain: ChainReader;
   readonly wire: Uint8Array;
@@ -141,7 +137,6 @@ const instructionOf = ({ accounts, ...call }: ProgramCall): Instruction => ({
   accounts: accounts.map((address) => ({ address, signer: false, writable: false })),
 });
 
-/** Calls of the multisig program from other programs. */
 const innerCallsOf = ({ record: { innerCalls = [] } }: LandedTransaction): readonly Instruction[] =>
   innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).map(instructionOf);
 
@@ -150,7 +145,6 @@ const isToldInside = (landed: LandedTransaction): boolean =>
   landed.record.tokenChanges !== undefined &&
   innerCallsOf(landed).some(({ data }) => instructionName(data) === 'batchExecuteTransaction');
 
-/** The instructions that the multisig program executed, or why they are unknown. */
 async function executedBy(
   landed: LandedTransaction,
   { accounts, data }: Instruction,
@@ -198,7 +192,6 @@ function sectionsOf(sequence: Sequence, hash: string): Sequence {
   });
 }
 
-/** Outflow and recipients of one mint, in base units. */
 export interface MovedTokens {
   readonly mint: Address;
   readonly tokenProgram: Address;

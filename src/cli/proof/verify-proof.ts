@@ -1,7 +1,4 @@
-/**
- * `proof verify`: finds a proof's hash in a landed transaction and compares what was moved with a file or an option. The
- * service is not trusted.
- */
+/** `proof verify`: finds a proof in a landed transaction and compares what moved with a file or option, without the service. */
 import { isSourceAction, type SourceAction } from '../../actions/registry.js';
 import type { Pins } from '../../approval/pins.js';
 import { dateLanded } from '../../chain/chain.js';
@@ -63,7 +60,6 @@ type Entry = Candidate & { readonly hash: Sha256 };
 /** In the header of a pipelines table; a burns table has no such column. */
 const ACTION_COLUMN = /(?:^|[,;\t"])action(?:[,;\t"]|$)/;
 
-/** A list of entries with actions, or an object that contains one. */
 function isPipelines({ name, text }: NamedText): boolean {
   if (textInput({ name, text }).format === 'csv') return ACTION_COLUMN.test(text.split(/[\r\n]/, 1)[0] ?? '');
   try {
@@ -123,8 +119,8 @@ interface ProofVerified {
 }
 
 /**
- * @throws `ERR_NOT_FOUND` when the transaction has not landed, `ERR_INVALID_PROOF` when it lacks the hash, `ERR_NOT_VERIFIED`
- * when the moved tokens differ from the expectation or are unknown.
+ * @throws `ERR_NOT_FOUND` if not landed, `ERR_INVALID_PROOF` without the hash, `ERR_NOT_VERIFIED` if amounts differ or are
+ * unknown.
  */
 export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
   const chain = requireReadable(opened, 'nothing can be verified');

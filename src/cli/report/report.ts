@@ -21,7 +21,6 @@ export const REPORT_CSV: Columns<ReportRow> = {
   'cost lamports': (row) => row.costLamports,
 };
 
-/** Without the columns for operations and costs. */
 const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
   period: ({ period }) => period ?? 'all',
   ...(rows.some(({ type }) => type !== null) ? { type: ({ type }: ReportRow) => type ?? '(batches)' } : {}),
@@ -48,7 +47,6 @@ const allColumns = (report: Report): Columns<ReportRow> => ({
 const BAR = '█';
 const MAX_BAR = 30;
 const LEAST_BAR = 8;
-/** Approximate width of a line without its bar. */
 const BESIDE_BAR = 60;
 
 /** `98.7 %`; never rounded up to 100 %. */
@@ -88,7 +86,6 @@ const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSum
 const spanOf = ({ since, until }: Report): string =>
   [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');
 
-/** Totals, then a line per row with a bar for burned tokens. */
 export function viewReport(report: Report, style: Style): readonly string[] {
   const { rows, symbol } = report;
   const span = spanOf(report);

@@ -29,10 +29,7 @@ const AS_ENVIRONMENT = 'FLYWHEEL_KEYPAIR';
 const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
 
-/**
- * The keypair from the flag, environment or profile, or else that of the Solana CLI.
- * @throws `ERR_KEYPAIR_INVALID` when no source names one.
- */
+/** From flag, environment or profile, or else the Solana CLI. @throws `ERR_KEYPAIR_INVALID` when no source names one. */
 export function keypairLocation(
   context: Pick<KeypairContext, 'home'>,
   settings: Settings,
@@ -84,10 +81,7 @@ function isReadOnce(context: KeypairContext, location: string): boolean {
   }
 }
 
-/**
- * Checks that the keypair exists and only this user can read it. The secret is not read.
- * @throws `ERR_KEYPAIR_INVALID` with the file and the reason.
- */
+/** The file exists and only this user can read it; it is not read. @throws `ERR_KEYPAIR_INVALID` with file and reason. */
 export function requireKeypair(context: KeypairContext, source: KeypairSource): void {
   if (source instanceof Secret) return;
   const location = fileOf(source);
@@ -95,8 +89,7 @@ export function requireKeypair(context: KeypairContext, source: KeypairSource): 
 }
 
 /**
- * Opens a file, checks its permissions and reads it. The permissions are those of the opened file, so it cannot be swapped.
- * @param count - maximum number of bytes
+ * Checks the permissions of the opened file, so it cannot be swapped. @param count - maximum number of bytes
  * @throws `ERR_KEYPAIR_INVALID` with the file and the reason, never with its content.
  */
 function readPrivateFile(context: KeypairContext, location: string, count: number): string {

@@ -105,7 +105,6 @@ async function execute(session: Session, [id]: [string], options: ExecuteOptions
   await executeBatch(session, batchId, { ...terms, key, failedOut, again });
 }
 
-/** Reads approval, keypair and expectation of an execute now, before anything is sent. */
 async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
   const { signedTx, approval: source = batchId } = options;
   if (signedTx !== undefined && options.approval !== undefined)
@@ -141,7 +140,6 @@ async function requireNoSignature(session: Session, batchId: Uuid): Promise<void
   await requireExecutesFromChain(session, batchId);
 }
 
-/** Base64, or the JSON of `batch approve`. */
 async function readSignedTx(session: Session, option: string, batchId: Uuid): Promise<string> {
   const { name, text } = await readOptionText(session.context, '--signed-tx', option);
   const trimmed = text.trim();
