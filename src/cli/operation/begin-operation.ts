@@ -25,7 +25,6 @@ export interface Preparation {
   /** Looks up at the service which elements landed; `undefined`: every call is new. */
   readonly ask: AskDoneThere | undefined;
   readonly rest?: boolean;
-  /** Also sends what landed with another amount or recipient. */
   readonly allowChanged?: boolean;
   /** Files that it may write. A sending command refuses to replace an existing one. */
   readonly outputs?: readonly OutputFile[];
@@ -37,7 +36,7 @@ export interface Preparation {
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
   /** Starts the rest for `--rest`, and checks it; sends nothing. @returns false where other requests landed all of it. */
   prepare(entry: Entry): Promise<boolean>;
-  /** Before a stored result is printed. @throws `ERR_OUTCOME_UNKNOWN` where the service does not know of it. */
+  /** Before a stored result is printed. @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the result. */
   requireKnown(entry: Entry): Promise<void>;
 }
 
@@ -254,12 +253,10 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
   );
 }
 
-/** Indexes of the elements to send, if the service was asked just now. */
 interface Ready {
   readonly left?: readonly number[];
 }
 
-/** Everything before the first request. @returns `null`: nothing is left to send. */
 export async function makeReady(
   session: Session,
   { entry, isLookedUp = false }: Taken,
@@ -269,9 +266,9 @@ export async function makeReady(
   return ready && (await work.prepare(entry)) ? ready : null;
 }
 
-/** Another request may have done meanwhile what has no answer yet. */
+/** Removes elements that another request landed meanwhile. */
 async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
-  // `--again` sends all of it, whatever landed before.
+  // `--again` sends the whole file, whatever landed before.
   if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return {};
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return {};

@@ -181,21 +181,21 @@ async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThe
 
 export interface Unanswered {
   readonly ask: AskDoneThere;
-  /** All of the file. */
+  /** The whole file. */
   readonly elements: readonly Element[];
-  /** With numbers of elements. */
+  /** `indexes` are those of elements in the file. */
   readonly requests: readonly { readonly key: string; readonly indexes: readonly number[] }[];
-  /** Landed by the requests that have an answer. */
+  /** Elements that landed by requests with an answer. */
   readonly own?: readonly Sha256[];
 }
 
 interface Foreseen {
   readonly left: readonly number[];
-  /** Landed by other requests. */
+  /** Elements that other requests landed. */
   readonly leftOut: readonly number[];
   /** The batch of the requests is cancelled; a rest begins after it. */
   readonly isCancelled?: boolean;
-  /** The service has begun it, and other requests landed all that was left. */
+  /** The service knows the operation, and other requests landed all that was left. */
   readonly isOver?: boolean;
 }
 
@@ -232,13 +232,13 @@ async function foresee(
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
   await compare(session, operation, { elements, own: [...own, ...landedByIt] }, answer);
-  // A burn of its own requests is done or in progress. A pipeline that has not landed needs the operation to go on.
+  // For a burn, its own requests are done or in progress. A pipeline that has not landed needs the operation to continue.
   const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));
   const landed = new Set(journal.landed(unsettled, since));
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
-  // Once the service has begun a request, only that request can do what is left of it.
+  // A request that the service knows cannot be replaced: only it can land its elements.
   const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
   const isBegun = numbersOf(done).some((index) => begun.includes(index));
   const isEnded = kind === 'batch' ? batch?.status === 'EXECUTED' : !ownFound.some(isOpenThere);
@@ -352,7 +352,7 @@ export async function hasAllLanded(
   return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
-/** Those of `landed` that the service neither landed nor may still land; `null`: it cannot be asked. */
+/** Elements of `landed` that the service neither landed nor may still land; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
   elements: readonly Element[],

@@ -51,7 +51,7 @@ const MAX_NAMED = 20;
 export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>
   `${all.slice(0, most).join(separator)}${all.length > most ? ` and ${all.length - most} more` : ''}`;
 
-/** @param done - what happens to all of them, such as `burned`. */
+/** @param done - such as `burned`. */
 export function warnOfEqual(
   { output }: Session,
   elements: readonly (BurnRequest | Pipeline)[],

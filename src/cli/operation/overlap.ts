@@ -19,7 +19,9 @@ import { namedText, nounOf } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
 
-/** The request without what other operations landed, for `--rest`; `null` when nothing is left. @throws `ERR_INPUT_INVALID` for all else. */
+/**
+ * For `--rest`: the request without elements that other operations landed; `null`: nothing is left. @throws `ERR_INPUT_INVALID`
+ */
 export function withoutOverlap(
   session: Session,
   request: OperationRequest,

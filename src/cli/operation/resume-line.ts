@@ -6,7 +6,7 @@ import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
 import { breaksOff, outcomeUnknown } from './verdicts.js';
 
-/** Resumes an operation from the journal; its files and options are not needed again. */
+/** Needs no files or options of the operation: the journal has them. */
 export function resumeLine(
   { settings }: Pick<Session, 'settings'>,
   { id, command }: Pick<OperationSummary, 'id' | 'command'>,

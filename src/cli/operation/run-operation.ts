@@ -29,7 +29,7 @@ export interface Work<Result> extends Preparation {
   perform(entry: Entry): Promise<Performed<Result> | null>;
   /** Prints the result and writes its files. @returns the error for a failed result. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
-  /** The result in a sentence, for the error when it cannot be printed. */
+  /** One sentence, for the error when the result cannot be printed. */
   summary(result: Result): string;
 }
 
@@ -54,7 +54,7 @@ export function tellAllSkipped({ output }: Session, skipped: number, result: obj
   output.result({ ...result, skipped }, () => []);
 }
 
-/** The derived key belongs to the first request of a file, from any machine. Another part of the file under it is refused. */
+/** The derived key belongs to the first request of a file, from any machine. The service refuses another part under it. */
 function explained({ origin }: OperationRequest, error: unknown): unknown {
   if (!isFlywheelError(error, 'ERR_IDEMPOTENCY_KEY_REUSED') || origin.from !== 'content') return error;
   if (error.options.hint !== undefined) return error;
@@ -140,7 +140,7 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
     saysNothingWasEverDone(error) ||
     (entry.isNew && saysNothingWasDone(error)) ||
     (kind === 'embedded' && hasFailed(entry.kind, error));
-  // Removing answers would forget what landed; a rest has a stage before it.
+  // Deleting answers would forget what landed; a rest has an earlier stage.
   const isFirst = !entry.hasAnswers && batchStages(entry.notes).length < 2;
   if (isUnbegun && isFirst) {
     entry.remove();
@@ -188,7 +188,7 @@ function contextOf(cause: FlywheelError): FlywheelErrorOptions {
   return { ...context, cause };
 }
 
-/** The key belongs to another request, so that this operation can never finish. */
+/** The key belongs to another request, so this operation can never finish. */
 const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
   `The idempotency key was used for another request, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what landed.`;
 

@@ -1,4 +1,4 @@
-/** Looks up elements of a file at the service, by the hashes of their proofs: what landed, and what may still land. */
+/** Looks up elements at the service by their proof hashes: what landed, and what may still land. */
 
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
@@ -15,7 +15,7 @@ import { callWith, canBeDoneWithout } from '../send.js';
 import { tellByNotes } from './done-there.js';
 import { burnElements, pipelineElements } from './elements.js';
 
-/** At the service, with the type and proof of an element of the file. */
+/** A burn or pipeline of the service with the type and proof of an element. */
 export interface Found {
   readonly element: Element;
   /** `open`: it may still land. */
@@ -31,7 +31,7 @@ export interface DoneThere {
   /** Keys that the service knows. */
   readonly known: ReadonlySet<string>;
   readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'> | undefined;
-  /** Landed first: of equal elements they have the lower numbers. */
+  /** Landed ones first: among equal elements they have the lower indexes. */
   readonly found: readonly Found[];
 }
 
@@ -170,7 +170,6 @@ async function calling(session: Session) {
   return { service: opened.service, call: () => callWith(session, opened) };
 }
 
-/** Finds the first element of a file with a type and a proof. */
 function byName<Item extends { readonly type: string }>(
   items: readonly Item[],
   proofOf: (item: Item) => JsonObject,

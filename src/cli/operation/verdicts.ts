@@ -26,7 +26,7 @@ export function saysNothingWasDone(error: FlywheelError): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
 
-/** Note: the next request was certainly never carried out. */
+/** Name of the note that the next request was certainly never carried out. */
 const UNTRIED = 'untried';
 
 /** @param request - `null`: from now on the request may be carried out. */
