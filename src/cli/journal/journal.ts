@@ -58,9 +58,8 @@ export interface OperationRequest {
   readonly origin: KeyOrigin;
   /** What resuming needs beside the key, as JSON text. It may be large and is dropped at the end. */
   readonly body: () => string;
-  /** @param taken - numbers of its elements; `null`: all. */
+  /** @param taken - indexes of its elements; `null`: all. */
   readonly notes: (taken: readonly number[] | null) => Notes;
-  /** Words to show to people. */
   readonly command: readonly string[];
   /** While the operation is open, and once they have landed, no other operation sends these elements by mistake. */
   readonly elements: readonly Element[];
@@ -77,7 +76,7 @@ export interface OperationRequest {
 
 export type Notes = Readonly<Record<string, unknown>>;
 
-/** How an operation ended, and answers to store with that. */
+/** The end of an operation, with answers to store. */
 export interface Verdict {
   readonly state: Exclude<OperationState, 'open'>;
   readonly landed: readonly Sha256[];
@@ -93,7 +92,6 @@ export interface OperationSummary {
   readonly key: string;
   readonly state: OperationState;
   readonly printed: boolean;
-  /** A living process works on it. */
   readonly busy: boolean;
   readonly command: readonly string[];
   readonly dateBegun: string;
@@ -118,7 +116,6 @@ export type InTheWay =
   /** Some of its elements landed from another file with another amount or recipient. */
   | { readonly status: 'changed'; readonly changes: readonly ChangedElement[] };
 
-/** An element that landed with another amount or recipient. */
 export interface ChangedElement {
   readonly index: number;
   readonly date: string;

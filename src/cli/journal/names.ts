@@ -1,4 +1,4 @@
-/** Reads the journal file only: names that people may want to type, and how much is pending at an address. */
+/** Reads names for completion, and the number of pending operations, from the journal file alone. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { JOURNAL_FILE } from '../../files/directories.js';
@@ -44,13 +44,13 @@ export async function recentBatches(directory: string): Promise<readonly Named[]
   return [...new Map(found.map((batch) => [batch.id, batch])).values()];
 }
 
-/** What `pending` lists, with the kind in place of the state. @throws `ERR_STORE_UNAVAILABLE` */
+/** The operations of `pending`, with the kind in place of the state. @throws `ERR_STORE_UNAVAILABLE` */
 export async function pendingOperations(directory: string): Promise<readonly Named[]> {
   const sql = `SELECT id, kind, date_begun FROM operations WHERE (state = 'open' OR told = 0) ${NEWEST}`;
   return (await rows(directory, sql)).map(([id = '', state = '', date = '']) => ({ id, state, date }));
 }
 
-/** With an unknown or unprinted outcome, or a batch that waits. @throws `ERR_STORE_UNAVAILABLE` */
+/** Operations with an unknown or unprinted outcome, and waiting batches. @throws `ERR_STORE_UNAVAILABLE` */
 export async function countPending(directory: string, address: string): Promise<number> {
   const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
     WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;

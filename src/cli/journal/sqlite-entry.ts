@@ -53,7 +53,7 @@ export class SqliteEntry implements OperationSummary {
     return this.#row.notes;
   }
 
-  /** An answer was stored by this process. */
+  /** This process stored an answer. */
   get hasActed(): boolean {
     return this.#hasActed;
   }
@@ -93,28 +93,27 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.answer(this.#serial, name);
   }
 
-  /** Numbers of those that no operation has landed (with `again`: none since). */
+  /** Indexes of elements that no operation has landed (with `again`: none since). */
   lacking(elements: readonly Element[]): readonly number[] {
     return this.#table.lacking(elements, this.since);
   }
 
-  /** Those that other operations landed (with `again`: since), or may still land. */
+  /** Elements that other operations landed (with `again`: since), or may still land. */
   elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
     return this.#table.overlaps(elements, this.#serial, this.since);
   }
 
-  /** With `again`: does it know what the service had landed before? */
+  /** With `again`: true if the journal has the service's count of landed elements. */
   get isToldApart(): boolean {
     return this.#row.notes['again'] !== true;
   }
 
-  /** With `again`: how often the service had landed each element before. */
   get before(): readonly number[] {
     const counts = this.#row.notes['again'];
     return Array.isArray(counts) ? counts : [];
   }
 
-  /** The first operation whose landings count for it; 0 without `again`. */
+  /** Only landings from this operation on count; 0 without `again`. */
   get since(): number {
     return this.#row.notes['again'] === undefined ? 0 : this.#serial;
   }
@@ -149,7 +148,7 @@ export class SqliteEntry implements OperationSummary {
   /** Its outcome has been printed. The body is kept only for a rest. */
   markPrinted(): void {
     const { file } = this.#table;
-    // Losing this in a power cut prints an outcome twice, and no more.
+    // Losing this write in a power cut only prints an outcome twice.
     file.exec('PRAGMA synchronous = NORMAL');
     try {
       file.write(() => {

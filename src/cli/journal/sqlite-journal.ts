@@ -28,7 +28,6 @@ import { SqliteEntry } from './sqlite-entry.js';
 import { digestBytes, type Row, Tables } from './tables.js';
 
 interface JournalOptions {
-  /** Created if missing, for the user alone. */
   readonly directory: string;
   readonly target: Target;
   readonly processes: Processes;
@@ -99,7 +98,6 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation of a batch, read only. */
   ofBatch(batchId: string): Entry | undefined {
     return this.#file.read(() => {
       const row = this.#table.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
@@ -107,7 +105,6 @@ export class SqliteJournal {
     });
   }
 
-  /** The operation of a content, read only. */
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
     return this.#file.read(() => {
       const row =
@@ -129,12 +126,11 @@ export class SqliteJournal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  /** By content, how many equal ones landed. @param since - the first operation that counts. */
+  /** Landed elements by content. @param since - the first operation that counts. */
   countLanded(elements: readonly Element[], since = 0): ReadonlyMap<Sha256, number> {
     return this.#file.read(() => this.#table.countLanded(elements, since));
   }
 
-  /** Which of these landed. @param since - the first operation that counts. */
   landed(elements: readonly Element[], since = 0): readonly Sha256[] {
     const lacking = new Set(this.#file.read(() => this.#table.lacking(elements, since)));
     return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
@@ -289,7 +285,6 @@ export class SqliteJournal {
   }
 }
 
-/** A burn without `--once`. */
 const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
   kind === 'burn' && origin.from !== 'content';
 

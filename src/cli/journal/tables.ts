@@ -1,4 +1,4 @@
-/** The tables of the journal, limited to one place: operations, their answers, and which elements have landed or are taken. */
+/** Queries of the journal's tables for one target: operations, answers, and elements that landed or are taken. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
@@ -22,7 +22,6 @@ export interface Row extends OperationSummary {
   readonly origin: KeyOrigin['from'];
   readonly content: Sha256;
   readonly holder: string | null;
-  /** A process resumed the work of another one. */
   readonly resumed: boolean;
 }
 
@@ -180,7 +179,9 @@ export class Tables {
     this.#run('UPDATE elements SET landed = -1 WHERE operation = ? AND landed = 0', [serial]);
   }
 
-  /** At most one for each digest. @param serial - of the operation itself. @param from - the first whose landings count. */
+  /**
+   * At most one per digest. @param serial - of the operation itself. @param from - the first operation whose landings count.
+   */
   overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
     if (this.#isEmpty) return [];
     const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
