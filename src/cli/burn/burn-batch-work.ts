@@ -43,7 +43,6 @@ import {
   totalsOf,
 } from './requests.js';
 
-/** Stored in the journal. */
 export interface BurnBatchBody {
   readonly burns: readonly BurnRequest[];
   /** `null`: not requested. */
@@ -61,7 +60,6 @@ export class BurnBatchWork implements Work<Outcomes> {
   readonly #body: BurnBatchBody;
   readonly #strict: boolean;
   readonly #elements: readonly Element[];
-  /** Transactions of all requests. */
   readonly #signatures = new Set<string>();
   #symbol: string | null = null;
 
@@ -117,7 +115,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     this.#symbol = (await this.#session.service()).symbol;
     if (entry.isNew) await this.#confirm(entry);
     const last = stagesOf(entry).length - 1;
-    // `--rest` prints the rest alone; the file itself, the latest outcome of each element.
+    // `--rest` prints only the rest; the whole file prints the latest outcome of each element.
     const tellsLast = this.rest || last === 0;
     const progress = new Progress(this.#session, parts);
     for (const part of parts) {
@@ -209,7 +207,6 @@ export class BurnBatchWork implements Work<Outcomes> {
     await requireAllPossible(this.#session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   }
 
-  /** Sends a request, unless its outcomes are stored. */
   async #bring(
     entry: Entry,
     { name, key, indexes, outcomes: stored }: Part,
@@ -279,7 +276,7 @@ export class BurnBatchWork implements Work<Outcomes> {
   }
 }
 
-/** A JSON array or NDJSON, by the name of the file; no file where nothing failed. */
+/** A JSON array or NDJSON, by the file's extension; no file if no burn failed. */
 function writeFailed(session: Session, file: OutputFile, burns: readonly BurnRequest[]): void {
   if (burns.length === 0) {
     noteEarlier(session, file);
@@ -292,7 +289,6 @@ function writeFailed(session: Session, file: OutputFile, burns: readonly BurnReq
 
 class Progress {
   readonly #session: Session;
-  /** By element number. */
   readonly #states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
 
   constructor(session: Session, parts: readonly Part[]) {

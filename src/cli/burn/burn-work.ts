@@ -22,7 +22,6 @@ import { tokensText } from '../views/unit.js';
 
 export interface BurnBody {
   readonly request: BurnRequest;
-  /** `--once` */
   readonly once: boolean;
 }
 

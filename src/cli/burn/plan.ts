@@ -52,7 +52,6 @@ export interface BurnBatchPlan {
   readonly dryRun: true;
   readonly elements: number;
   readonly requests: number;
-  /** Whole tokens as decimal text. */
   readonly totalAmount: string;
   readonly types: Readonly<Record<string, { readonly elements: number; readonly amount: string }>>;
   /** `null`: no forecast here. */

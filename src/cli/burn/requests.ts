@@ -11,7 +11,6 @@ import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { burnElements } from '../operation/elements.js';
 
-/** The file or a rest of it, as stored in the journal. */
 interface Stage {
   /** Indexes of its elements in the file; `null`: all. */
   readonly indexes: readonly number[] | null;
@@ -31,7 +30,6 @@ export interface Part {
 export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
   indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
 
-/** Number of elements of each request. */
 export function cutBurns(burns: readonly BurnRequest[]): readonly number[] {
   const counts: number[] = [];
   let bytes = 0;
@@ -60,7 +58,6 @@ export const stagesOf = ({ notes }: Pick<Entry, 'notes'>): readonly Stage[] =>
 
 export const nameOf = (stage: number, part: number): string => `${stage}/${part}`;
 
-/** All requests of an operation, in the order in which they are sent. */
 export const partsOf = (entry: Entry): readonly Part[] =>
   stagesOf(entry).flatMap(({ indexes, cut }, stage) => {
     const first = stageKey(entry.key, stage);
@@ -81,7 +78,7 @@ export const partsOf = (entry: Entry): readonly Part[] =>
 export const outcomesOf = (parts: readonly Part[]): readonly ElementOutcome[] =>
   parts.flatMap(({ outcomes }) => outcomes ?? []);
 
-/** In the order of the first stage, which has all elements. */
+/** In the order of the file. */
 export function latestOutcomes(parts: readonly Part[]): readonly ElementOutcome[] {
   const latest = new Map(outcomesOf(parts).map((one) => [one.index, one]));
   return outcomesOf(parts.filter(({ stage }) => stage === 0)).map((one) => latest.get(one.index) ?? one);
