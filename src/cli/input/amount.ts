@@ -8,7 +8,6 @@ const MAX_SHOWN = 60;
 
 type ReadAmount = { readonly value: number } | { readonly problem: string };
 
-/** Limits the length of quoted text. */
 export const shortened = (text: string): string =>
   text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 
@@ -42,7 +41,6 @@ function scientific(amount: number): { digits: bigint; exponent: number } {
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
 }
 
-/** Exact, as decimal text. */
 export function sumAmounts(amounts: readonly number[]): string {
   const parts = amounts.map(scientific);
   const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);

@@ -1,4 +1,4 @@
-/** A file of burns → checked requests: a JSON array, NDJSON or CSV. Every problem of the file is reported at once. */
+/** Reads a burns file (JSON array, NDJSON or CSV) as checked requests. Every problem of the file is reported at once. */
 import { type BurnRequest, writtenBurnSchema } from '../../contract/schemas/burn.js';
 import { checkInput, pathText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
@@ -22,7 +22,7 @@ const TABLE: TableKind = {
   text: [],
 };
 
-/** @param decimals - of the mint; `null` leaves that check to the service. @throws `ERR_INPUT_INVALID` with every problem and its place. */
+/** @param decimals - `null`: the service checks them. @throws `ERR_INPUT_INVALID` with every problem and its place. */
 export function readBurnsFile(input: Input, decimals: number | null): readonly BurnRequest[] {
   const problems = new Problems(input.name);
   const elements = elementsOf(input, problems);
@@ -49,7 +49,7 @@ function elementsOf(input: Input, problems: Problems): readonly Element[] {
   return elementsOfList(value, problems);
 }
 
-/** A file of another kind is one object, and looks like NDJSON. */
+/** An input of another kind is one object, which looks like NDJSON. */
 function wholeObject(text: string): JsonValue | undefined {
   try {
     return parseStrictJson(text).value;
@@ -80,7 +80,7 @@ function elementsOfLines(input: Input, problems: Problems): readonly Element[] {
     });
 }
 
-/** Without its column, `persistOnchain` is false. */
+/** `persistOnchain` is false without its column. */
 function burnOf({ line, fields, unreadable, label }: TableRow, all: Problems): Element {
   const problems = all.next(([field = '', key = '']) => {
     const name = field === AMOUNT ? 'amount' : String(field);

@@ -1,4 +1,4 @@
-/** A CSV file (RFC 4180) → rows by field, each with its line; amounts stay text. */
+/** Reads a CSV file (RFC 4180) as rows by field, each with its line. Amounts stay text. */
 import { type CsvError, type Info, parse } from 'csv-parse/sync';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject } from '../../values/canonical-json.js';
@@ -22,13 +22,13 @@ export interface TableKind {
 export interface TableRow {
   readonly line: number;
   readonly fields: ReadonlyMap<string, string>;
-  /** `''` stands for the row. */
+  /** `''` is the whole row. */
   readonly unreadable: readonly (readonly [field: string, reason: string])[];
-  /** How problems call the column of the first of these fields that has one. */
+  /** The column's name in messages, for the first of these fields that has a column. */
   label(...fields: readonly string[]): string;
 }
 
-/** `field` is without aliases, and `proof.orderId` for a key of the object. */
+/** `field` is the name without aliases; `proof.orderId` is a key of the object. */
 interface Column {
   readonly name: string;
   readonly field: string;
@@ -38,12 +38,12 @@ const MAX_ROW_BYTES = 16 * 1_024 * 1_024;
 /** The limit of keys in an object. */
 const MAX_COLUMNS = 10_000;
 const DELIMITERS = [',', ';', '\t'] as const;
-/** Excel writes it above a table. */
+/** Excel writes this line above a table. */
 const SEPARATOR_LINE = /^sep=(.)\r?$/;
 const LINE_END = /\r\n|\n|\r/g;
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?$/;
 
-/** @throws `ERR_INPUT_INVALID` when the header is not understood. */
+/** @throws `ERR_INPUT_INVALID` for an unknown header. */
 export function tableRows(input: Input, kind: TableKind, problems: Problems): readonly TableRow[] {
   const [header, ...rows] = csvRows(input);
   if (header === undefined) throw inputError(input.name, 'expected a header and rows below it');
@@ -72,7 +72,7 @@ function delimiterOf(firstLine: string): { readonly delimiter: string; readonly 
   return { delimiter: most, isStated: false };
 }
 
-/** All rows, the header first, without empty ones. @throws `ERR_INPUT_INVALID` where quotes do not say where a cell ends. */
+/** Without empty rows; the header is first. @throws `ERR_INPUT_INVALID` for unbalanced quotes. */
 function csvRows({ name, text }: Input) {
   const { delimiter, isStated } = delimiterOf(text.trimStart().split(/[\r\n]/, 1)[0] ?? '');
   try {
@@ -120,7 +120,6 @@ function unreadableTable(name: string, error: unknown): FlywheelError {
   });
 }
 
-/** @param mapped - names of columns by their fields. */
 function readHeader(
   kind: TableKind,
   mapped: Input['columns'],
@@ -219,7 +218,7 @@ function oddity(text: string): string {
   return 'this is not a decimal number';
 }
 
-/** The object of a row. Values of columns for single keys are text. @returns `undefined` when all of it is empty. */
+/** Values of columns for single keys are text. @returns `undefined` when the whole object is empty. */
 export function objectOf(
   fields: ReadonlyMap<string, string>,
   object: string,

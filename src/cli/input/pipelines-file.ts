@@ -1,4 +1,6 @@
-/** A file of pipelines → the checked request of init: `{ "pipelines": [ … ] }`, the bare array, or CSV with one action a row. */
+/**
+ * Reads a pipelines file as the checked request of init: `{ "pipelines": [ … ] }`, the array alone, or CSV, one action a row.
+ */
 import { isSourceAction } from '../../actions/registry.js';
 import { MAX_PIPELINES } from '../../contract/limits.js';
 import {
@@ -22,7 +24,6 @@ import {
 } from './problems.js';
 import { type Input, inInput, inputError, proofProblem, requireKind } from './read-input.js';
 
-/** Keys that a file may have beside its pipelines. */
 const IGNORED_KEYS: ReadonlySet<string> = new Set(['pipelines', '$schema']);
 
 const GROUP = 'pipeline';
@@ -35,7 +36,7 @@ const TABLE: TableKind = {
   text: ['message'],
 };
 
-/** @param decimals - of the mint; `null` leaves that check to the service. @throws `ERR_INPUT_INVALID` with every problem and its place. */
+/** @param decimals - `null`: the service checks them. @throws `ERR_INPUT_INVALID` with every problem and its place. */
 export function readPipelinesFile(input: Input, decimals: number | null): InitBatchRequest {
   const problems = new Problems(input.name);
   const { elements, ...place } =
@@ -66,7 +67,7 @@ function elementsOf(
   return { elements: elementsOfList(value['pipelines'], problems, ['pipelines']), path: 'pipelines' };
 }
 
-/** Without a column that groups the rows, each is a pipeline. */
+/** Without a column that groups rows, each row is a pipeline. */
 function elementsOfTable(input: Input, problems: Problems): readonly Element[] {
   const groups: TableRow[][] = [];
   const seen = new Set<string>();

@@ -17,7 +17,6 @@ export interface PipelinesPlan {
   readonly actions: Readonly<Record<string, number>>;
   readonly totalBurn: string;
   readonly totalAirdrop: string;
-  /** `sha256:…`, as `batch approve --expect` takes it. */
   readonly digest: string;
 }
 

@@ -13,7 +13,6 @@ type Path = readonly PropertyKey[];
 /** `path` is empty for the whole element. */
 type Place = Required<Pick<PlacedProblem, 'path'>> & Pick<PlacedProblem, 'line'>;
 
-/** An element before its shape is checked. */
 export interface Element {
   readonly value: JsonValue;
   readonly problems: ElementProblems;
@@ -96,7 +95,6 @@ export class ElementProblems {
   }
 }
 
-/** @param steps - that lead to the list. */
 export const elementsOfList = (
   list: readonly JsonValue[],
   problems: Problems,

@@ -16,7 +16,6 @@ const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;
 
 const PIECE_BYTES = 256 * 1_024;
 
-/** `name` is how messages call the source. */
 export interface NamedText {
   readonly name: string;
   readonly text: string;
@@ -27,7 +26,7 @@ type ReadContext = Pick<CliContext, 'io' | 'cwd' | 'signal'>;
 export const inputError = (name: string, reason: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, cause === undefined ? {} : { cause });
 
-/** Standard input may never end; an interrupt ends the reading. @throws `ERR_INPUT_INVALID` naming the file and the reason. */
+/** Standard input may be endless, so a signal stops the reading. @throws `ERR_INPUT_INVALID` with the file and the reason. */
 export async function readInputBytes({ io, cwd, signal }: ReadContext, file: string): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -37,7 +36,7 @@ export async function readInputBytes({ io, cwd, signal }: ReadContext, file: str
       length += piece.length;
       if (length > MAX_INPUT_BYTES)
         throw inputError(inputName(file), `the file is larger than ${grouped(MAX_INPUT_BYTES)} bytes`);
-      // Without a turn of the event loop no signal is noticed.
+      // Signals arrive only when the event loop turns.
       await setImmediate();
       if (signal.aborted) break;
     }
@@ -115,7 +114,7 @@ export interface Input extends NamedText {
 
 const TABLES: ReadonlySet<string> = new Set(['.csv', '.tsv']);
 
-/** Reads an input of elements. @throws `ERR_INPUT_INVALID`, also when it is empty. */
+/** @throws `ERR_INPUT_INVALID`, also when it is empty. */
 export async function openInput(context: ReadContext, file: string, terms: InputTerms = {}): Promise<Input> {
   const name = inputName(file);
   const bytes = await readInputBytes(context, file);
@@ -147,7 +146,6 @@ export const textInput = ({ name, text }: NamedText): Input => ({
 const isObject = (value: unknown, ...keys: readonly string[]): boolean =>
   isJsonObject(value as JsonValue) && keys.every((key) => Object.hasOwn(value as object, key));
 
-/** What to do with a file of another kind. */
 const KINDS = {
   'a keypair file': {
     is: (value) => Array.isArray(value) && value.length === 64 && value.every(Number.isInteger),
@@ -186,7 +184,7 @@ export function proofProblem(proof: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/** @throws `ERR_INPUT_INVALID` naming the source. */
+/** @throws `ERR_INPUT_INVALID` with the source. */
 export function readProof({ name, text }: NamedText): JsonObject {
   return inInput(name, () => {
     const { value } = parseStrictJson(text);
