@@ -45,6 +45,7 @@ CREATE TABLE reservations (
 `;
 
 const APPROVALS: FileFormat = {
+  // "FLYA"
   applicationId: 0x46_4c_59_41,
   tables: TABLES,
   kind: 'a record of approvals',
