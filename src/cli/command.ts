@@ -10,7 +10,6 @@ import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
 
 export interface HelpTexts {
-  /** Sentences below the summary. */
   readonly details?: readonly string[];
   /** Shape of the printed JSON. */
   readonly output: readonly string[];
@@ -89,13 +88,11 @@ export interface CatalogueEntry {
   /** Absent for a group. */
   readonly load?: () => Promise<CommandSpec>;
   readonly entries?: readonly CatalogueEntry[];
-  /** Heading in `flywheel --help`. */
   readonly task?: string;
   /** For scripts: not in help. */
   readonly isHidden?: true;
 }
 
-/** The command line itself, for completion, help and the demo. */
 export interface CommandLine {
   /** Candidates for the last of `words`, which may be empty or incomplete. */
   complete(words: readonly string[], names: Completed['names']): Promise<readonly string[]>;

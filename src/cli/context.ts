@@ -32,7 +32,6 @@ export interface InputStream {
   readonly isTTY: boolean;
   /** Reads to the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes` */
   read(maxBytes: number): Promise<Uint8Array>;
-  /** The bytes as they arrive, without a limit. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
@@ -56,7 +55,6 @@ export interface CliContext extends Omit<Ambient, 'io'>, Omit<Openers, 'openServ
   readonly io: Io;
   readonly home: string;
   readonly platform: string;
-  /** Such as `v22.1.0`. */
   readonly nodeVersion: string;
   readonly processes: Processes;
   openService(settings: Settings): Promise<OpenedService>;

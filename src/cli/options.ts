@@ -173,7 +173,6 @@ export const COLUMN_OPTION = new Option(
   'CSV column of a field, such as amount=Tokens (repeatable)',
 ).argParser(addColumn);
 
-/** Column names by field. */
 export type Columns = ReadonlyMap<string, string>;
 
 function addColumn(text: string, before: Columns | undefined): Columns {

@@ -26,7 +26,6 @@ const USUAL: readonly Use[] = ['service', 'request', 'chain'];
 
 export interface Request {
   readonly run: Run;
-  /** The command's words, such as `flywheel keys list`. */
   readonly path: string;
   readonly globals: GlobalFlags;
 }
@@ -44,7 +43,6 @@ export interface CommandTree {
   load(command: CommandUnknownOpts): Promise<void>;
   /** The last command loaded. */
   reached(): CommandUnknownOpts;
-  /** Kinds of settings that affect the command. */
   usesOf(command: CommandUnknownOpts): readonly Use[];
 }
 

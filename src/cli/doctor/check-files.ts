@@ -51,7 +51,6 @@ const OTHERS = 0o077;
 const PERMISSIONS = 0o777;
 /** Entries checked in and below one directory; flywheel's own directories have fewer. */
 const MAX_ENTRIES = 5_000;
-/** Files listed per directory. */
 const MAX_NAMED = 10;
 
 interface Oddity {

@@ -15,7 +15,6 @@ export const FORCE_OPTION = new Option(
 );
 
 export interface OutputFile {
-  /** Absolute. */
   readonly path: string;
   readonly force: boolean;
 }

@@ -7,9 +7,7 @@ import { printableLine, safeJson } from './safe-text.js';
 import { type Columns, sentenceLines } from './table.js';
 
 export interface Output {
-  /** Of stdout. */
   readonly mode: OutputMode;
-  /** Of stderr. */
   readonly messages: MessageForm;
   /** Of stdout, for views. */
   readonly style: Style;

@@ -10,7 +10,6 @@ import { countText, grouped } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
 
 export interface Progress {
-  /** Replaces the text. */
   show(text: string): void;
   /** Sets a text unless there is one. */
   wait(text: string): void;
@@ -40,7 +39,6 @@ const LEAST_BAR = 8;
 const MOST_TEXT = 54;
 /** Progress appears after this time. */
 const FIRST_MS = 500;
-/** Between two lines of text. */
 const LINE_MS = 10_000;
 
 /** `45 s`, `3 min 20 s`. */

@@ -11,7 +11,6 @@ export type Field = readonly [label: string, value: string | number | null | und
 
 export interface Layout {
   readonly width: number;
-  /** Style of labels. */
   dim(text: string): string;
 }
 
