@@ -63,7 +63,7 @@ export interface Repeat {
   readonly hint: string;
 }
 
-/** The same, plus the options with which the batch's operation was started. */
+/** Adds the consent with which the batch's operation was started. */
 export const repeatOf = (
   entry: Entry | undefined,
   { again = false, allowChanged = false, hint }: Partial<Repeat> & Pick<Repeat, 'hint'>,

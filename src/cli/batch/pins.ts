@@ -49,7 +49,7 @@ export function requireChain({ chain, pins }: Pick<OpenedService, 'chain' | 'pin
   throw refuse('No RPC node is set, so the batch cannot be checked.', HOW_TO_READ);
 }
 
-/** The same for commands that sign nothing. @param what - completes "so …". @throws `ERR_CONFIG_INVALID` */
+/** For commands that sign nothing. @param what - completes "so …". @throws `ERR_CONFIG_INVALID` */
 export function requireReadable({ chain }: Pick<OpenedService, 'chain'>, what: string): ChainReader {
   if (chain !== null) return chain;
   throw new FlywheelError('ERR_CONFIG_INVALID', `No RPC node is set, so ${what}.`, {

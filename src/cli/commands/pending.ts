@@ -140,7 +140,7 @@ async function list(session: Session, journal: Journal): Promise<void> {
 
 const POLL_MS = 500;
 
-/** The same, once no process works on it. Work of a dead process is free when its lease expires. */
+/** {@link leftByService}, once no process works on it. Work of a dead process is free when its lease expires. */
 async function freeOfService(session: Session, journal: Journal): ReturnType<typeof leftByService> {
   const { clock, sleep } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
