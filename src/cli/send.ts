@@ -55,16 +55,17 @@ function waitingText(waiting: Waiting): string {
 
 function costSentence(cost: BatchCost): string {
   const { operatorLamports, vaultLamports } = cost;
-  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}). Rent in it comes back when the batch is closed.`;
+  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}).`;
 }
 
 export function noteReply(
   { output }: Session,
   { meta }: Reply<unknown>,
-  { isLast = true }: { readonly isLast?: boolean } = {},
+  { isLast = true, isOpen = false }: { readonly isLast?: boolean; readonly isOpen?: boolean } = {},
 ): void {
+  const rent = isOpen ? ' Rent in it comes back when the batch is closed.' : '';
   // The cost in the last reply covers all steps.
-  if (isLast && meta.cost !== undefined) output.notice(costSentence(meta.cost));
+  if (isLast && meta.cost !== undefined) output.notice(`${costSentence(meta.cost)}${rent}`);
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }
 

@@ -64,7 +64,7 @@ export const ERRORS = {
     'a batch, an approval or a registration cannot be paid for (a single burn: ERR_BURN_TOKENOMICS_FAILED)',
   ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
-    hint: 'Reduce the amount, or wait for the next UTC day.',
+    hint: 'Reduce the amount, wait for the next UTC day, or change the cap: `flywheel caps`.',
   }),
   ERR_INVALID_SIGNED_TX: wire(
     400,

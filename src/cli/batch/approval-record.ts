@@ -237,14 +237,15 @@ export class ApprovalRecord {
     const index = String(batchIndex ?? '');
     const others = [multisig, mint, index, digest ?? ''];
     const totals = this.#all(
-      'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND NOT (batch_index = ? AND digest = ?)',
+      'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND NOT (batch_index = ? AND digest = ?) AND (executed > 0 OR NOT ended)',
       others,
     )
       .flat()
       .map((total) => BigInt(String(total)));
     const byEnds = this.#file.prepare(
       `SELECT r.address, max(r.place < a.executed) FROM recipients r JOIN approvals a ON a.id = r.approval
-       WHERE r.ends = ? AND a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?) GROUP BY r.address`,
+       WHERE r.ends = ? AND a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?)
+         AND (a.executed > 0 OR NOT a.ended) GROUP BY r.address`,
     );
     const recipients = [...outflowOf(pipelines).recipients.keys()];
     const found = new Map(

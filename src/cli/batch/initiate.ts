@@ -56,7 +56,7 @@ export async function initiate(
   const opened = await session.service();
   const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
   session.output.progress.clear();
-  noteReply(session, reply, { isLast });
+  noteReply(session, reply, { isLast, isOpen: true });
   const answer = reply.value;
   const isNamed = reply.meta.requestId !== undefined;
   await requireAnswersKey(

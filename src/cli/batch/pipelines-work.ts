@@ -80,7 +80,7 @@ export async function runBatchOperation<Result>(
   notes: Notes = {},
 ): Promise<void> {
   const { pipelines } = request;
-  warnOfEqual(session, pipelines, 'pipeline', 'executed');
+  warnOfEqual(session, pipelineElements(pipelines), 'pipeline', 'executed');
   if (!(await runOperation(session, operationOf(session, request, how, notes), work)))
     tellAllSkipped(session, pipelines.length);
 }
@@ -99,7 +99,7 @@ export async function showPipelinesPlan(
   signs: boolean,
 ): Promise<undefined> {
   const request = operationOf(session, whole, how);
-  warnOfEqual(session, whole.pipelines, 'pipeline', 'executed');
+  warnOfEqual(session, pipelineElements(whole.pipelines), 'pipeline', 'executed');
   const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
   const outlook = await outlookOf(session);

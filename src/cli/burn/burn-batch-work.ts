@@ -191,7 +191,7 @@ export class BurnBatchWork implements Work<Outcomes> {
 
   async #confirm(entry: Entry): Promise<void> {
     const { burns } = this.#body;
-    warnOfEqual(this.#session, burns, 'burn', 'burned');
+    warnOfEqual(this.#session, burnElements(burns), 'burn', 'burned');
     const indexes = stagesOf(entry)[0]?.indexes ?? null;
     await this.#requireAllPossible(indexes);
     const opened = await this.#session.service();

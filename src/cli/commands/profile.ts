@@ -1,5 +1,5 @@
 /** `flywheel profile`: named settings of a service (address, API key, pins, limits). */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { isLimitNumber, LIMIT_NAMES, type Limits } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
@@ -135,13 +135,19 @@ const addOptions = (command: Command) =>
 
 type AddOptions = OptionsOf<typeof addOptions>;
 
+/** Absolute, so that the profile works in every directory. */
+function keypairPath({ context }: Session, typed: string): string {
+  const path = typedPath(typed, '--keypair');
+  return path === '-' || path.includes('://') ? path : resolve(context.cwd, path);
+}
+
 async function add(session: Session, [given]: [string], options: AddOptions): Promise<ProfileView> {
   const name = parseProfileName(given);
   const { keypair } = options;
   const pinned = parsePinned(options);
   const changes: Profile = {
     ...typedFields(session.settings),
-    ...(keypair === undefined ? {} : { keypair: typedPath(keypair, '--keypair') }),
+    ...(keypair === undefined ? {} : { keypair: keypairPath(session, keypair) }),
     ...(pinned === undefined ? {} : { pinned }),
   };
   checkQuorum(session, name, changes);

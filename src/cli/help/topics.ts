@@ -119,7 +119,7 @@ const OUTPUT: readonly Part[] = [
     ['--quiet', 'no notices and no progress'],
   ],
   '',
-  'With JSON output an error is one line of JSON. The meaning of a code never changes:',
+  'With --json or --output json, notices and errors on standard error are lines of JSON too. The meaning of a code never changes:',
   {
     line: '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
   },

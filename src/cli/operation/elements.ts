@@ -51,26 +51,28 @@ const MAX_NAMED = 20;
 export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>
   `${all.slice(0, most).join(separator)}${all.length > most ? ` and ${all.length - most} more` : ''}`;
 
-/** @param done - such as `burned`. */
+/** Warns of elements that equal an earlier one, or have its proof. @param done - such as `burned`. */
 export function warnOfEqual(
   { output }: Session,
-  elements: readonly (BurnRequest | Pipeline)[],
+  elements: readonly Element[],
   noun: string,
   done: string,
 ): void {
-  const seen = new Map<string, number>();
-  let [count, first] = [0, ''];
-  for (const [index, element] of elements.entries()) {
-    const text = fingerprint(element as unknown as JsonObject);
-    const earlier = seen.get(text);
-    if (earlier === undefined) seen.set(text, index);
-    else {
-      count += 1;
-      first ||= `${noun} ${index + 1} equals ${noun} ${earlier + 1}`;
-    }
+  const seen = new Map<Sha256, number>();
+  const equal: string[] = [];
+  const sameProof: string[] = [];
+  for (const [index, { content, subject }] of elements.entries()) {
+    const [twin, other] = [seen.get(content), seen.get(subject)];
+    if (twin !== undefined) equal.push(`${noun} ${index + 1} equals ${noun} ${twin + 1}`);
+    else if (other !== undefined) sameProof.push(`${noun} ${index + 1} and ${noun} ${other + 1}`);
+    for (const hash of [content, subject]) if (!seen.has(hash)) seen.set(hash, index);
   }
-  if (count > 0)
-    output.warn(
-      `${count} of ${countText(elements.length, noun)} duplicate an earlier one (${first}). All of them will be ${done}.`,
-    );
+  const warn = (found: readonly string[], what: string): void => {
+    if (found.length > 0)
+      output.warn(
+        `${found.length} of ${countText(elements.length, noun)} ${what} (${found[0]}). All of them will be ${done}.`,
+      );
+  };
+  warn(equal, 'duplicate an earlier one');
+  warn(sameProof, 'have the proof of an earlier one with another amount or recipient');
 }

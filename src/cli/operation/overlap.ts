@@ -47,7 +47,7 @@ export function withoutOverlap(
         : `${
             changes.length === 0
               ? '--rest sends only what has not landed.'
-              : `--rest --allow-changed sends what has not landed, and of it ${countText(changes.length, noun)} with another amount or recipient than before in full.`
+              : `--rest --allow-changed sends what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
           } --again sends everything again.`;
   throw notSent(sentence, hint);
 }
@@ -91,7 +91,7 @@ export function changedElements(changes: readonly ChangedElement[], kind: Operat
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
     `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
-    '--allow-changed sends the full new amount too. --again sends the whole file again. To send only the others, remove what has changed from the file.',
+    '--allow-changed also sends the full new amount, on top of the earlier one. --again sends the whole file again. To send only the others, remove what has changed from the file.',
   );
 }
 
