@@ -1,4 +1,4 @@
-// Stands in for the programs that docs/backups.md uses, on machines that lack them or have those of an older PostgreSQL.
+// Replaces the programs that docs/backups.md uses, on machines that lack them or have those of an older PostgreSQL.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'libsql';
@@ -7,7 +7,6 @@ import pg from 'pg';
 const [tool, ...words] = process.argv.slice(2);
 const option = (name) => words.find((word) => word.startsWith(`--${name}=`))?.split('=')[1];
 
-/** The statements of an argument, or the lines of standard input with the commands of the shell that the page uses. */
 function sqlite3() {
   const [file, sql] = words.filter((word) => word !== '-bail');
   const database = new Database(file, { timeout: 5_000 });
@@ -29,7 +28,6 @@ async function connected(database, work) {
   }
 }
 
-/** All rows of one state, and where the sequences are. */
 const pgDump = () =>
   connected(undefined, async (client) => {
     await client.query('begin isolation level repeatable read read only');
@@ -43,7 +41,7 @@ const pgDump = () =>
     writeFileSync(option('file'), JSON.stringify({ tables, sequences: sequences.rows }));
   });
 
-/** The schema is what the program makes; its rows are those of the dump, past triggers and references as in a real restore. */
+/** The schema comes from the program, the rows from the dump. Triggers and foreign keys are off, as in a real restore. */
 function pgRestore() {
   const name = option('dbname');
   const { tables, sequences } = JSON.parse(readFileSync(words.at(-1), 'utf8'));

@@ -1,4 +1,4 @@
-/** What tests of single parts need of a batch on chain. */
+/** Helpers for unit tests that read one batch on chain. */
 import { readBatch } from '../../src/approval/read-batch.js';
 import { burnChecked } from '../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
@@ -8,11 +8,9 @@ import { namedAddress } from './oracle.js';
 const { mint, vault, vaultTokenAccount, tokenProgram } = vaultToken;
 export const stranger = namedAddress('stranger');
 
-/** What the reader makes of these accounts. */
 export const describeAccounts = (accounts: Accounts) =>
   readBatch(readerOf(accounts), { multisig, batchIndex });
 
-/** A burn that is right but for what is changed. */
 export const burnOf = (change: object): Instruction =>
   burnChecked({
     ...{ mint, decimals: 6, tokenProgram, owner: vault, account: vaultTokenAccount, amount: 1n },

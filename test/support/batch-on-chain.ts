@@ -1,4 +1,4 @@
-/** A batch as it stands on chain, built byte by byte, so that tests can change any part of it. */
+/** Builds the accounts of a batch byte by byte, so that tests can change any part. */
 
 import { createHash } from 'node:crypto';
 import { Keypair } from '@solana/web3.js';
@@ -38,7 +38,7 @@ const createKey = namedAddress('create key');
 const multisigAt = multisigAddress(createKey);
 export const multisig = multisigAt.address;
 export const vaultAt = vaultAddress(multisig, 0);
-/** The owner's keypair: the same in every run, and of no worth. */
+/** The same keypair in every run; it owns nothing of value. */
 export const ownerKeypair = Keypair.fromSeed(createHash('sha256').update('owner').digest()).secretKey;
 export const owner = createKeypairSigner(Uint8Array.from(ownerKeypair)).address;
 export const operator = namedAddress('operator');
@@ -53,10 +53,8 @@ export const vaultToken: VaultToken = {
   vaultTokenAccount: associatedTokenAddress(vaultAt.address, mint, TOKEN_PROGRAM),
 };
 
-/** The whole flywheel. */
 export const flywheel: Flywheel = { ...vaultToken, multisig, owner, operator, vaultIndex: 0 };
 
-/** Three pipelines with every kind of action. */
 export const pipelines: readonly SourcePipeline[] = [
   { type: 'PRODUCT_BUY', proofHash: sha256('1'), actions: [{ action: 'BURN', amount: 1.5 }] },
   {
@@ -71,7 +69,6 @@ export const pipelines: readonly SourcePipeline[] = [
   { type: 'PRODUCT_BUY', proofHash: sha256('3'), actions: [{ action: 'BURN', amount: 12_345_678 }] },
 ];
 
-/** The parts of a batch's accounts that a test may change before they are written. */
 export interface BatchState {
   multisig: Multisig;
   batch: Batch;
@@ -85,11 +82,9 @@ const transactionState = (number: number, instructions: readonly Instruction[]):
   message: compile(vaultToken.vault, instructions),
 });
 
-/** The inner instructions of each pipeline, as they should be. */
 export const goodInstructions = (): Instruction[][] =>
   pipelines.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, 6), vaultToken)]);
 
-/** An active batch with these inner instructions, ready to be approved. */
 export const batchState = (
   instructions: readonly (readonly Instruction[])[] = goodInstructions(),
 ): BatchState => ({
@@ -129,7 +124,6 @@ export const batchState = (
   transactions: instructions.map((inner, index) => transactionState(index + 1, inner)),
 });
 
-/** Accounts by address; a test may change or remove them. */
 export type Accounts = Map<Address, AccountState>;
 
 const account = (data: Uint8Array): AccountState => ({
@@ -140,7 +134,6 @@ const account = (data: Uint8Array): AccountState => ({
   rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
-/** Writes the state into accounts. */
 export const accountsOf = (state: BatchState): Accounts =>
   new Map([
     [multisig, account(encodeAccount(MULTISIG, state.multisig))],
@@ -159,7 +152,7 @@ const unplanned = (): never => {
   throw new TypeError('not planned in this test');
 };
 
-/** Reads accounts from a map and counts the calls; anything else is not planned. */
+/** Reads accounts from a map and counts the calls. Any other call throws. */
 export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
   return {
     calls: 0,

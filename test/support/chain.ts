@@ -1,4 +1,4 @@
-/** A local chain in a directory of its own, keys with names, and a token to burn: what tests of the chain begin with. */
+/** A local chain in its own directory, named keys, and a token to burn. */
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,6 @@ import { signTransaction } from './sign.js';
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_KEY_BYTES = 32;
 
-/** The same key for the same name, always. */
 export function namedSigner(name: string): KeypairSigner {
   const seed = createHash('sha256').update(name).digest();
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
@@ -38,7 +37,6 @@ export function namedSigner(name: string): KeypairSigner {
   return createKeypairSigner(Buffer.concat([seed, publicBytes]));
 }
 
-/** A directory that {@link removeDirectories} takes away. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'flywheel-test-'));
   made.push(path);
@@ -51,10 +49,8 @@ export function removeDirectories(): void {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 }
 
-/** The least time for which a blockhash stays good. */
 export const BLOCKHASH_LIFETIME_MS = 60_000;
 
-/** A clock that moves only when told. */
 export class HandClock implements Clock {
   constructor(public timeMs = Date.UTC(2026, 0, 31, 12)) {}
 
@@ -91,7 +87,6 @@ export const signedWith = (
 
 export const TOKEN_DECIMALS = 6;
 
-/** A mint of the SPL Token program with one wallet that holds all of it. */
 export class TestToken {
   readonly mint: Address;
   readonly holder = treasury;
@@ -124,7 +119,6 @@ export class TestToken {
   }
 }
 
-/** Makes the token on the chain and mints `supply` base units. */
 export async function createToken(chain: Chain, supply: bigint, name = 'mint'): Promise<TestToken> {
   const token = new TestToken(name);
   const mint = namedSigner(name);

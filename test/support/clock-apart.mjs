@@ -1,4 +1,4 @@
-/** Preloaded into a program: its clock goes wrong by as many milliseconds as CLOCK_APART_MS says. */
+/** Preloaded into a program: shifts its clock by CLOCK_APART_MS milliseconds. */
 const apartMs = Number(process.env.CLOCK_APART_MS ?? 0);
 const RealDate = Date;
 

@@ -1,4 +1,4 @@
-/** A data directory on a cluster: the store and keys of a test engine, and a node over its ledger in place of the ledger itself. */
+/** A data directory on a cluster: the store and keys of a test engine, with a node over its ledger. */
 import { cpSync, existsSync } from 'node:fs';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
 import { temporaryDirectory } from './chain.js';
@@ -6,8 +6,7 @@ import type { TestEngine } from './engine.js';
 import { rpcResult } from './rpc-call.js';
 
 /**
- * Makes such a directory; the test engine must not write any more.
- * @param urls - nodes that are named in it, the first over the ledger of the engine.
+ * The test engine must not write any more. @param urls - nodes that the directory names; the first serves the engine's ledger.
  */
 export async function clusterDirectory(
   test: TestEngine,

@@ -1,4 +1,4 @@
-/** What the tests of single commands share: who sits before one, what it complains of, and what stands behind it. */
+/** Shared helpers for tests of single commands: terminals, errors, and doubles of the local admin. */
 import type { CliContext, LocalAdmin } from '../../src/cli/context.js';
 import type { Reply } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
@@ -7,10 +7,9 @@ import type { ErrorCode } from '../../src/errors/codes.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { TestCli, TestCliOptions } from './in-process.js';
 
-/** Somebody who reads what is printed. */
 export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };
 
-/** Somebody who can be asked as well; each question takes one answer. */
+/** A terminal that can be prompted; each question consumes one answer. */
 export const person = (...answers: readonly string[]): TestCliOptions => ({
   tty: { stdin: true, stdout: true, stderr: true },
   env: { NO_COLOR: '1' },
@@ -24,14 +23,13 @@ export interface Complaint {
   readonly idempotencyKey?: string;
 }
 
-/** The error on standard error: its last line there, or, where it is text, the one that says so. */
+/** The error on standard error: the last line, or in text output the line with the message. */
 export function complaint(stderr: string): Complaint {
   const last = stderr.trim().split('\n').at(-1) ?? '';
   const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
   return error === '' ? (JSON.parse(last) as Complaint) : { error, message };
 }
 
-/** What came of words that are not taken: exit number, code and message. */
 export async function refusal(
   cli: TestCli,
   ...words: readonly string[]
@@ -42,15 +40,12 @@ export async function refusal(
   return [exit, error, message];
 }
 
-/** For what a double is asked: it refuses. */
 export const refuse = (code: ErrorCode, message: string): never => {
   throw new FlywheelError(code, message);
 };
 
-/** An answer that was made just now. */
 export const reply = <Value>(value: Value): Reply<Value> => ({ value, meta: { replayed: false } });
 
-/** The batch of the examples, with some of it changed. */
 export const aBatch = (parts: Partial<Batch> = {}): Batch => ({
   ...(EXAMPLES.getBatch.response as Batch),
   ...parts,
@@ -58,9 +53,9 @@ export const aBatch = (parts: Partial<Batch> = {}): Batch => ({
 
 const unplanned = async (): Promise<never> => refuse('ERR_INTERNAL', 'The test did not plan for this.');
 
-/** A flywheel of this machine that can do these things and no others, and what it was opened for. */
+/** A local admin with only these methods, and the data directories it was opened for. */
 export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLocal'> & {
-  /** Data directories, with `closed` once each was. */
+  /** Data directories; each gets a `closed` entry when it is closed. */
   readonly opened: string[];
 } {
   const opened: string[] = [];

@@ -1,31 +1,26 @@
-/** The way from one server to its database: a relay on loopback that can be cut, closed, or keep everything to itself. */
+/** A relay on loopback between one server and its database, which can cut, close or stall connections. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface DatabaseWay {
-  /** The database's address, by this way. */
   readonly url: string;
-  /** Breaks every connection off. */
   cut(): void;
-  /** From now on nothing passes in either direction; nobody is told. @param isStill - `false` lets everything go on. */
+  /** Stalls both directions without closing a connection. @param isStill - `false` resumes. */
   hold(isStill: boolean): void;
-  /** From now on new connections are refused. */
   close(isClosed: boolean): void;
   /**
-   * Breaks the connection of the n-th commit from now on that is about one project, and from then on each that asks what became of it.
-   * @param hasArrived - the database has committed, and its answer is lost; else it never hears of the commit.
+   * Cuts the connection at the n-th commit that concerns one project, and after that every connection that asks for its outcome.
+   * @param hasArrived - `true`: the database commits and its answer is lost; `false`: the commit never arrives.
    */
   cutAtCommit(nth: number, hasArrived: boolean): void;
-  /** From now on it leads to another one. */
   leadTo(url: string): void;
   end(): Promise<void>;
 }
 
-/** How a writer of one project begins, commits (PostgreSQL's frontend protocol: a simple query), and asks what became of that. */
+/** Texts of a writer's begin, commit and outcome query (PostgreSQL frontend protocol, simple query). */
 const BEGIN = 'begin_write';
 const COMMIT = Buffer.from('Q\0\0\0\x0bcommit\0', 'latin1');
 const ASK = 'pg_xact_status';
 
-/** Lets a commit through, or not, and loses it. */
 class CommitCut {
   #left: number;
   readonly #hasArrived: boolean;
@@ -36,7 +31,7 @@ class CommitCut {
     this.#hasArrived = hasArrived;
   }
 
-  /** @returns whether what came from `near` gets no further by the usual way. */
+  /** @returns whether the relay must not pass on these bytes from `near`. */
   stops(bytes: Buffer, near: Socket, far: Socket): boolean {
     if (bytes.includes(BEGIN)) this.#writers.add(near);
     if (this.#left === 0 && bytes.includes(ASK)) return this.#lose(near);
@@ -55,7 +50,6 @@ class CommitCut {
   }
 }
 
-/** Opens a way to the database of an address. */
 export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
   let target = new URL(url);
   const pairs = new Set<readonly [Socket, Socket]>();

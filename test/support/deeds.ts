@@ -1,26 +1,21 @@
-/** One of each command that changes something, with what it is to have changed when it is over. */
+/** One case for each command that changes something, with the changes expected afterwards. */
 import { expect } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
 import type { Happened, Operator } from './operator.js';
 
 export interface Deed {
-  /** Readies what the command needs. @returns its words. */
   words(operator: Operator, name: string): Promise<readonly string[]>;
-  /** The request that does it. */
   readonly path: RegExp;
-  /** Whole tokens. */
   readonly burns: number;
-  /** What becomes of the one batch that it is about. */
   readonly batch: string | null;
-  /** Whether the owner's votes are part of it, so that a chain has to be read. */
+  /** Whether the command includes the owner's votes, which need a chain to read. */
   readonly votes: boolean;
-  /** Every call is one of its own. */
+  /** Each call is a new operation. */
   readonly isNewEachTime?: boolean;
 }
 
 const ELEMENTS = [0, 1, 2];
 
-/** A burns file of three tokens. */
 export const burnsOf = (name: string) =>
   ELEMENTS.map((index) => ({
     type: 'WATCH_AD',
@@ -29,7 +24,6 @@ export const burnsOf = (name: string) =>
     persistOnchain: false,
   }));
 
-/** A pipelines file that burns as much. */
 export const pipelinesOf = (name: string) =>
   ELEMENTS.map((index) => ({
     type: 'WATCH_AD',
@@ -37,7 +31,6 @@ export const pipelinesOf = (name: string) =>
     actions: [{ action: 'BURN', amount: 1 }],
   }));
 
-/** Sets up the batch of a file. @returns its id. */
 export async function initiated(operator: Operator, name: string): Promise<string> {
   const file = operator.write(`${name}.json`, pipelinesOf(name));
   const { stdout, stderr } = await operator.run('batch', 'init', file, '--json');
@@ -45,7 +38,9 @@ export async function initiated(operator: Operator, name: string): Promise<strin
   return JSON.parse(stdout).batch.id as string;
 }
 
-/** Sets up the batch of a file and has its execution killed once both votes have landed and no pipeline has. @returns its id. */
+/**
+ * Sets up the batch of a file and kills its execution after both votes landed and before any pipeline did. @returns the batch id.
+ */
 export async function approvedOnly(operator: Operator, name: string): Promise<string> {
   const id = await initiated(operator, name);
   const words = ['--approval', id, '--keypair', operator.owner, '--yes', '--expect', `${name}.json`];
@@ -57,9 +52,8 @@ export async function approvedOnly(operator: Operator, name: string): Promise<st
 }
 
 /**
- * Sets up the batch of a file that burns all of the vault, and executes it once another has burned three tokens of that.
- * @param more - options of its execution.
- * @returns its id.
+ * Sets up a batch that burns the whole vault, burns three of those tokens elsewhere, then executes the batch. @param more -
+ * options of the execution. @returns the batch id.
  */
 export async function failedInPart(
   operator: Pick<Operator, 'run' | 'write' | 'owner'>,
@@ -79,7 +73,7 @@ export async function failedInPart(
   return id;
 }
 
-/** Has the set-up of the batch of a file killed once its first bundle has landed. @returns its id. */
+/** Kills the set-up of a batch after its first bundle landed. @returns the batch id. */
 export async function halfSetUp(operator: Operator, name: string): Promise<string> {
   const file = operator.write(`${name}.json`, pipelinesOf(name));
   const fault = { signal: 'SIGKILL', when: MOMENTS.opened } as const;
@@ -140,7 +134,10 @@ export const DEEDS: Readonly<Record<string, Deed>> = {
   },
 };
 
-/** All of it has happened since, once, and nothing else. @param before - when no batch of it was there. */
+/**
+ * Expects that everything happened exactly once since `before`, and nothing else. @param before - state without a batch of this
+ * case.
+ */
 export function expectDone(before: Happened, after: Happened, deed: Deed): void {
   expect({
     burned: Number(after.burned) - Number(before.burned),

@@ -1,9 +1,8 @@
-/** Chains and stores that behave otherwise in the one thing that a test is about. */
+/** Chains and stores that differ from the real ones in one method. */
 import { setTimeout } from 'node:timers/promises';
 import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
 import type { Lease } from '../../src/engine/lease.js';
 
-/** The chain with some of its methods replaced. */
 export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
   const over: Chain = {
     getAccounts: (addresses) => chain.getAccounts(addresses),
@@ -23,7 +22,7 @@ export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
   return over;
 }
 
-/** A thing with some of its members replaced; whatever else it has, or comes to have, is its own. */
+/** A proxy: members that are not replaced, also later ones, stay those of the object. */
 export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thing>): Thing =>
   new Proxy(thing, {
     get(target, name) {
@@ -33,7 +32,6 @@ export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thi
     },
   });
 
-/** A lease that nobody else can take. */
 export const FREE_LEASE: Lease = {
   id: 'test',
   write: () => Promise.reject(new TypeError('Nothing is written.')),

@@ -1,4 +1,4 @@
-/** An engine in a temporary directory with a registered project, for tests that need the whole of it. */
+/** Opens an engine with a registered project in a temporary directory. */
 
 import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,27 +44,24 @@ export interface TestProject {
   readonly registration: Registration;
   readonly owner: KeypairSigner;
   readonly key: Secret;
-  /** A call with this project's key. */
   call(more?: Partial<Call>): Call;
 }
 
-/** The keys are all in this process. */
 export interface TestDeps extends EngineParts {
   readonly keyring: FileKeyring;
 }
 
-/** An engine with the store and the ledger that it works on. */
 export type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
 
 export interface TestEngine extends EngineWithFiles {
   readonly dataDir: string;
   readonly project: TestProject;
-  /** What a second engine on the same store and chain is made of; parts may be replaced by doubles. */
+  /** Parts of a second engine on the same store and chain; a test may replace some by doubles. */
   readonly deps: TestDeps;
   register(input?: Partial<RegisterInput>): Promise<TestProject>;
-  /** A second engine on the same directory, as another process would open it. */
+  /** A second engine on the same directory, as another process opens it. */
   reopen(): Promise<EngineWithFiles>;
-  /** Lets so much time pass that what a dead engine held is anybody's. */
+  /** Advances the clock until the leases of a dead engine have expired. */
   passLease(): void;
   destroy(): Promise<void>;
 }
@@ -89,11 +86,10 @@ export const REGISTER_DEFAULTS: Omit<RegisterInput, 'owner'> = {
 export interface TestEngineOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<EngineLimits>;
-  /** Instead of the one in the directory; closed by who has opened it. */
+  /** Replaces the store in the directory; the caller closes it. */
   readonly store?: Store;
 }
 
-/** A data directory with one registered project, on which nothing has opened an engine yet. */
 interface Home {
   readonly dataDir: string;
   readonly config: LocalConfig;
@@ -102,7 +98,6 @@ interface Home {
 
 type Settings = Parameters<typeof openLedgerEngine>[2];
 
-/** Opens the engine of a directory as the program does, and tells what it works on. */
 export async function openWithFiles(
   dataDir: string,
   config: Parameters<typeof openLedgerEngine>[1],
@@ -120,7 +115,6 @@ export async function openWithFiles(
 
 const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-'));
 
-/** Registers one project in a fresh directory, and leaves the engine open that did it. */
 async function setUp(
   input: Partial<RegisterInput>,
   settings: Settings,
@@ -141,7 +135,7 @@ async function setUp(
   return { dataDir, config, project, opened };
 }
 
-/** Homes by what was registered: to copy one takes a fifth of the time that it takes to register. */
+/** Data directories by registration: copying one takes a fifth of the time of registering. */
 const homes = new Map<string, Promise<Home>>();
 
 async function copyOfHome(input: Partial<RegisterInput>): Promise<Home> {
@@ -159,7 +153,6 @@ async function copyOfHome(input: Partial<RegisterInput>): Promise<Home> {
   return { ...home, dataDir };
 }
 
-/** Opens an engine in a directory of its own with one registered project. */
 export async function openTestEngine(
   input: Partial<RegisterInput> = {},
   options: TestEngineOptions = {},
@@ -217,7 +210,6 @@ async function registerProject(
   return { registration, owner, key, call: (more = {}) => ({ credential: key, ...more }) };
 }
 
-/** The store as a process with another clock has opened it. */
 export function storeBy(store: Store, clock: Clock): Store {
   const timed =
     <Result>(work: (tx: StoreTransaction) => Promise<Result>) =>
@@ -235,8 +227,8 @@ export function storeBy(store: Store, clock: Clock): Store {
 }
 
 /**
- * An engine beside the one of the test, on the same store and chain unless `parts` says otherwise; one with a clock of its own
- * is of another process, which has opened the same store.
+ * An engine on the same store and chain unless `parts` replaces them. With its own clock it acts as another process, with its own
+ * store.
  */
 export function engineBeside({ deps }: TestEngine, parts: Partial<EngineParts> = {}): Engine {
   const { store = deps.store, clock } = parts;
@@ -261,15 +253,12 @@ export const aPipeline = (actions: Pipeline['actions'], more: Partial<Pipeline> 
 
 export const burnAction = (amount: number) => ({ action: 'BURN' as const, amount });
 
-/** Puts the owner's signature into the approval that init returned. */
 export const signApproval = (owner: KeypairSigner, { proposalApproveTx }: InitBatchResult): string =>
   signVote(owner, proposalApproveTx);
 
-/** Puts the owner's signature into a vote that was issued. */
 export const signVote = (owner: KeypairSigner, vote: string): string =>
   Buffer.from(addSignature(Buffer.from(vote, 'base64'), owner)).toString('base64');
 
-/** Base units of the project's token that a wallet holds. */
 export async function tokensOf(chain: Chain, { registration }: TestProject, wallet: string): Promise<bigint> {
   const program = tokenProgramAddress(registration.tokenProgram);
   const mint = registration.mintAddress as Address;
@@ -282,14 +271,13 @@ export async function lamportsOf(chain: Chain, wallet: string): Promise<bigint> 
   return account?.lamports ?? 0n;
 }
 
-/** Lets so many blocks pass, and begins the next: of every process at once, whatever its clock says. */
+/** Advances the blocks for every process at once, whatever its clock says, and begins the next. */
 export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, blocks: number): Promise<void> {
   const ledger = new LedgerTables(dataFiles(dataDir).ledger, false);
   ledger.passSlots(blocks + 1);
   ledger.close();
 }
 
-/** Transactions that have landed on the ledger of a chain, whoever sent them. */
 export async function landedCount(chain: LocalChain): Promise<number> {
   await chain.getAccounts([]);
   return Number.parseInt(chain.knownMark, 10);

@@ -1,10 +1,9 @@
-/** Requests that are good unless a test says otherwise. */
+/** Valid requests, with parts that a test can replace. */
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
 
 let count = 0;
 
-/** Burns 1 token on a proof of its own. */
 export function aBurn(more: Partial<BurnRequest> = {}): BurnRequest {
   count += 1;
   return {
@@ -16,7 +15,6 @@ export function aBurn(more: Partial<BurnRequest> = {}): BurnRequest {
   };
 }
 
-/** Burns 1 token from the vault on a proof of its own. */
 export function aPipeline(more: Partial<Pipeline> = {}): Pipeline {
   count += 1;
   return {

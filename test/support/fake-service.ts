@@ -1,4 +1,4 @@
-/** A service whose answers a test gives; what is not given fails loudly. */
+/** A service whose answers the test defines; a missing answer throws. */
 import type { Call, Reply } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { OperationId } from '../../src/contract/operations.js';
@@ -19,11 +19,9 @@ export interface SeenCall {
 export interface FakeService {
   readonly service: Service;
   readonly calls: SeenCall[];
-  /** Replaces the answer of an operation: a value, or a function that makes or throws it. */
   answer(operation: OperationId, reply: (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>): void;
 }
 
-/** Answers each operation with its example until told otherwise. */
 export function fakeService(): FakeService {
   const calls: SeenCall[] = [];
   const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
@@ -44,7 +42,7 @@ export function fakeService(): FakeService {
   };
 }
 
-/** Commands ask such a list what was done before, and take it well that a service has none. */
+/** Commands query this list before they act, and accept that a service lacks it. */
 const isLookUp = (operation: OperationId, input: unknown): boolean =>
   (operation === 'listBurns' || operation === 'listBatches') &&
   ['idempotencyKey', 'proofHash'].some((name) => Object.hasOwn(input as object, name)) &&
@@ -55,7 +53,7 @@ export const exampleReply = (operation: OperationId): Reply<unknown> => ({
   meta: { replayed: false },
 });
 
-/** Knows one key, or any that begins like it, each its own principal. */
+/** Accepts one key and every key with its prefix; each is its own principal. */
 export async function fakeAuthenticate(credential: Secret | null): Promise<{ keyId: string }> {
   const key = credential?.reveal() ?? '';
   if (!key.startsWith(GOOD_KEY)) {

@@ -1,22 +1,21 @@
-/** A spawned command that dies at a moment of its own, or whose clock is wrong. */
+/** Runs a command that is killed at a chosen commit, or whose clock is wrong. */
 import { join } from 'node:path';
 import { FILES } from '../simulation/audit/tables.js';
 
 const FAULT_POINTS = join(process.cwd(), 'test/support/fault-points.cjs');
 
-/** So long a killed engine is waited for, and a little. */
+/** The lease of a killed engine (15 s), and a little more. */
 export const LEASE_MS = 15_100;
 
-/** What is done to one command. */
 export interface Fault {
   readonly signal?: 'SIGINT' | 'SIGKILL';
-  /** Which commit, counted from 1 before and after each. */
+  /** Counts from 1, before and after each commit. */
   readonly point?: number;
-  /** Instead of a commit by its number: the first after which this query of the store finds something. */
+  /** Instead of `point`: the first commit after which this query of the store finds a row. */
   readonly when?: string;
   readonly clockAheadMs?: number;
   readonly countFile?: string;
-  /** Gets the names of the databases that were committed to, in turn. */
+  /** Receives the name of each database at its commit, in order. */
   readonly listFile?: string;
 }
 
@@ -33,7 +32,6 @@ export const faultEnvironment = (
   ...(listFile === undefined ? {} : { FAULT_LIST_FILE: listFile }),
 });
 
-/** A program over this data directory, with a fault. */
 export const faulty = <Place extends { readonly dataDir: string }>(
   place: Place,
   fault: Fault,

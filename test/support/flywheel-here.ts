@@ -1,6 +1,6 @@
 /**
- * The program in this process, over all that is real but its streams: the same words come to the same end as in a process of their
- * own, in a part of the time. With `LONG=1` they have one. Commands that run at once need one each.
+ * Runs the program in this process with captured streams, much faster than a new process and with the same result. `LONG=1` uses
+ * processes. Concurrent commands need a process each.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -19,11 +19,11 @@ const isLong = process.env['LONG'] === '1';
 let runs = 0;
 
 export interface HereOptions extends SpawnOptions {
-  /** How far its clock is ahead of the true time. @default 0 */
+  /** Milliseconds by which its clock is ahead of the true time. @default 0 */
   readonly clockAheadMs?: number;
 }
 
-/** @param said - takes what is written as it comes. */
+/** @param said - receives output as it is written. */
 async function run(
   { home, cwd = home, env = {}, stdin = '', clockAheadMs = 0 }: HereOptions,
   words: readonly string[],
@@ -38,7 +38,7 @@ async function run(
     ...{ isTTY: false, columns: 80, closed: false },
   });
   runs += 1;
-  // To the journal each is another process, and what one that has ended left is taken over.
+  // Each run has its own identity in the journal, so a later run takes over the operations of an ended one.
   const self = `here-${runs}`;
   const ambient = {
     io: {
@@ -70,7 +70,7 @@ async function run(
   return { exit, signal: null, ...said };
 }
 
-/** Runs a command that nobody interrupts to its end. Node itself can be told something in a process of its own only. */
+/** Runs a command to its end. Options of Node itself need a real process. */
 export function flywheelHere(options: HereOptions, ...words: string[]): Promise<Spawned> {
   const { clockAheadMs = 0, ...place } = options;
   if (!isLong && place.env?.['NODE_OPTIONS'] === undefined)
@@ -83,29 +83,25 @@ setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
 /**
- * Lets SQLite close what commands in this process have opened, as the end of a process does: before files are copied or replaced.
- * Otherwise it does so once their memory is collected, and what it then puts away is by name, whatever lies there.
+ * Closes the SQLite files that commands in this process opened, before files are copied or replaced. Otherwise they are closed at
+ * garbage collection, and a checkpoint then writes by name into whatever file is there.
  */
 export async function letGo(): Promise<void> {
   collect();
   await setImmediate();
 }
 
-/** Runs a local command on the data directory of a server, beside it. */
 export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
   flywheelHere({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, ...words);
 
-/** Runs a command against a server. */
 export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
   flywheelHere({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
 
-/** A server that is only stopped in good order. */
 export interface ServedHere {
   readonly url: string;
   end(signal: 'SIGTERM'): Promise<unknown>;
 }
 
-/** Starts a server and waits until it listens. */
 export async function serveHere(
   place: Parameters<typeof serve>[0],
   ...words: readonly string[]

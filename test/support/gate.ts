@@ -1,4 +1,4 @@
-/** A proxy on loopback before a real service, that loses, cuts or refuses single requests as a test says. */
+/** A proxy on loopback before a real service, which loses, cuts or refuses single requests. */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,25 +8,24 @@ export interface GateRequest {
   readonly key: string | undefined;
 }
 
-/** An answer of the service that was passed on. */
 export interface Passed extends GateRequest {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly content: Buffer;
 }
 
-/** What comes in place of an answer: an earlier one, with all its headers or none of them, or as if it were to this request. */
+/** An earlier answer in place of the real one, with all or none of its headers. */
 export interface Replay {
   readonly replay: Passed;
   readonly withHeaders: boolean;
   readonly withItsId?: boolean;
-  /** Whether the request is carried out all the same. */
+  /** Whether the service still executes the request. */
   readonly reaches: boolean;
 }
 
 /**
- * What becomes of a request: it is passed on; it is carried out and its answer is lost; half of it arrives; none of it does, and
- * the connection is closed or reset; it is refused here; or something else is answered than the service says, or without asking it.
+ * The outcome of a request: passed on; executed with its answer lost; half received; not received, the connection closed or
+ * reset; refused by the proxy; or answered with other content, with or without executing it.
  */
 export type Fate =
   | 'pass'
@@ -37,23 +36,19 @@ export type Fate =
   | { readonly refuse: number }
   | { readonly answer: unknown }
   | Replay
-  /** Carried out, and the answer changed. */
   | { readonly alter: (answer: { status: number; body: unknown }) => { status: number; body: unknown } };
 
 export interface Gate {
   readonly url: string;
-  /** How many are under way now, also of clients that are gone. */
+  /** Requests in progress, including those of disconnected clients. */
   readonly open: number;
-  /** Of all that has come so far. */
   readonly requests: GateRequest[];
-  /** Of all that was passed on. */
   readonly passed: Passed[];
-  /** Decides about each request; everything passes until a test says otherwise. */
+  /** Decides the outcome of each request. @default passes everything */
   fate: (request: GateRequest) => Fate | Promise<Fate>;
   close(): Promise<void>;
 }
 
-/** What a service, or whatever stands before it, says at the door. */
 const REFUSALS: Readonly<Record<number, string>> = {
   401: 'ERR_UNAUTHORIZED',
   403: 'ERR_KEY_SCOPES_UNAUTHORIZED',
@@ -95,7 +90,7 @@ function answerAgain(
   response.writeHead(replay.status, { ...headers, ...id }).end(replay.content);
 }
 
-/** @param keys - API keys that requests are passed on with, in turn: no limit is met, and a rotated key repeats nothing. */
+/** @param keys - API keys used in turn, so that no rate limit is reached. Replaying a rotated key repeats nothing. */
 export async function startGate(target: string, keys: readonly string[]): Promise<Gate> {
   const { port } = new URL(target);
   let turn = 0;
@@ -118,12 +113,12 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
-    // A service that dies in the middle of its answer has given none.
+    // A service that dies in the middle of its answer gives no answer.
     const content = answer === null ? null : await bodyOf(answer).catch(() => null);
     if (answer === null || content === null || fate === 'lose') return void response.destroy();
     const status = answer.statusCode ?? 502;
     if (typeof fate !== 'object') {
-      // The keys take turns, so that what is left of one says nothing.
+      // With keys in turn the remaining quota of one key has no meaning.
       const { ratelimit: _left, ...headers } = answer.headers;
       gate.passed.push({ ...requestOf(message), status, headers, content });
       return void response.writeHead(status, headers).end(content);
@@ -132,7 +127,7 @@ export async function startGate(target: string, keys: readonly string[]): Promis
     respond(response, altered.status, altered.body);
   };
   const server = createServer(async (message, response) => {
-    // A client that is gone in the middle of its request has sent none.
+    // A client that disconnects in the middle of its request sends none.
     const body = await bodyOf(message).catch(() => null);
     if (body === null) return void response.destroy();
     const request = requestOf(message);

@@ -1,19 +1,17 @@
-/** The documents that a machine writes, whole or between markers; `npm run docs` writes them, a test compares. */
+/** Generates the documents that `npm run docs` writes, whole or between markers; a test compares them. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ERRORS } from '../../src/errors/codes.js';
 import { EXIT_CODES } from '../../src/errors/exit-codes.js';
 import { type HelpPage, helpPages } from './help-pages.js';
 
-/** A document and its text as it should be. */
 export interface Generated {
-  /** From the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
 const WIDTH = 100;
-/** Longer than any run of back quotes inside. */
+/** Longer than any run of backquotes inside. */
 const FENCE = '```';
 
 const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
@@ -41,11 +39,9 @@ const errors = (): string =>
     ),
   );
 
-/** A page without what is the same on all of them. */
 const ownText = ({ text }: HelpPage): string =>
   text.replace(/\nSettings of all commands: .*\nExit codes: .*\n/, '').trimEnd();
 
-/** `flywheel batch init --help` is headed by the words that one types to run it. */
 const section = (page: HelpPage): string =>
   `## ${page.command.replace(/ --help$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;
 
@@ -57,7 +53,7 @@ async function commandsPage(): Promise<string> {
     'Written by `npm run docs` from the program itself: what `--help` prints, page by page. Options of all commands are under',
     '`flywheel help settings` below. Exit codes and error codes are in [errors.md](errors.md).',
   ];
-  // The exit codes have a page of their own.
+  // The exit codes have their own page.
   const shown = pages.filter(({ command }) => command !== 'flywheel help exit-codes');
   return `${head[0]}\n\n${head.slice(1).join('\n')}\n\n${shown.map(section).join('\n\n')}\n`;
 }
@@ -76,7 +72,6 @@ ${exitCodes()}
 ${errors()}
 `;
 
-/** The text with what stands between the markers of a name replaced. */
 function between(text: string, name: string, body: string): string {
   const start = `<!-- ${name}: written by npm run docs -->`;
   const from = text.indexOf(start);
@@ -85,7 +80,6 @@ function between(text: string, name: string, body: string): string {
   return `${text.slice(0, from + start.length)}\n\n${body}\n\n${text.slice(to)}`;
 }
 
-/** All of them, as they should be. */
 export async function generatedDocs(): Promise<readonly Generated[]> {
   const readme = readFileSync(resolve('README.md'), 'utf8');
   return [

@@ -1,16 +1,14 @@
-/** What the program itself prints as help, page by page. */
+/** The help that the program prints, page by page. */
 import { CATALOGUE } from '../../src/cli/catalogue.js';
 import type { CatalogueEntry } from '../../src/cli/command.js';
 import { TOPICS, topicText } from '../../src/cli/help/topics.js';
 import { runProgram } from '../../src/cli/program.js';
 
-/** One page and the words that show it. */
 export interface HelpPage {
   readonly command: string;
   readonly text: string;
 }
 
-/** The words of every command, in the order of help. */
 const pathsOf = (entries: readonly CatalogueEntry[], above: readonly string[] = []): readonly string[][] =>
   entries
     .filter(({ isHidden }) => isHidden !== true)
@@ -25,7 +23,6 @@ async function printed(words: readonly string[], version: string, width: number)
   return text;
 }
 
-/** Every page: the top, all commands in the order of help, and the topics. */
 export async function helpPages(version: string, width: number): Promise<readonly HelpPage[]> {
   const pages: HelpPage[] = [];
   for (const path of [[], ...pathsOf(CATALOGUE)]) {

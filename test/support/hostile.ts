@@ -1,23 +1,19 @@
-/** Servers and proxies that do what none should, byte by byte over raw sockets of loopback, and count their connections. */
+/** Misbehaving servers and proxies over raw loopback sockets, which count their connections. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 export interface Hostile {
   readonly port: number;
-  /** Accepted so far. */
   readonly connections: number;
-  /** Everything that was received, of all connections. */
   readonly received: string;
-  /** Resolves when something has been received. */
   readonly reached: Promise<void>;
   close(): Promise<void>;
 }
 
-/** What is done with one connection; `asked` calls back with a whole request, or a CONNECT, when it has come. */
+/** Handles one connection; `asked` calls back once a whole request, or a CONNECT, has arrived. */
 export type Behaviour = (socket: Socket, asked: (then: (request: string) => void) => void) => void;
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Is the text a whole request, body included? */
 function isWhole(text: string): boolean {
   const end = text.indexOf(END_OF_HEAD);
   if (end < 0) return false;
@@ -25,7 +21,6 @@ function isWhole(text: string): boolean {
   return text.length >= end + END_OF_HEAD.length + length;
 }
 
-/** Starts a server with a behaviour. */
 export async function startHostile(behave: Behaviour): Promise<Hostile> {
   const sockets = new Set<Socket>();
   const seen = { connections: 0, received: '' };
@@ -65,7 +60,6 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
   };
 }
 
-/** Writes the text again and again, until the other side is gone. */
 export function drip(socket: Socket, text: string, everyMs: number): void {
   const timer = setInterval(() => socket.write(text), everyMs);
   socket.on('close', () => clearInterval(timer));
@@ -75,13 +69,12 @@ export const silent: Behaviour = () => undefined;
 export const closes: Behaviour = (socket) => void socket.end();
 export const resets: Behaviour = (socket) => void socket.resetAndDestroy();
 
-/** Sends the bytes when it was asked, then does nothing, or what is given. */
 export const answers =
   (text: string | Buffer, then: (socket: Socket) => void = () => undefined): Behaviour =>
   (socket, asked) =>
     asked(() => socket.write(text, () => then(socket)));
 
-/** Whatever happens first. A promise that is still waiting then is an error of its own. */
+/** The first of two events. A promise that is still pending then counts as an error. */
 export async function settled<Value>(
   promise: Promise<Value>,
   withinMs: number,

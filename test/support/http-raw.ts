@@ -1,4 +1,4 @@
-/** Bytes over a plain socket, for requests that no HTTP client would send. */
+/** Sends bytes over a plain socket, for requests that no HTTP client sends. */
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Splits what came back into answers by their content-length. */
+/** Splits the received text into answers by content-length. */
 export function parseAnswers(text: string): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
@@ -28,7 +28,6 @@ export function parseAnswers(text: string): readonly RawAnswer[] {
   return answers;
 }
 
-/** Sends the parts one after another and reads until the server closes. */
 export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): Promise<readonly RawAnswer[]> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -42,7 +41,6 @@ export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): P
   });
 }
 
-/** Does anybody listen? */
 export const canConnect = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,10 +1,9 @@
-/** `flywheel serve` of the present build as a process of its own, on a free port of loopback. */
+/** Runs `flywheel serve` of the present build as a process on a free loopback port. */
 import type { ChildProcess } from 'node:child_process';
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyDirectory, flywheel, startFlywheel } from './spawn.js';
 
-/** What `local init` says of it. */
 export interface ServedHome {
   readonly home: string;
   readonly dataDir: string;
@@ -16,9 +15,7 @@ export interface ServedHome {
 export interface ServeProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** The log so far. */
   log(): string;
-  /** Sends a signal and waits for the end. */
   end(
     signal: NodeJS.Signals,
   ): Promise<{ readonly exit: number | null; readonly signal: NodeJS.Signals | null }>;
@@ -28,7 +25,7 @@ const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DAT
 
 const templates = new Map<string, Promise<ServedHome>>();
 
-/** A data directory with a registered project: made once in a process, and copied from then on. */
+/** A data directory with a registered project, made once a process and then copied. */
 export async function initHome(...words: string[]): Promise<ServedHome> {
   const name = words.join(' ');
   const template = templates.get(name) ?? makeHome(words);
@@ -52,7 +49,7 @@ async function makeHome(words: readonly string[]): Promise<ServedHome> {
   return { home, dataDir, key: made.apiKey.key, keyId: made.apiKey.id, burnWallet: made.burnWallet };
 }
 
-/** A copy of a home that no server has open. */
+/** The home must have no open server. */
 export function copyHome(of: ServedHome): ServedHome {
   const home = emptyDirectory();
   const dataDir = join(home, 'data');
@@ -62,11 +59,9 @@ export function copyHome(of: ServedHome): ServedHome {
 
 type Place = Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> };
 
-/** Starts the server and waits until it listens. */
 export const serve = (place: Place, ...words: string[]): Promise<ServeProcess> =>
   listening(place, 'serve', '--port', '0', ...words);
 
-/** Starts a command that listens, and waits until it does. */
 export function listening({ home, dataDir, env }: Place, ...words: readonly string[]): Promise<ServeProcess> {
   const child = startFlywheel({ home, env: { ...environment(dataDir), ...env } }, [...words, '--json']);
   let [stdout, stderr] = ['', ''];
@@ -94,7 +89,6 @@ export function listening({ home, dataDir, env }: Place, ...words: readonly stri
   });
 }
 
-/** Asks the server as any client would. */
 export const ask = (
   url: string,
   key: string,

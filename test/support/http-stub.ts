@@ -1,4 +1,4 @@
-/** A server that answers as told. */
+/** An HTTP server with scripted answers. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -17,7 +17,7 @@ export interface Stub {
 
 export type StubAnswer = (request: StubRequest, response: ServerResponse, count: number) => void;
 
-/** Notes each request and answers it as told; `count` is 1 for the first. */
+/** Records each request; `count` is 1 for the first. */
 export async function startStub(answer: StubAnswer): Promise<Stub> {
   const requests: StubRequest[] = [];
   const server = createServer((message, response) => {
@@ -46,14 +46,13 @@ export async function startStub(answer: StubAnswer): Promise<Stub> {
   };
 }
 
-/** Answers with JSON. */
 export const json =
   (status: number, body: unknown, headers: Record<string, string> = {}): StubAnswer =>
   (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
-/** Answers in turn; the last answer stays. */
+/** Answers in turn; repeats the last one. */
 export const inTurn =
   (...answers: readonly StubAnswer[]): StubAnswer =>
   (request, response, count) =>

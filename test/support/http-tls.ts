@@ -1,9 +1,9 @@
-/** TLS servers with certificates of their own, and a proxy that tunnels to it; both of loopback, for tests only. */
+/** Loopback TLS servers with test certificates, and a tunnelling proxy. */
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** Signed by itself, for api.flywheel.test and 127.0.0.1; it protects nothing. */
+/** Self-signed, for api.flywheel.test and 127.0.0.1; it protects nothing. */
 export const TEST_CERTIFICATE = `
 -----BEGIN CERTIFICATE-----
 MIIBdjCCAR2gAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1mbHl3aGVl
@@ -17,7 +17,7 @@ Zzi1e3PIEJ8CIEwA+66AcAbBwZN7sba6dWaMTbGOkbV/bJ2HQ0jNZB3W
 -----END CERTIFICATE-----
 `.trimStart();
 
-/** As {@link TEST_CERTIFICATE}, until the end of 2020. */
+/** Like {@link TEST_CERTIFICATE}, expired at the end of 2020. */
 export const EXPIRED_CERTIFICATE = `
 -----BEGIN CERTIFICATE-----
 MIIBiDCCAS6gAwIBAgIUHPWmT+/mNiUB9TtHcHq0NBHxkz0wCgYIKoZIzj0EAwIw
@@ -32,7 +32,7 @@ y/mpg0E8es6bLt52
 -----END CERTIFICATE-----
 `.trimStart();
 
-/** As {@link TEST_CERTIFICATE}, from the year 2100 on. */
+/** Like {@link TEST_CERTIFICATE}, valid from 2100. */
 export const EARLY_CERTIFICATE = `
 -----BEGIN CERTIFICATE-----
 MIIBjDCCATKgAwIBAgIULEh3PVjMY1bbJI2kDVZXXeFdCzowCgYIKoZIzj0EAwIw
@@ -47,7 +47,7 @@ zrdk2FaIdgYCvUmmaJkVsA==
 -----END CERTIFICATE-----
 `.trimStart();
 
-/** As {@link TEST_CERTIFICATE}, for other.flywheel.test only. */
+/** Like {@link TEST_CERTIFICATE}, for other.flywheel.test only. */
 export const OTHER_NAME_CERTIFICATE = `
 -----BEGIN CERTIFICATE-----
 MIIBhjCCASygAwIBAgIUIKzIk6JAYfCLB3wAEz8XyQjCeo4wCgYIKoZIzj0EAwIw
@@ -62,7 +62,7 @@ mtowE2x04VkdEw==
 -----END CERTIFICATE-----
 `.trimStart();
 
-/** An authority that nobody knows. */
+/** A certificate authority outside every trust store. */
 export const TEST_AUTHORITY = `
 -----BEGIN CERTIFICATE-----
 MIIBejCCASCgAwIBAgIUcTkADprUWBJN8A+1QXbHit9YYyAwCgYIKoZIzj0EAwIw
@@ -91,7 +91,6 @@ KT7bp4AvAiEAgeXUrcL9ejBl8HG9X8Btnv3j3vG3pJcB+mIKj1igXtk=
 -----END CERTIFICATE-----
 `.trimStart();
 
-/** Of all certificates here. */
 export const TEST_PRIVATE_KEY = `
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQKOPq5e2AglHeV3e
@@ -102,9 +101,9 @@ yy5rFsDglm2E1g3iIUJmj2nPZNjVQH97T2aXqex0oI2ertQ+34SkgavN
 
 interface Running {
   readonly port: number;
-  /** What was asked of it: paths of the server, hosts of the proxy. */
+  /** Paths that the server received, or hosts that the proxy received. */
   readonly asked: string[];
-  /** Every byte that the proxy saw in the clear. */
+  /** Every byte that the proxy saw in plain text. */
   readonly seen: string[];
   close(): Promise<void>;
 }
@@ -132,7 +131,6 @@ async function running(
   };
 }
 
-/** Answers every request with `null`, unless it is given another way to. */
 export function startTlsServer(
   options: ServerOptions = {},
   answer: (response: ServerResponse) => void = (response) =>
@@ -147,7 +145,7 @@ export function startTlsServer(
   return running(server, asked, []);
 }
 
-/** Tunnels every CONNECT to one port of loopback, whatever host is asked for; a secure one speaks TLS itself. */
+/** Tunnels every CONNECT to one loopback port, whatever its host; a secure proxy speaks TLS itself. */
 export function startTunnel(port: number, { secure = false } = {}): Promise<Running> {
   const [asked, seen]: [string[], string[]] = [[], []];
   const refuse = (request: IncomingMessage, response: ServerResponse): void => {

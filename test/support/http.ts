@@ -1,4 +1,4 @@
-/** A server on a free port of loopback with what it wrote to its log, and a client to it. */
+/** An HTTP server on a free loopback port with its log, and a client to it. */
 
 import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
 import { createRemoteService } from '../../src/client/remote-service.js';
@@ -20,12 +20,10 @@ export interface RunningServer extends HttpServer {
   readonly logLines: string[];
 }
 
-/** Limits that no test reaches by accident. */
 const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
   Object.values(OPERATIONS).map(({ id }) => [id, { points: 1_000_000, windowSeconds: 1 }]),
 );
 
-/** Any call of a service whose key is known to a function; what there is of a key is up to that one. */
 export const engineOf = (
   service: Service,
   known: (credential: Secret | null) => Promise<{ readonly keyId: string }> = fakeAuthenticate,
@@ -39,7 +37,7 @@ export const engineOf = (
   state: () => Promise.reject(new Error('There is no state.')),
 });
 
-/** Starts a server over a service; rate limits are wide, and idle connections close at once with it, unless given. */
+/** Rate limits are wide and idle connections close with the server, unless given. */
 export async function startServer(
   { service, ...deps }: Partial<HttpServerDeps & { readonly service: Service }>,
   options: HttpServerOptions = {},
@@ -58,7 +56,7 @@ export async function startServer(
   return { ...server, url, port: Number(new URL(url).port), logLines };
 }
 
-/** A client that does not wait for real: sleeping is noted and over at once, unless given. */
+/** A client whose sleeps return at once and are recorded, unless given. */
 export function remoteClient(
   baseUrl: string,
   deps: Partial<RemoteServiceDeps> = {},

@@ -1,10 +1,10 @@
-/** A copy of a store that was imported or restored is written once all has expired that its source may have sent. */
+/** An imported or restored copy of a store becomes writable once everything its source may have sent has expired. */
 import { setTimeout } from 'node:timers/promises';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 
 const POLL_MS = 20;
 
-/** Asks again for as long as something may land. */
+/** Repeats the call while transactions of the source may still land. */
 export async function whenExpired<Result>(work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

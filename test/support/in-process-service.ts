@@ -1,6 +1,6 @@
 /**
- * The one door from tests that speak HTTP to a service in this process: such tests import nothing of `src`, and get plain data
- * here. A redesign of `src` rewrites this file and none of theirs.
+ * The only way from tests that speak HTTP to a service in this process: they import nothing of `src`. A redesign of `src` changes
+ * this file only.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +24,11 @@ import { serveEngine } from './service.js';
 import { lockSqlite, rawSqlite, type StoreUnderTest } from './store.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
-/** A registered project. Addresses are base58, amounts decimal text in whole tokens. */
+/** Addresses are base58, amounts decimal text in whole tokens. */
 export interface Project {
   readonly key: string;
   readonly owner: string;
-  /** The owner's 64-byte secret key in hex. */
+  /** 64-byte secret key in hex. */
   readonly ownerSecret: string;
   readonly name: string;
   readonly symbol: string;
@@ -45,7 +45,7 @@ export interface Project {
   readonly proofTypes: readonly string[];
 }
 
-/** What a test may choose of a project. Amounts are decimal text; a cap of `null` is none. */
+/** Amounts are decimal text; a cap of `null` is no cap. */
 export interface ProjectInput {
   readonly symbol?: string;
   readonly decimals?: number;
@@ -64,7 +64,7 @@ export interface ProjectInput {
 
 export type Scope = 'burn' | 'airdrop';
 
-/** `proofTypes: null` permits every proof type of the flywheel. */
+/** `proofTypes: null` permits every proof type of the project. */
 export interface KeyTerms {
   readonly scopes: readonly Scope[];
   readonly proofTypes: readonly string[] | null;
@@ -88,34 +88,28 @@ export interface LandedTransaction {
   readonly blockTimeMs: number;
 }
 
-/** How a second server on the same store and chain differs from the first. */
 export interface OtherServer {
   readonly basePath?: string;
   readonly apiKeyHeader?: string;
-  /** By operation; `{}` sets the limits of the contract. @default wide ones */
+  /** By operation; `{}` uses the limits of the contract. @default wide limits */
   readonly rateLimits?: Readonly<Record<string, { name: string; points: number; windowSeconds: number }>>;
-  /** Every question to the chain fails: with an internal error that holds a secret, or because no node answers. */
+  /** Every chain call fails: with an internal error that holds a secret, or because no node answers. */
   readonly chain?: 'broken' | 'unreachable';
-  /** The service dies there, and stores nothing any more. */
+  /** The service dies at this point and stores nothing after it. */
   readonly dies?: 'before blockhash' | 'before sending' | 'after landing';
   /** Awaited before the chain gets the n-th list of transactions or bundles, counted from 1. */
   readonly beforeSending?: (nth: number) => Promise<unknown>;
-  /** Awaited after each commit of the store. */
   readonly afterCommit?: () => Promise<unknown>;
-  /** For how long it waits for a store that somebody else has locked. */
+  /** Timeout of a store that another process has locked. */
   readonly storePatienceMs?: number;
   readonly maxBodyBytes?: number;
 }
 
-/** What is done to the store behind the service. */
 export type StoreFault =
-  /** The records of a project are gone. */
   | { readonly lost: 'token' | 'flywheel'; readonly tokenId: string }
-  /** What is stored of a batch's set-up is no JSON any more. */
   | { readonly damagedBatch: string }
-  /** The store refuses every burn of a project beyond so many more. */
+  /** The store refuses the project's burns after this many. */
   | { readonly roomForBurns: number; readonly tokenId: string }
-  /** Another process holds the write lock. */
   | { readonly locked: true };
 
 export interface ServiceOptions {
@@ -123,53 +117,46 @@ export interface ServiceOptions {
   readonly store?: 'sqlite' | 'postgres';
   /** @default local */
   readonly chain?: 'local' | 'cluster';
-  /** Of the cluster. */
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
-  /** Servers on one store, asked in turn. @default 1 */
+  /** Servers on one store, used in turn. @default 1 */
   readonly servers?: number;
 }
 
 export interface InProcessService {
-  /** Base addresses of the servers, with their path. */
   readonly urls: readonly string[];
-  /** The first project; keys are made for this one. */
   readonly project: Project;
-  /** Transactions of a batch that land together at most. */
+  /** The most transactions of a batch that land together. */
   readonly bundleSize: number;
   register(input?: ProjectInput): Promise<Project>;
   createKey(terms: KeyTerms): Promise<ApiKey>;
   revokeKey(id: string): Promise<void>;
-  /** A key in the place of another, which stays valid for so long. */
   rotateKey(id: string, graceMs: number): Promise<ApiKey>;
-  /** The treasury, which has SOL and tokens of every project. */
+  /** Has SOL and tokens of every project. */
   readonly treasury: string;
-  /** The 64-byte secret key of a wallet for which the service signs, in hex. */
+  /** 64-byte secret key in hex of a wallet for which the service signs. */
   secretOf(wallet: string): string;
   account(address: string): Promise<ChainAccount | null>;
   transaction(signature: string): Promise<LandedTransaction | null>;
   blockhash(): Promise<string>;
-  /** Transactions that have landed, whoever sent them. */
+  /** Transactions on the ledger, from any sender. */
   landedCount(): Promise<number>;
-  /** Lands a transaction past the service. @returns its error; `null` when it went well */
+  /** Lands a transaction without the service. @returns its error, or `null` on success. */
   land(transaction: Uint8Array): Promise<unknown>;
-  /** Lets so many blocks pass that every blockhash given out so far has expired. */
   expireBlockhashes(): Promise<void>;
   nowMs(): number;
-  /** Sets the clock of the service, and that of its rates, forward. */
+  /** Advances the clocks of the service and of its rate limits. */
   passTime(ms: number): void;
-  /** Finishes what is unfinished and forgets what is old, by a clock that is ahead. */
+  /** Runs recovery and cleanup with a clock that is ahead. */
   reconcile(aheadMs?: number): Promise<void>;
-  /** @returns what ends the fault, where it can end */
+  /** @returns a function that ends the fault, if it can end. */
   breakStore(fault: StoreFault): () => void;
-  /** Starts another server for as long as `use` runs. */
   beside(other: OtherServer, use: (url: string) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 const BASE_PATH = '/api';
 
-/** Opens a service with one project. */
 export async function openService(options: ServiceOptions = {}): Promise<InProcessService> {
   const clock = new RunningClock();
   const database = options.store === 'postgres' ? await openDatabaseStore() : undefined;
@@ -177,7 +164,6 @@ export async function openService(options: ServiceOptions = {}): Promise<InProce
   const terms = { clock, ...(database && { store: database.store }) };
   const test = await openTestEngine({ owner: owner.publicKey.toBase58() }, terms);
   const { faults = [], seed = 1 } = options;
-  // What costs nothing but its signatures costs the same on every chain.
   const more = async () => ({ maxPriorityFeeLamports: 0n });
   const cluster = options.chain === 'cluster' ? await openCluster(test, { faults, seed, more }) : undefined;
   const close = async (): Promise<void> => {
@@ -188,7 +174,7 @@ export async function openService(options: ServiceOptions = {}): Promise<InProce
   return serviceOf({ test, clock, database, cluster, owner, close }, options.servers ?? 1);
 }
 
-/** The same over an engine that somebody else opens, for an owner, on a cluster of somebody else. */
+/** The same over an engine, owner and cluster that the caller opens. */
 export async function openServiceOver(
   open: (owner: string) => Promise<Pick<World, 'test' | 'cluster' | 'close'>>,
 ): Promise<InProcessService> {
@@ -233,17 +219,13 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
   };
 }
 
-/** What stands behind a service. */
 interface World {
   readonly test: TestEngine;
   readonly clock: RunningClock;
-  /** By which rates are counted: only what a test lets pass. */
   readonly passed: { ms: number };
   readonly database: StoreUnderTest | undefined;
-  /** Where the chain is not the ledger of the test alone. */
   readonly cluster: TestCluster | undefined;
   readonly chain: Chain;
-  /** Of the first project. */
   readonly owner: Keypair;
   readonly close: () => Promise<void>;
 }
@@ -311,7 +293,7 @@ function chainOf({ test, chain, cluster }: World) {
       const [record] = await test.chain.lookUp([signature]);
       if (record == null || record.wire === null) return null;
       const { wire: bytes, error, logs, blockTimeMs } = record;
-      // Clusters tell the times of blocks in seconds.
+      // Clusters give block times in seconds.
       const unitMs = cluster === undefined ? 1 : 1_000;
       return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
     },
@@ -353,7 +335,7 @@ function breakStore(path: string, fault: StoreFault): () => void {
 async function beside(world: World, other: OtherServer, use: (url: string) => Promise<void>): Promise<void> {
   const { test } = world;
   const { dies, storePatienceMs } = other;
-  // Whoever comes after it comes when its leases are over.
+  // The next process comes after the leases of the dead one have expired.
   const death = dies === undefined ? undefined : new Death(() => world.clock.pass(LEASE_MS + 1));
   const own =
     storePatienceMs === undefined
@@ -372,7 +354,7 @@ async function beside(world: World, other: OtherServer, use: (url: string) => Pr
   }
 }
 
-/** From some moment on, nothing that the service does has an effect. */
+/** After its moment nothing that the service does has an effect. */
 class Death {
   hasCome = false;
   readonly #onDeath: () => void;

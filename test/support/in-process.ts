@@ -1,4 +1,4 @@
-/** The command line in this process, with buffers and a fake service. */
+/** Runs the command line in this process, with buffers and a fake service. */
 import { join } from 'node:path';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
@@ -17,19 +17,16 @@ import { asScript, emptyDirectory } from './spawn.js';
 
 export { openRemoteService, openWithJournal };
 
-/** Moment at which the clock of {@link testCli} stands. */
 export const NOW_MS = Date.parse('2026-01-31T12:00:00.000Z');
 
 export interface TestCliOptions {
   readonly env?: Record<string, string>;
   readonly stdin?: string | Uint8Array;
-  /** Streams that are terminals. */
   readonly tty?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean };
-  /** Of both streams; 80 unless given. */
+  /** Columns of both streams. @default 80 */
   readonly columns?: number;
   readonly answers?: readonly string[];
   readonly service?: FakeService;
-  /** Parts of the opened service that differ. */
   readonly opened?: Partial<OpenedService>;
   readonly openers?: Partial<
     Pick<
@@ -48,7 +45,6 @@ export interface TestCliOptions {
   >;
   readonly home?: string;
   readonly signal?: AbortSignal;
-  /** Why nothing can be written to standard output. */
   readonly unwritable?: string;
 }
 
@@ -56,21 +52,18 @@ export interface TestCli {
   readonly context: CliContext;
   readonly home: string;
   readonly service: FakeService;
-  /** The journal of its commands, on disk in `home`; to be closed. @param self - the process that it is opened by. @default this one */
+  /** The journal on disk in `home`; the caller closes it. @param self - the process that opens it. @default this one */
   journal(self?: string): Promise<Journal>;
-  /** What is pending, as `burn open` or `burn done`. */
   pending(): Promise<readonly string[]>;
   run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
 }
 
-/** The processes of this machine. */
 const processes = { self: () => processIdentity(process.pid), isRunning };
 
 const unplanned = async (): Promise<never> => {
   throw new FlywheelError('ERR_INTERNAL', 'The test did not plan for this.');
 };
 
-/** A command line in this process. */
 export function testCli(options: TestCliOptions = {}): TestCli {
   const home = options.home ?? emptyDirectory();
   const service = options.service ?? fakeService();
@@ -111,7 +104,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       stderr: stream('stderr'),
       beforeQuestion: () => undefined,
       prompt: async (question) => {
-        // As one sentence, however many lines it takes on this terminal.
+        // Joins the lines that the terminal's width has split.
         questions.push(question.replaceAll('\n   ', ' '));
         return answers.shift() ?? null;
       },

@@ -1,4 +1,4 @@
-/** A node of a test cluster in this process, on a ledger of its own or on that of a test engine. */
+/** Starts a node of a test cluster in this process, on its own ledger or on that of a test engine. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,14 +17,14 @@ import { faultyAnswers } from './test-cluster/faulty-answers.js';
 import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
 
 export interface TestNodeOptions extends SlotTerms {
-  /** Directory of a ledger that is there already, or of a test engine. @default a new ledger, on which `treasury` has everything */
+  /** Directory of an existing ledger or test engine. @default a new ledger on which `treasury` owns everything */
   readonly directory?: string;
   /** A data directory with keys, rather than a bare ledger? @default false */
   readonly isDataDirectory?: boolean;
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   readonly clock?: Clock;
-  /** @default a free one */
+  /** @default a free port */
   readonly port?: number;
 }
 
@@ -38,7 +38,7 @@ export interface TestNode extends ListeningNode {
   readonly cluster: TestCluster;
   readonly faults: Faults;
   readonly directory: string;
-  /** What was no caller's fault; empty unless the node has an error of its own. */
+  /** Internal errors of the node; empty unless the node is broken. */
   readonly failures: readonly unknown[];
   nowMs(): number;
   advance(slots?: number): void;
@@ -47,7 +47,6 @@ export interface TestNode extends ListeningNode {
 
 const nodes = new Set<ListeningNode>();
 
-/** Ends every node that a test has started and not closed. */
 export async function closeTestNodes(): Promise<void> {
   const all = [...nodes];
   nodes.clear();
@@ -60,7 +59,6 @@ async function newLedger(clock: Clock): Promise<string> {
   return directory;
 }
 
-/** Starts a node on a free port of loopback. */
 export async function startTestNode({
   isDataDirectory = false,
   clock = systemClock,
@@ -91,7 +89,7 @@ export async function startTestNode({
   });
 }
 
-/** The node of `flywheel local rpc` itself, on slots that may be shorter. */
+/** The node of `flywheel local rpc`, with slots that may be shorter. */
 export async function startPlainNode({
   directory: given,
   slotMs = 400,
@@ -106,7 +104,7 @@ export async function startPlainNode({
   return Object.assign(node, { cluster, directory, failures });
 }
 
-/** A node on a data directory that commands use at the same time, by the same clock; what has landed is final at once. */
+/** A node on a data directory that commands use at the same time and by the same clock; landed transactions are final at once. */
 export const startNodeBeside = (directory: string): Promise<TestNode> =>
   startTestNode({
     ...{ directory, isDataDirectory: true, pace: 'clock', confirmedAfter: 0, finalizedAfter: 0 },

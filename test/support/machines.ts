@@ -1,7 +1,4 @@
-/**
- * Projects on one ledger, a node over it as the only chain, one PostgreSQL, and any number of `flywheel serve` processes that
- * share nothing else: each has a way of its own to the database, and a clock of its own.
- */
+/** Several `flywheel serve` processes that share one PostgreSQL and one node, each with its own database relay and clock. */
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -27,7 +24,6 @@ import { type PostgresServer, startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
-/** A project of the database, and who may act for it. */
 export interface MachineProject {
   readonly name: string;
   readonly registration: Registration;
@@ -36,21 +32,17 @@ export interface MachineProject {
 }
 
 export interface MachinesOptions {
-  /** Each with what differs from a plain project. */
   readonly projects: readonly (Partial<RegisterInput> & { readonly name: string })[];
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   readonly slotMs: number;
-  /** Settings of PostgreSQL, as `name=value`. */
   readonly postgres?: readonly string[];
 }
 
-/** One `flywheel serve` with all that is its own. */
 export interface Machine {
   readonly way: DatabaseWay;
-  /** `undefined` while it is down. */
+  /** `undefined` while the process is down. */
   process: ServeProcess | undefined;
-  /** Of all its processes so far. */
   log(): string;
   start(): Promise<void>;
   end(): Promise<void>;
@@ -60,9 +52,8 @@ export interface Machines {
   readonly database: PostgresServer;
   readonly node: TestNode;
   readonly projects: readonly MachineProject[];
-  /** Opens one that is not started yet. @param apartMs - how far its clock is from the true time. */
+  /** Opens a machine without starting it. @param apartMs - its clock minus the true time. */
   openMachine(words: readonly string[], apartMs?: number): Promise<Machine>;
-  /** Base units of a project's mint that there are. */
   supplyOf(project: MachineProject): Promise<bigint>;
   close(): Promise<void>;
 }
@@ -99,7 +90,7 @@ async function registerProjects(
   return projects;
 }
 
-/** What `flywheel register` writes beside the registration itself. */
+/** Writes the profile entries that `flywheel register` writes beside the registration. */
 async function nameProjects(databaseUrl: string, projects: readonly MachineProject[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -110,7 +101,6 @@ async function nameProjects(databaseUrl: string, projects: readonly MachineProje
   await client.end();
 }
 
-/** Puts all of it together; servers are opened from it. */
 export async function openMachines(options: MachinesOptions): Promise<Machines> {
   const home = mkdtempSync(join(tmpdir(), 'flywheel-machines-'));
   const ledger = join(home, 'ledger');
@@ -164,7 +154,7 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
 
 const MOST_TRIES = 20;
 
-/** The node may have faults: it is asked until it answers. */
+/** Retries until the node answers: it may have faults. */
 async function supplyOf(url: string, mint: Address): Promise<bigint> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,4 +1,4 @@
-/** A test cluster over the ledger of a test engine, whose slots go by when somebody asks for them: no test waits for a clock. */
+/** A test cluster over the ledger of a test engine; its slots pass on demand, so no test waits for a clock. */
 import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
@@ -12,37 +12,35 @@ import { startTestNode, type TestNode } from './local-rpc.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
 export interface ClusterTerms {
-  /** From when the engine has seen its project there. */
+  /** Faults start once the engine has seen its project on the cluster. */
   readonly faults?: readonly FaultRule[];
   readonly seed?: number;
   /** Slots until a block is confirmed. @default 1 */
   readonly confirmedAfter?: number;
-  /** Slots until it is final. @default 4 */
+  /** Slots until a block is final. @default 4 */
   readonly finalizedAfter?: number;
-  /** @default 50 with the clock; on demand 2, since as many as a test needs take less time than it does */
+  /** @default 50 with the clock; 2 on demand */
   readonly slotMs?: number;
   /** @default on-demand */
   readonly pace?: 'clock' | 'on-demand';
-  /** Stands before the node. */
   readonly wrap?: (node: RpcNode) => RpcNode;
-  /** Further options of the chain. */
   readonly more?: (node: TestNode) => Promise<Partial<RpcChainOptions>>;
 }
 
 export interface TestCluster {
   readonly chain: Chain;
-  /** Resolves once the cluster has an account that was made beside it. */
+  /** Resolves once the cluster shows an account that was created on the ledger directly. */
   seen(wallet: string): Promise<void>;
-  /** Lets slots go by until all is final. */
+  /** Advances slots until everything is final. */
   settle(): Promise<void>;
-  /** Lets so many slots go by that every blockhash has expired. */
+  /** Advances slots until every blockhash has expired. */
   expire(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a caller asks again and again while a transaction is on its way. */
+/** Calls that repeat while a transaction is in progress. */
 const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
-/** What a slot takes as far as the engine knows. */
+/** Slot duration that the engine assumes. */
 const SLOT_MS = 400;
 const EXPIRY_SLOTS = 160;
 const CLOCK_TIMES = {
@@ -50,7 +48,7 @@ const CLOCK_TIMES = {
   sleep: (ms: number) => setTimeout(ms),
 };
 
-/** A way to a node, over sockets that stay open. On demand a slot goes by with each poll and each wait. */
+/** Keep-alive access to a node. On demand, a slot passes with each poll and each wait. */
 export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTerms['pace'] = 'on-demand') {
   const target = nodeAddress(testNode.url, 'the test');
   const transport = createTransport(target.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
@@ -76,7 +74,7 @@ export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTer
   return { node, times, close: () => transport.close() };
 }
 
-/** A node where others have paid this price for a compute unit of late. */
+/** A node that reports this recent priority price for a compute unit. */
 export const nodeWithPrice =
   (microLamports: number) =>
   (node: RpcNode): RpcNode => ({

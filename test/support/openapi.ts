@@ -1,4 +1,4 @@
-/** Judges answers by the OpenAPI document alone: is this status, body and header written there? */
+/** Checks statuses, bodies and headers of answers against the OpenAPI document alone. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -14,7 +14,6 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, Json>>;
 }
 
-/** What of an OpenAPI document is looked at here. */
 export interface OpenApiDocument {
   readonly security: readonly Json[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
@@ -28,9 +27,8 @@ export interface SeenAnswer {
 }
 
 export interface AnswerJudge {
-  /** What is not documented about an answer; empty when all is. */
+  /** @returns the undocumented parts of an answer; empty if everything is documented. */
   judge(path: string, method: string, answer: SeenAnswer): readonly string[];
-  /** Is the value what the document says the request body must be? */
   acceptsRequest(path: string, method: string, body: unknown): boolean;
 }
 
@@ -42,7 +40,6 @@ interface DocumentedResponse {
 const pointer = (...steps: readonly string[]): string =>
   steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
 
-/** Compiles the schemas of a document as any other JSON Schema library would. */
 export function answerJudge(document: OpenApiDocument): AnswerJudge {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   (addFormats as unknown as (instance: Ajv2020) => void)(ajv);

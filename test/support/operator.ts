@@ -1,4 +1,4 @@
-/** A person at the built command line with a flywheel of their own: on this machine, or behind a service that can be cut off. */
+/** An operator with the built command line and a project, on this machine or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,26 +13,22 @@ import { type Gate, startGate } from './gate.js';
 import { startNodeBeside } from './local-rpc.js';
 import { BIN, CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
-/** A test sends more of any one request than a service takes from one key. */
+/** Tests send more requests of a kind than a service takes from one key. */
 const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'current', 'approval', 'list']
   .concat(['pipelines', 'burns', 'report', 'key'])
   .flatMap((operation) => ['--rate', `${operation}=10000/s`]);
 
-/** Of the supply in a mint's account. */
+/** Offset of the supply in a mint account. */
 const SUPPLY_OFFSET = 36;
 
 export type Mode = 'embedded' | 'remote';
 
-/** A registered flywheel, to be copied. */
 export interface Template {
   readonly dataDir: string;
-  /** What `local init` said. */
   readonly made: Registered;
-  /** All that there are, and those of operator and vault. */
   readonly lamports: bigint;
   readonly operatorLamports: bigint;
   readonly vaultLamports: bigint;
-  /** The profile of the first operator who has pinned it, and the addresses in it. */
   pinned?: { readonly text: string; readonly gate: string; readonly node: string };
 }
 
@@ -45,11 +41,11 @@ interface Registered {
   readonly mintAddress: string;
 }
 
-/** What has really happened, read without the command line. */
+/** The state of store and chain, read without the command line. */
 export interface Happened {
   readonly burned: string;
   readonly usedToday: { readonly burn: string; readonly airdrop: string };
-  /** Statuses of all batches, oldest first; `CANCELLED` for one that was. */
+  /** Statuses of all batches, oldest first; `CANCELLED` for a cancelled batch. */
   readonly batches: readonly string[];
 }
 
@@ -66,27 +62,25 @@ export interface Operator {
   readonly mode: Mode;
   readonly directory: string;
   readonly dataDir: string;
-  /** The owner's keypair file. */
   readonly owner: string;
   readonly key: string;
   /** Between the command line and the service; `null` on this machine. */
   readonly gate: Gate | null;
   write(name: string, content: unknown): string;
   run(...words: readonly string[]): Promise<Spawned>;
-  /** In a process of its own, unless it is its clock alone that is wrong. */
+  /** Spawns a process unless the fault is only a wrong clock. */
   runWith(fault: Fault, ...words: readonly string[]): Promise<Spawned>;
   start(...words: readonly string[]): ChildProcess;
-  /** Runs a line as it was printed somewhere else, as a shell reads it. */
+  /** Runs a printed line as a shell reads it. */
   paste(line: string): Promise<Spawned>;
-  /** Without batches that wait for approval. */
+  /** Excludes batches that wait for approval. */
   pending(): Promise<readonly PendingRow[]>;
-  /** Operations that the journal has as not over, or told to nobody; read without the program. */
+  /** Operations that the journal has as unfinished or unreported, read without the program. */
   open(): readonly string[];
   happened(): Promise<Happened>;
   leave(): Promise<void>;
 }
 
-/** What lies between a remote operator and the service. */
 export function gateOf({ gate }: Operator): Gate {
   if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
   return gate;
@@ -94,7 +88,7 @@ export function gateOf({ gate }: Operator): Gate {
 
 const templates = new Map<string, Promise<Template>>();
 
-/** A flywheel that operators can be given copies of: one in a process for the same words. */
+/** Made once a process for the same words. */
 export function makeTemplate(...words: readonly string[]): Promise<Template> {
   const name = words.join(' ');
   const template = templates.get(name) ?? initiatedBy(words);
@@ -118,10 +112,9 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
   return { dataDir, made, lamports, operatorLamports, vaultLamports };
 }
 
-/** Is it a command that neither sets, redirects nor goes on? */
+/** A line with one command and no redirection or chaining. */
 const isOneCommand = (line: string): boolean => /^flywheel [^>|&;]*$/.test(line);
 
-/** What a shell makes of a line with one command. */
 export function shellWords(line: string): readonly string[] {
   const { stdout } = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
     ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
@@ -129,7 +122,6 @@ export function shellWords(line: string): readonly string[] {
   return stdout.split('\0').slice(0, -1);
 }
 
-/** Collects what a child says until it is gone. */
 export function ending(child: ChildProcess): Promise<Spawned> {
   const parts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
@@ -150,13 +142,11 @@ interface Remote {
   readonly node: OwnNode | null;
 }
 
-/** A node of the operator's own. */
 export interface OwnNode {
   readonly url: string;
   end(signal: 'SIGTERM'): Promise<unknown>;
 }
 
-/** A node over the ledger of a data directory. */
 export async function nodeOf(dataDir: string): Promise<OwnNode> {
   const { url, close } = await startNodeBeside(dataDir);
   return { url, end: () => close(100) };
@@ -188,7 +178,7 @@ async function addProfile(
   expect((await flywheelHere({ home, stdin: made.apiKey.key }, ...words)).stderr).toBe('');
 }
 
-/** Pins it by command once; whoever comes later gets the same file with addresses of their own. */
+/** Pins by command once; later operators get a copy with their own addresses. */
 async function pinProfile(home: string, template: Template, gate: Gate, node: OwnNode): Promise<void> {
   const { made, pinned } = template;
   const file = join(home, '.config/flywheel/profiles.json');
@@ -203,7 +193,6 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Ow
   template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
 }
 
-/** An operator with a copy of the template. */
 export async function anOperator(
   mode: Mode,
   template: Template,
@@ -221,10 +210,10 @@ export async function anOperator(
   cpSync(join(dataDir, 'owner.json'), owner);
   const remote =
     mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned ? startNode : null);
-  // The service here answers at once or never, and a test has no time to wait for a second try.
+  // The service answers at once or never here, so tests set short timeouts.
   const withFlags = (words: readonly string[]): readonly string[] =>
     mode === 'embedded' || words[1] === 'remove' ? words : [...words, '--max-wait', '0'];
-  // What a killed command of the embedded engine held is anybody's once its lease is over: later commands run that much later.
+  // Leases of a killed command have to expire, so later commands run with a clock this far ahead.
   let laterMs = 0;
   const environment = (fault: Fault = {}): { home: string; env: Record<string, string> } => {
     const clockAheadMs = laterMs + (fault.clockAheadMs ?? 0);
@@ -275,7 +264,6 @@ export async function anOperator(
     open: () => {
       const directoryOf = mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
       const path = join(directoryOf, FILES.journal);
-      // Nothing that is kept has been done yet.
       if (!existsSync(path)) return [];
       const journal = new JournalTables(path);
       const open = journal.openOperations();
@@ -313,15 +301,15 @@ function happenedIn(dataDir: string, mint: string): Happened {
 
 export interface Points {
   readonly count: number;
-  /** Around the money: an intent is stored, and its outcome is not yet. */
+  /** Commits after an intent is stored and before its outcome is. */
   readonly money: readonly number[];
 }
 
-/** Where a run can be killed, by its own list of commits. */
+/** Kill points of a run, from its own list of commits. */
 export function pointsIn(listFile: string): Points {
   const names = JSON.parse(readFileSync(listFile, 'utf8')) as readonly string[];
   const isMoney = (at: number): boolean => names[at] === FILES.store || names[at] === FILES.ledger;
-  // What is committed before the journal is opened belongs to no operation.
+  // Commits before the journal is opened belong to no operation.
   const from = names.indexOf(FILES.journal);
   const money = names.flatMap((_, at) => {
     if (at < from || !isMoney(at)) return [];
@@ -330,7 +318,7 @@ export function pointsIn(listFile: string): Points {
   return { count: 2 * names.length, money };
 }
 
-/** The last thing said on stderr, which is the error where there is one. */
+/** The last message on stderr, which is the error if there is one. */
 export function problemOf({ stderr }: Spawned): { error?: string; message?: string; hint?: string } {
   const last = stderr.trim().split('\n').at(-1) || '{}';
   if (last.startsWith('{')) return JSON.parse(last);
@@ -339,6 +327,6 @@ export function problemOf({ stderr }: Spawned): { error?: string; message?: stri
   return { error, message, hint };
 }
 
-/** The command that an error says to go on with. */
+/** The resume command that an error prints. */
 export const resumeLineOf = (spawned: Spawned): string =>
   /(?:Resume it|nothing happens twice): `?(flywheel [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';

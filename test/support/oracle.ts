@@ -1,4 +1,4 @@
-/** Other people's builders, as oracles: the same instruction from web3.js shapes, and keys to build it with. */
+/** Builds instructions with web3.js and the official libraries, to compare ours with. */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
@@ -11,13 +11,11 @@ const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: u
 export const canonicalHash = (value: unknown): string =>
   createHash('sha256').update(canonicalize(value)).digest('hex');
 
-/** The same address for the same name, always. */
 export const namedAddress = (name: string): Address =>
   addressFromBytes(createHash('sha256').update(name).digest());
 
 export const publicKey = (value: Address): PublicKey => new PublicKey(value);
 
-/** An instruction of the house in the shape of web3.js. */
 export const toWeb3 = ({ program, accounts, data }: Instruction): TransactionInstruction =>
   new TransactionInstruction({
     programId: publicKey(program),

@@ -1,4 +1,4 @@
-/** What members of a multisig do to a batch with other tools than this engine. */
+/** Multisig members change a batch with other tools than this engine. */
 
 import { encode } from '../../src/chain/codec.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
@@ -31,14 +31,13 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
   return { batch, context: { token, flywheel, operator } };
 }
 
-/** The message of a transaction in which the vault writes a memo. */
 export const memoMessage = ({ project }: TestEngine): Uint8Array =>
   encode(
     argumentMessage,
     compile(project.registration.vaultAddress as Address, [memo('of its members', [])]),
   );
 
-/** Adds transactions to a batch whose set-up is not complete. @param from - how many it holds. */
+/** Adds transactions to a batch in set-up. @param from - how many the batch has. */
 export async function addOutside(
   test: TestEngine,
   init: InitBatchResult,
@@ -54,8 +53,8 @@ export async function addOutside(
 }
 
 /**
- * Runs up to so many of an approved batch's next transactions. @returns whether any has landed.
- * @param what - the messages that it holds. @default those that were planned
+ * Executes the next transactions of an approved batch, at most this many. @returns whether any landed. @param what - the messages
+ * in the batch. @default the planned ones
  */
 export async function executeOutside(
   test: TestEngine,
@@ -76,7 +75,6 @@ export async function executeOutside(
   return landed > 0;
 }
 
-/** What executes each transaction of a batch as the owner. */
 export async function executionsOutside(
   test: TestEngine,
   init: InitBatchResult,
@@ -87,7 +85,7 @@ export async function executionsOutside(
   return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, what ?? messages(batch))];
 }
 
-/** An instruction that names the account of a batch and does nothing to it. */
+/** An instruction that names the account of a batch and changes nothing. */
 export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Instruction =>
   transfer({
     from: project.owner.address,
@@ -95,7 +93,7 @@ export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Ins
     lamports: 0n,
   });
 
-/** Members approve a batch. @param who - @default both */
+/** @param who - @default both members */
 export async function approveOutside(
   test: TestEngine,
   init: InitBatchResult,
@@ -110,7 +108,7 @@ export async function approveOutside(
     ]);
 }
 
-/** The operator ends the draft of a batch whose set-up is not complete, so that members can approve what is there. */
+/** The operator activates a batch whose set-up is incomplete, so that members can approve it. */
 export async function activateOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { multisig } = context.flywheel;
@@ -118,7 +116,6 @@ export async function activateOutside(test: TestEngine, init: InitBatchResult): 
   await land(test, context.operator, [proposalActivate({ multisig, batchIndex: batch.batchIndex, member })]);
 }
 
-/** The operator votes a batch down. */
 export async function rejectOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { multisig } = context.flywheel;
@@ -126,19 +123,18 @@ export async function rejectOutside(test: TestEngine, init: InitBatchResult): Pr
   await land(test, context.operator, [proposalReject({ multisig, batchIndex: batch.batchIndex, member })]);
 }
 
-/** Owner and operator cancel an approved batch. */
 export async function cancelOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { multisig } = context.flywheel;
   for (const member of [test.project.owner, context.operator]) {
-    // One of them may have voted already.
+    // A member may have voted already.
     await tryLand(test, member, [
       proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address }),
     ]);
   }
 }
 
-/** Closes the accounts of a batch that is over; anybody may. */
+/** Closes the accounts of a finished batch; any signer may. */
 export async function closeOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { batch: account, multisig } = await readBatchOnChain(test.chain, context.flywheel, batch);
@@ -147,10 +143,7 @@ export async function closeOutside(test: TestEngine, init: InitBatchResult): Pro
     await land(test, context.operator, instructions);
 }
 
-/**
- * Accounts as they are when its members have changed a multisig since all of its batches were set up.
- * @param removed - who is no member any more.
- */
+/** Accounts after the multisig's members changed, once all its batches were set up. @param removed - the former member. */
 export const staleAccounts =
   ({ chain }: TestEngine, removed?: string): TestEngine['chain']['getAccounts'] =>
   async (...asked) =>

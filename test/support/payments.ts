@@ -10,7 +10,7 @@ const FEE_LAMPORTS = 5_000n;
 
 export const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
 
-/** Sends one transaction that `payer` signs and pays for. @returns why it has not landed, or has failed; else `null` */
+/** Sends one transaction that `payer` signs and pays for. @returns the reason why it did not land or failed, else `null` */
 export async function tryLand(
   { chain }: TestEngine,
   payer: KeypairSigner,
@@ -24,13 +24,12 @@ export async function tryLand(
   return rejection ?? (record == null ? { error: 'It is not there.' } : record.error);
 }
 
-/** The same, where it has to land. */
+/** Like {@link tryLand}. @throws if the transaction did not succeed. */
 export async function land(...[test, payer, instructions]: Parameters<typeof tryLand>): Promise<void> {
   const problem = await tryLand(test, payer, instructions);
   if (problem !== null) throw new TypeError(`It did not land: ${JSON.stringify(problem)}`);
 }
 
-/** Sends SOL. */
 export const sendLamports = (
   test: TestEngine,
   from: KeypairSigner,
@@ -38,7 +37,7 @@ export const sendLamports = (
   lamports: bigint,
 ): Promise<void> => land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
 
-/** Takes all but `leave` lamports out of a wallet whose key the service holds. */
+/** Takes all but `leave` lamports out of a wallet whose key the service has. */
 export async function drain(test: TestEngine, wallet: string, leave: bigint): Promise<void> {
   const signer = test.deps.keyring.get(wallet as Address);
   const held = await lamportsOf(test.chain, wallet);

@@ -1,10 +1,10 @@
-/** Starts one PostgreSQL for a whole run, once a file of tests asks for it; each file has a database of its own in it. */
+/** Starts one PostgreSQL for a whole run when the first test file needs it; each file has its own database. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { PostgresServer } from './postgres.js';
 import { ASK } from './server-of-run.js';
 
-/** Serves the address of the run's server. Vitest calls it before the first file, and what it returns after the last. */
+/** Vitest calls this function before the first file, and the function that it returns after the last. */
 export default async function setup(): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
   const start = async (): Promise<PostgresServer> =>

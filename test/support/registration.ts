@@ -1,4 +1,4 @@
-/** A test cluster with a token that somebody else has made, and the two keys of its project: what `register` begins with. */
+/** A test cluster with an existing token and the two keys of its project, from which `register` starts. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLocalChain } from '../../src/chain/local/local-chain.js';
@@ -24,12 +24,12 @@ import {
   treasury,
 } from './chain.js';
 
-/** What Squads takes for a multisig on this cluster. */
+/** Fee of a new multisig on this cluster, in lamports. */
 export const SQUADS_FEE = 100_000_000n;
-/** Who gets it, which is neither the operator nor anybody who signs. */
+/** Neither the operator nor a signer, as on mainnet. */
 export const SQUADS_TREASURY = namedSigner('the treasury of Squads').address;
 
-/** Further tokens on a ledger that no node has open. */
+/** Creates further tokens on a ledger that no node has open. */
 export async function addTokens(directory: string, names: readonly string[]): Promise<readonly TestToken[]> {
   const chain = await openLocalChain(options(directory));
   try {
@@ -41,14 +41,13 @@ export async function addTokens(directory: string, names: readonly string[]): Pr
   }
 }
 
-/** A key, and the file that it is in. */
 export interface Wallet {
   readonly signer: KeypairSigner;
   readonly file: string;
 }
 
 export interface TestProject {
-  /** Of the ledger, for a node. */
+  /** Directory of the ledger, for a node. */
   readonly directory: string;
   readonly token: TestToken;
   readonly owner: KeypairSigner;
@@ -80,7 +79,7 @@ export async function onLedger(
   }
 }
 
-/** The Squads configuration as on mainnet: somebody else's treasury, and a fee that may not be nothing. */
+/** The Squads configuration as on mainnet: another treasury, and a fee above zero. */
 const options = (directory: string) => {
   const { genesis, ...rest } = chainOptions(directory, systemClock);
   const { address } = programConfigAddress();
@@ -95,13 +94,12 @@ const options = (directory: string) => {
 };
 
 export interface TestProjectOptions {
-  /** What the operator gets. @default 1 SOL */
+  /** Lamports of the operator. @default 1 SOL */
   readonly lamports?: bigint;
-  /** Further operators with as much. @default none */
+  /** Further operators with the same balance. @default none */
   readonly others?: number;
 }
 
-/** Makes ledger, token and wallets. */
 export async function testProject({
   lamports = 1_000_000_000n,
   others = 0,

@@ -1,11 +1,10 @@
-/** Asks a node of JSON-RPC as a program without a library would. */
+/** Calls JSON-RPC methods of a node without a library. */
 
 export interface RpcAnswer {
   readonly result?: never;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** The whole answer to one call. */
 export async function rpcAnswer(
   url: string,
   method: string,
@@ -15,7 +14,7 @@ export async function rpcAnswer(
   return (await response.json()) as RpcAnswer;
 }
 
-/** The result of one call, of a type that the test knows. @throws for an error, naming its code. */
+/** @throws with the code of a JSON-RPC error. */
 export async function rpcResult<Result>(
   url: string,
   method: string,
@@ -29,7 +28,6 @@ export async function rpcResult<Result>(
 export const rpcPost = (url: string, body: string, signal: AbortSignal | null = null): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
 
-/** What became of a signature, as a node says. */
 export interface Status {
   readonly slot: number;
   readonly confirmations: number | null;

@@ -1,4 +1,4 @@
-/** A cluster behind nodes that a test names by their URLs, on a clock that stands still but for the waits. */
+/** A chain over nodes by URL; its clock advances only by the waits. */
 import type { Commitment } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
@@ -8,7 +8,7 @@ import { createTransport } from '../../src/client/transport.js';
 
 export interface TestRpcOptions {
   readonly quorum?: number;
-  /** For one try, in real time. @default 5 s */
+  /** Timeout of one attempt, in real time. @default 5 s */
   readonly timeoutMs?: number;
   /** @default none: one round */
   readonly maxWaitMs?: number;
@@ -17,19 +17,16 @@ export interface TestRpcOptions {
   readonly commitment?: Commitment;
   readonly signal?: AbortSignal;
   readonly log?: (line: string) => void;
-  /** Instead of letting the clock go on. */
+  /** Replaces the sleep that advances the clock. */
   readonly sleep?: NodePoolOptions['sleep'];
 }
 
 export interface TestRpc extends RpcChain {
-  /** Every wait, in milliseconds. */
   readonly waits: readonly number[];
   readonly options: NodePoolOptions;
-  /** What the clock says. */
   nowMs(): number;
 }
 
-/** A node at a URL, over real sockets. */
 export function nodeAt(url: string): RpcNode {
   const address = nodeAddress(url, 'the test');
   const target = address.reveal();
@@ -46,7 +43,7 @@ export function nodeAt(url: string): RpcNode {
   };
 }
 
-/** The cluster; waits take no time but on the clock. */
+/** Waits take no real time; they advance the clock. */
 export function rpcChain(
   urls: readonly string[],
   {

@@ -1,4 +1,4 @@
-/** An RPC node on loopback of which a test says what it knows, and how each request goes wrong before it answers. */
+/** An RPC node on loopback with scripted results and faults. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface RpcCall {
   readonly id: unknown;
 }
 
-/** Deals with a request in another way than answering it; `undefined` as a fault is an honest answer. */
+/** Handles a request in place of an answer; `undefined` answers correctly. */
 export type Fault = (response: ServerResponse, call: RpcCall) => void | Promise<void>;
 
 export type Methods = Readonly<Record<string, (...params: readonly never[]) => unknown>>;
@@ -16,9 +16,9 @@ export type Methods = Readonly<Record<string, (...params: readonly never[]) => u
 export interface StubNode {
   readonly url: string;
   readonly calls: readonly RpcCall[];
-  /** Faults of the next requests, one each; an honest answer when they are used up. */
+  /** Faults of the next requests, one each; correct answers follow. */
   readonly faults: (Fault | undefined)[];
-  /** The fault of every request from now on. */
+  /** The fault of every later request. */
   always: Fault | undefined;
   methods: Methods;
   close(): Promise<void>;
@@ -35,26 +35,22 @@ export const status =
     response.writeHead(code, { 'content-type': 'text/plain', ...headers }).end(body);
   };
 
-/** An error as JSON-RPC states it. */
 export const stated =
   (code: number, message = 'no', data: unknown = undefined, http = 200): Fault =>
   (response, { id }) =>
     json(response, http, { jsonrpc: '2.0', id, error: { code, message, data } });
 
-/** A 200 with this text. */
 export const says =
   (body: string, type = 'application/json'): Fault =>
   (response) => {
     response.writeHead(200, { 'content-type': type }).end(body);
   };
 
-/** A result, whatever was asked. */
 export const result =
   (value: unknown): Fault =>
   (response, { id }) =>
     json(response, 200, { jsonrpc: '2.0', id, result: value });
 
-/** What another node answers, changed if a test says how. */
 export const passOn =
   (url: string, change: (answer: never, call: RpcCall) => unknown = (answer) => answer): Fault =>
   async (response, call) => {
@@ -63,13 +59,11 @@ export const passOn =
     json(response, answer.status, change((await answer.json()) as never, call));
   };
 
-/** No answer, ever. */
 export const silence: Fault = () => undefined;
 
-/** The connection is closed without a word. */
 export const hangUp: Fault = (response) => void response.destroy();
 
-/** An answer that goes on for as long as it is read. */
+/** An answer without end. */
 export const endless: Fault = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const chunk = 'x'.repeat(65_536);
@@ -93,7 +87,6 @@ export const wireAccount = (data: ArrayLike<number>, owner: string, lamports = 1
   ...more,
 });
 
-/** Genesis hashes of public clusters. */
 export const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 export const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 
@@ -101,14 +94,13 @@ const KEPT: Methods = { getGenesisHash: () => MAINNET };
 
 const servers = new Set<Server>();
 
-/** Ends every node that a test has started. */
 export async function closeStubs(): Promise<void> {
   const all = [...servers];
   servers.clear();
   await Promise.all(all.map((server) => new Promise((done) => server.close(done).closeAllConnections())));
 }
 
-/** A node that knows these methods, and its genesis. */
+/** A node that knows these methods and its genesis hash. */
 export async function stubNode(methods: Methods = {}, path = '/secret-key'): Promise<StubNode> {
   const calls: RpcCall[] = [];
   const faults: (Fault | undefined)[] = [];

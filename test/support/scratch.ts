@@ -1,14 +1,14 @@
-/** Where all that a run of the tests makes lies, which is some thousands of directories. */
+/** Puts the some thousand directories of a test run into one temporary directory. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
-/** Much more than a run makes. */
+/** Bytes; far more than a run needs. */
 const ROOM = 4 * 2 ** 30;
 
-/** No test cuts the power: what waits for a disk to have all written waits for nothing. */
+/** Memory is fast, and no test cuts the power, so nothing needs to reach a disk. */
 function hasRoomInMemory(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
@@ -17,7 +17,7 @@ function hasRoomInMemory(): boolean {
     try {
       const program = join(directory, 'program');
       writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 });
-      // Some places forbid to run what lies there.
+      // Some mounts forbid execution.
       return spawnSync(program).status === 0;
     } finally {
       rmSync(directory, { recursive: true });
@@ -27,13 +27,13 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-/** Gives this process, and those that it starts, a directory for temporary files that is gone with it. */
+/** Sets a temporary directory for this process and its children, which is removed at exit. */
 export function keepScratchTogether(): void {
-  // Both are as long, so that what holds a path wraps alike.
+  // Both paths have the same length, so that messages with a path wrap alike.
   const path = mkdtempSync(
     hasRoomInMemory() ? join(MEMORY, 'flywheel-t-') : join(tmpdir(), 'flywheel-tests-'),
   );
-  // PostgreSQL does not run as root: it goes through here as another user.
+  // PostgreSQL runs as another user and has to traverse this directory.
   chmodSync(path, 0o711);
   process.env['TMPDIR'] = path;
   process.on('exit', () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }));

@@ -1,4 +1,4 @@
-/** Tokens and SOL of who made a mint, sent through a node, as the owner of a project does with any wallet. */
+/** Sends tokens and SOL of a mint's creator through a node, as a project's owner does with any wallet. */
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
@@ -13,12 +13,11 @@ const PATIENCE_MS = 60_000;
 
 export interface Sent {
   readonly to: string;
-  /** Whole tokens. */
   readonly tokens: bigint;
   readonly lamports: bigint;
 }
 
-/** Waits until it has landed. @throws when it has not. */
+/** Waits until the transaction landed. @throws if it did not land. */
 export async function sendByRpc(
   url: string,
   { mint, account }: Pick<TestToken, 'mint' | 'account'>,

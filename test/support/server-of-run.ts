@@ -1,9 +1,9 @@
-/** How a worker finds the PostgreSQL of the run. */
+/** Tells a test worker the address of the run's PostgreSQL. */
 
-/** Names the address to ask; `postgres-for-run.ts` sets it. */
+/** Environment variable with the address of the lookup server; `postgres-for-run.ts` sets it. */
 export const ASK = 'FLYWHEEL_TEST_POSTGRES';
 
-/** @returns the address of the run's server; none outside a run. */
+/** @returns the address of the run's server; `undefined` outside a run. */
 export async function serverOfRun(): Promise<string | undefined> {
   const ask = process.env[ASK];
   if (ask === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** An engine behind HTTP, or on a cluster, with what a test needs to look behind it. */
+/** An engine behind HTTP or on a cluster, with access to its store and ledger. */
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
@@ -13,12 +13,10 @@ import { openTestEngine, type TestEngine, type TestProject } from './engine.js';
 import { startServer } from './http.js';
 import { type ClusterTerms, openCluster } from './open-cluster.js';
 
-/** Of which the test looks behind. */
 interface Behind {
   readonly test: TestEngine;
 }
 
-/** The HTTP server over an engine. */
 export async function serveEngine(
   engine: Engine,
   options: HttpServerOptions,
@@ -33,7 +31,7 @@ export async function serveEngine(
   };
 }
 
-/** The engine on a cluster: a test node over the ledger of its own directory, reached through RPC. */
+/** The engine on a test node over the ledger of its own directory, reached by RPC. */
 export async function openOnCluster(terms: ClusterTerms = {}) {
   const test = await openTestEngine();
   const cluster = await openCluster(test, terms);
@@ -51,13 +49,12 @@ export async function openOnCluster(terms: ClusterTerms = {}) {
 const programOf = (project: TestProject): Address =>
   project.registration.tokenProgram === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
 
-/** Base units of the project's mint that exist. */
 export async function supplyOf({ test }: Behind, { registration }: TestProject): Promise<bigint> {
   const [account] = await test.chain.getAccounts([address(registration.mintAddress)]);
   return decodeMint(account ?? null)?.supply ?? 0n;
 }
 
-/** Base units that a wallet holds of the project's mint; 0 without an account. */
+/** Base units of the project's mint in a wallet; 0 without a token account. */
 export async function balanceOf({ test }: Behind, project: TestProject, wallet: string): Promise<bigint> {
   const at = associatedTokenAddress(
     address(wallet),
@@ -68,7 +65,7 @@ export async function balanceOf({ test }: Behind, project: TestProject, wallet: 
   return decodeTokenAccount(account ?? null)?.amount ?? 0n;
 }
 
-/** Adds a signature to the approval transaction, as a wallet would. */
+/** Adds a signature to the approval transaction, as a wallet does. */
 export function signApproval(approval: string, signer: KeypairSigner): string {
   const transaction = VersionedTransaction.deserialize(Buffer.from(approval, 'base64'));
   const signature = signer.signNow(transaction.message.serialize());
@@ -76,7 +73,7 @@ export function signApproval(approval: string, signer: KeypairSigner): string {
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
-/** The error that a call ends with. */
+/** The error with which a call rejects. */
 export async function failureOf(promise: Promise<unknown>): Promise<FlywheelError> {
   const outcome = await promise.then(
     (value) => ({ value }),

@@ -1,10 +1,10 @@
-/** Signs at once, with keys of this process. */
+/** Signs transactions with keys of this process. */
 import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { decodeMessage, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import type { ReadonlyBytes } from '../../src/values/bytes.js';
 
-/** The wire transaction of a message with the signatures of these signers; 64 zeros for any other. */
+/** The wire transaction with these signatures; 64 zero bytes for every other signer. */
 export function partiallySign(message: ReadonlyBytes, signers: readonly KeypairSigner[]): Uint8Array {
   const { staticKeys, signers: count } = decodeMessage(message);
   const signatures = staticKeys.slice(0, count).map((key) => {
@@ -14,7 +14,7 @@ export function partiallySign(message: ReadonlyBytes, signers: readonly KeypairS
   return encodeTransaction(signatures, message);
 }
 
-/** A transaction, and what it is called on chain. */
+/** A wire transaction and its signature. */
 export function signTransaction(message: ReadonlyBytes, signers: readonly KeypairSigner[]) {
   const bytes = partiallySign(message, signers);
   return { bytes, signature: base58Encode(bytes.subarray(1, 65)) };

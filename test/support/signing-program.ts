@@ -1,9 +1,9 @@
-/** Programs that sign, well and badly, as a user would write them. */
+/** External signing programs, correct and faulty, as a user writes them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from './chain.js';
 
-/** What is there for the code of a program: the key, how to sign a line, and the lines themselves. */
+/** Available to the code of a program: the key, a function that signs a line, and the lines. */
 const PRELUDE = `
 import { createPrivateKey, sign as ed25519 } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -20,20 +20,16 @@ note('start ' + process.pid);
 
 export interface TestProgram {
   readonly command: string;
-  /** What it has written down, a line each; it begins with one of its start. */
+  /** Lines that the program logged; each run begins with a start line. */
   notes(): readonly string[];
-  /** Ids of the runs so far. */
   pids(): readonly number[];
-  /** Other code from the next run on. */
+  /** Replaces the code from the next run on. */
   become(code: string): void;
 }
 
-/** Signs every line until its input ends. */
 export const LOOP = 'for await (const line of lines) console.log(sign(line));';
-/** Signs one line and ends. */
 export const ONCE = 'for await (const line of lines) { console.log(sign(line)); process.exit(0); }';
 
-/** A program with a key. */
 export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
   const directory = temporaryDirectory();
   const [script, key, log] = ['sign.mjs', 'key.json', 'log'].map((name) => join(directory, name)) as [

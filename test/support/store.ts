@@ -1,4 +1,4 @@
-/** Stores to test, and records to put into them. */
+/** Stores for tests, and example records. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,28 +25,27 @@ import type { Clock, UtcDay } from '../../src/values/time.js';
 
 export interface OpenAgainOptions {
   readonly busyTimeoutMs?: number;
-  /** Of the machine that opens it. */
+  /** The clock of the machine that opens the store. */
   readonly clock?: Clock;
 }
 
-/** A store with a way around its repositories. */
+/** A store, and access to its tables without the repositories. */
 export interface StoreUnderTest {
   readonly store: Store;
-  /** Another store on the same data, as another process would open it. */
+  /** Another store on the same data, as in another process. */
   openAgain(options?: OpenAgainOptions): Promise<Store>;
-  /** Runs one statement on a connection of its own; rows when it has any. */
+  /** Runs one statement on its own connection and returns its rows. */
   raw(statement: string): Promise<Record<string, unknown>[]>;
-  /** The same, past the references between tables; where the database can. */
+  /** Like `raw`, with foreign keys off; missing if the database cannot. */
   rawWithoutReferences?(statement: string): Promise<Record<string, unknown>[]>;
   dispose(): Promise<void>;
 }
 
 export type OpenStore = () => Promise<StoreUnderTest>;
 
-/** A directory of its own for one test. */
 export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-store-'));
 
-/** Runs one statement on a connection of its own, without the rules of the repositories. */
+/** Runs one statement on its own connection, without the checks of the repositories. */
 export function rawSqlite(
   path: string,
   statement: string,
@@ -65,7 +64,7 @@ export function rawSqlite(
   }
 }
 
-/** Takes the write lock on a connection of its own. @returns what gives it back. */
+/** @returns a function that releases the write lock. */
 export function lockSqlite(path: string): () => void {
   const database = new Database(path, { timeout: 5_000 });
   database.exec('begin immediate');
@@ -96,7 +95,6 @@ export const openTemporarySqliteStore: OpenStore = async () => {
   };
 };
 
-/** So many numbers for burns. */
 export const numbersOf = async (store: Store, count: number): Promise<readonly number[]> =>
   (await store.reserve('token-1', count)).sequences;
 
@@ -229,7 +227,7 @@ export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRec
   ...more,
 });
 
-/** A token with its flywheel, a key and a running request: what every other record refers to. */
+/** A token with its flywheel, a key and a running request, to which every other record refers. */
 export async function register(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.tokens.insert(aToken());
@@ -239,10 +237,8 @@ export async function register(store: Store): Promise<void> {
   });
 }
 
-/** What executing a batch of one transaction comes to. */
 export const RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] };
 
-/** What setting up a batch of one transaction comes to. */
 export const INIT_RESULT = { ...RESULT, batchIndex: 7 };
 
 export const aVote = (signature: string, more: Partial<IssuedVote> = {}): IssuedVote => ({
@@ -255,13 +251,12 @@ export const aVote = (signature: string, more: Partial<IssuedVote> = {}): Issued
   ...more,
 });
 
-/** What a transaction has cost that has opened a token account. */
+/** The cost of a transaction that opened a token account. */
 export const aCost = (signature: string, more: Partial<TransactionCost> = {}): TransactionCost => ({
   ...{ signature, operatorLamports: 5_000, vaultLamports: 2_039_280 },
   ...more,
 });
 
-/** The burn with this number went well. */
 export const success = (sequence: number, status: 'CONFIRMED' | 'FINAL' = 'FINAL'): BurnOutcome => ({
   feeLamports: 5_000n,
   sequence,
@@ -271,7 +266,6 @@ export const success = (sequence: number, status: 'CONFIRMED' | 'FINAL' = 'FINAL
   dateSettled: LATER,
 });
 
-/** {@link aBurn} after {@link success}. */
 export const settled = (sequence: number): BurnRecord => ({
   ...aBurn(sequence),
   transaction: null,
@@ -282,7 +276,6 @@ export const settled = (sequence: number): BurnRecord => ({
   feeLamports: 5_000n,
 });
 
-/** {@link aBurn} as it is read before it is settled. */
 export const pending = (sequence: number): BurnRecord => ({
   ...aBurn(sequence),
   status: 'PENDING',

@@ -5,7 +5,7 @@ const SLOWEST = 10;
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(7)} s`;
 
-/** What loading a file, its hooks and its tests took together, in milliseconds. */
+/** Milliseconds for loading a file, its hooks and its tests. */
 function timeOf(module: TestModule): number {
   const { setupDuration, collectDuration, prepareDuration, environmentSetupDuration, duration } =
     module.diagnostic();
@@ -30,7 +30,7 @@ function times(modules: ReadonlyArray<TestModule>): string {
   ].join('\n');
 }
 
-/** Tells where the time went, and closes a run with one plain line that any tool can read. */
+/** Prints the slowest files, and one line at the end that any tool can parse. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
     let passed = 0;

@@ -1,16 +1,15 @@
-/** A pseudo terminal for a spawned command. */
+/** Runs a command on a pseudo terminal. */
 import { spawn } from 'node:child_process';
 import { CODE_CACHE } from './spawn.js';
 
-/** How every question ends, before what a terminal is told of its cursor. */
+/** The end of every question, before cursor sequences. */
 const QUESTION = new RegExp(
   `(?:\\[y/N\\]|Type \\w+ to [^\\n]+:) (?:${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z])*$`,
 );
 
 /**
- * Runs a line in a shell, with a pseudo terminal for all three streams.
- * @param answer - typed at each question, once it is shown and that is thought of; a return follows.
- * @param ahead - typed before anything is asked, as it is.
+ * Runs a shell line with a pseudo terminal for all three streams. @param answer - typed at each question after a delay, with a
+ * return. @param ahead - typed before any question, unchanged.
  */
 export function onTerminal(
   home: string,
@@ -28,7 +27,7 @@ export function onTerminal(
   const think = async (): Promise<string> => (typeof answer === 'string' ? answer : answer());
   return new Promise((resolve, reject) => {
     let text = '';
-    // What is told of the cursor may come apart from the question.
+    // Cursor sequences may arrive apart from the question.
     let answered = -1;
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;

@@ -1,9 +1,9 @@
-/** Mints and token accounts byte by byte, as both token programs keep them, so that tests can change any part. */
+/** Builds mints and token accounts byte by byte in the format of both token programs, so that tests can change any part. */
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 
-/** One entry behind the base state. */
+/** One TLV entry after the base state. */
 export interface Extension {
   readonly type: number;
   readonly data: Uint8Array;
@@ -84,7 +84,6 @@ export function tokenAccount(parts: TokenAccountParts): AccountState {
   return account(parts.tokenProgram, withExtensions(data, ACCOUNT_TYPE, parts.extensions));
 }
 
-/** A wallet with so many lamports. */
 export const wallet = (lamports: bigint): AccountState => ({
   lamports,
   owner: '11111111111111111111111111111111' as Address,

@@ -1,6 +1,6 @@
-/** The page of `--wallet`, used as a browser with a wallet does. */
+/** Uses the page of `--wallet` as a browser with a wallet does. */
 
-/** Its address in what a command says. */
+/** The page's address in the output of a command. */
 export const pageIn = (text: string): string | undefined =>
   /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}(?=\s)/.exec(text)?.[0];
 
@@ -15,7 +15,7 @@ async function open(url: string) {
   return post;
 }
 
-/** Signs at once, until it is told that it is over. @param sign - adds the signature of the owner to a transaction. */
+/** Signs until the page reports the end. @param sign - adds the owner's signature to a transaction. */
 export async function signOn(url: string, sign: (wire: Uint8Array) => Uint8Array): Promise<void> {
   const post = await open(url);
   for (let state: string | undefined = 'again'; state === 'again'; ) {

@@ -1,4 +1,4 @@
-/** Connections of web3.js whose sockets end with the test. */
+/** Connections of web3.js whose sockets are closed at the end of a test. */
 import { Connection } from '@solana/web3.js';
 
 interface Socket {
@@ -14,7 +14,7 @@ export function connectionTo(url: string): Connection {
   return connection;
 }
 
-/** Ends their sockets, which would go on to dial a node that is no more. */
+/** An open socket would reconnect to a node that is gone. */
 export function closeConnections(): void {
   for (const connection of connections) {
     const socket = Reflect.get(connection, '_rpcWebSocket') as Socket;
@@ -24,7 +24,6 @@ export function closeConnections(): void {
   connections.clear();
 }
 
-/** Waits for what comes over a socket. */
 export async function waitFor(isThere: () => boolean): Promise<void> {
   const untilMs = performance.now() + 8_000;
   while (!isThere()) {

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the documents that a machine writes. */
+/** `npm run docs`: writes the generated documents. */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { generatedDocs } from './generated-docs.js';

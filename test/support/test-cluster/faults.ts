@@ -1,19 +1,17 @@
-/** Decides, by rules and a seed, what goes wrong with which request and transaction of a test cluster. */
+/** Decides by rules and a seed which requests and transactions of a test cluster go wrong, and how. */
 import { createHash } from 'node:crypto';
 
-/** Faults of a whole answer, the most drastic first. */
+/** In order of precedence. */
 const ANSWER_FAULTS = ['hang', 'hangup', 'busy', 'unavailable', 'wrong', 'unanswered'] as const;
 
-/** How an answer may be wrong. */
 export type WrongAnswer = 'html' | 'text' | 'id' | 'shape' | 'empty' | 'cut';
 
-/** One rule: a fault, how often it comes, and to which methods. */
 export interface FaultRule {
   /**
-   * Of a transaction: `drop` (it goes nowhere), `late` (it waits for some slots), `duplicate`, `reorder` (it changes places in its
-   * block), `expire` (it waits until its blockhash is too old), `rollback` (its block is on a fork). Of an answer: `busy` (429),
-   * `unavailable` (503), `wrong`, `hang` (nothing is done), `unanswered` (it is done), `hangup`, `behind` (from an older state),
-   * `prune` (older blocks are gone).
+   * Of a transaction: `drop` (never lands), `late` (waits some slots), `duplicate`, `reorder` (changes its position in the
+   * block), `expire` (waits until its blockhash expires), `rollback` (its block is on a fork). Of an answer: `busy` (429),
+   * `unavailable` (503), `wrong`, `hang` (not executed), `unanswered` (executed), `hangup`, `behind` (older state), `prune`
+   * (older blocks are gone).
    */
   readonly fault:
     | (typeof ANSWER_FAULTS)[number]
@@ -25,38 +23,37 @@ export interface FaultRule {
     | 'rollback'
     | 'behind'
     | 'prune';
-  /** How often it comes, from 0 to 1. @default 1 */
+  /** Probability from 0 to 1. @default 1 */
   readonly rate?: number;
-  /** Methods that it may come to. @default all */
+  /** @default all methods */
   readonly methods?: readonly string[];
-  /** How often it may come in all. @default without end */
+  /** The most occurrences. @default unlimited */
   readonly times?: number;
-  /** Occasions that are let pass first. @default 0 */
+  /** Matching requests that pass first. @default 0 */
   readonly after?: number;
   /** @default late and rollback 5, behind 20, prune 100 */
   readonly slots?: number;
-  /** To wait. @default 1 */
+  /** Delay. @default 1 */
   readonly seconds?: number;
-  /** Is it forgotten with its fork? Else it lands once more. @default false */
+  /** Whether the transaction disappears with its fork; otherwise it lands again. @default false */
   readonly lost?: boolean;
   /** @default html */
   readonly as?: WrongAnswer;
 }
 
-/** What is done to a transaction on its way. */
 export interface Fate {
   readonly lateSlots: number;
   readonly isTwice: boolean;
   readonly isShuffled: boolean;
   readonly isHeld: boolean;
-  /** Slots for which its block is on a fork that comes to nothing; 0 for none. */
+  /** Slots for which its block is on a fork that is dropped later; 0 for none. */
   readonly forkSlots: number;
   readonly isLost: boolean;
 }
 
 const RANGE = 2 ** 32;
 
-/** Numbers from 0 up to 1, the same for the same seed. @param name - tells several of one seed apart. */
+/** Numbers in [0, 1), the same for the same seed. @param name - separates several sequences of one seed. */
 export function seededRandom(seed: number, name: string): () => number {
   let drawn = 0;
   return () => {
@@ -84,7 +81,6 @@ function ruleOf(rule: FaultRule, random: () => number): Rule {
   };
 }
 
-/** The faults of one node; they may be changed while it runs. */
 export class Faults {
   readonly #seed: number;
   #rules: readonly Rule[] = [];
@@ -95,12 +91,10 @@ export class Faults {
     this.set(rules);
   }
 
-  /** Puts these rules in the place of those that hold. */
   set(rules: readonly FaultRule[]): void {
     this.#rules = rules.map((rule, at) => ruleOf(rule, seededRandom(this.#seed, `fault ${at}`)));
   }
 
-  /** What goes wrong with the answer to a call. */
   forCall(method: string): { readonly lagSlots: number; readonly answer: FaultRule | undefined } {
     const behind = this.#drawn('behind', method);
     const lagSlots = behind === undefined ? 0 : (behind.slots ?? 20);
@@ -111,7 +105,7 @@ export class Faults {
     return { lagSlots, answer: undefined };
   }
 
-  /** What becomes of a transaction that was taken; `null`: nothing, it goes nowhere. */
+  /** The faults of an accepted transaction; `null`: dropped. */
   forTransaction(signature: string): Fate | null {
     const drawn = (fault: FaultRule['fault']) => this.#drawn(fault, 'sendTransaction');
     if (drawn('drop') !== undefined) return null;
@@ -127,7 +121,7 @@ export class Faults {
     };
   }
 
-  /** Slots of which the node still has the blocks; `null`: all. */
+  /** Slots for which the node still stores blocks; `null`: all. */
   get keptSlots(): number | null {
     const prune = this.#rules.find(({ rule }) => rule.fault === 'prune')?.rule;
     return prune === undefined ? null : (prune.slots ?? 100);

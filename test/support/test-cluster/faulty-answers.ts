@@ -1,10 +1,10 @@
-/** The front of a test cluster, whose answers go wrong as its faults say. */
+/** The HTTP front of a test cluster, which applies its faults to answers. */
 import { answersOf, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
 import type { BodyHandler } from '../../../src/rpc-node/rpc-node.js';
 import type { FaultRule, Faults, WrongAnswer } from './faults.js';
 import type { TestCluster } from './test-cluster.js';
 
-/** Slots by which a node may be behind and take itself for healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
+/** A node this many slots behind still reports itself healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
 const HEALTHY_LAG_SLOTS = 128;
 
 const wrongAnswers: Readonly<Record<WrongAnswer, (text: string) => readonly [type: string, text: string]>> = {
@@ -19,7 +19,7 @@ const wrongAnswers: Readonly<Record<WrongAnswer, (text: string) => readonly [typ
 const isSentUnchecked = (params: unknown): boolean =>
   Array.isArray(params) && (params[1] as { skipPreflight?: boolean } | undefined)?.skipPreflight === true;
 
-/** Answers one call a body. */
+/** One call a body; no batches. */
 export const faultyAnswers =
   (cluster: TestCluster, faults: Faults, onFailure: (error: unknown) => void): BodyHandler =>
   async (text, reply) => {

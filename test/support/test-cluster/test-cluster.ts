@@ -1,6 +1,6 @@
 /**
- * A cluster as a test needs it: slots of any length that go by with the clock or on demand, states that lag behind by level, and
- * transactions that are late, dropped, repeated, or on a fork that comes to nothing.
+ * A cluster with slots of any length, by clock or on demand, commitment levels that lag behind, and transactions that are late,
+ * dropped, repeated or on a dropped fork.
  */
 import { createHash } from 'node:crypto';
 import type { AccountState } from '../../../src/chain/account.js';
@@ -20,22 +20,21 @@ import { AccountVersions } from './account-versions.js';
 import { type Fate, type Faults, seededRandom } from './faults.js';
 
 export interface SlotTerms {
-  /** With the clock, or one slot for each transaction and each {@link TestCluster.advance}. @default on demand */
+  /** By clock, or one slot for each transaction and each {@link TestCluster.advance}. @default on demand */
   readonly pace?: 'clock' | 'on-demand';
   /** @default 400 */
   readonly slotMs?: number;
   /** Slots until a block is confirmed. @default 2, on demand 0 */
   readonly confirmedAfter?: number;
-  /** Slots until it is final. @default 31, on demand 0 */
+  /** Slots until a block is final. @default 31, on demand 0 */
   readonly finalizedAfter?: number;
 }
 
-/** Slots between two tries to get a transaction into a block. */
+/** Slots between two attempts to put a transaction into a block. */
 const RETRY_SLOTS = 5;
-/** Slots that {@link TestCluster.settle} lets go by at most. */
 const MAX_SETTLE_SLOTS = 2_000;
 
-/** Blocks from a slot on, over the ledger and in memory, that the cluster leaves in a later slot. */
+/** Blocks from a slot on, in ledger and memory, that the cluster drops in a later slot. */
 interface Fork {
   readonly id: number;
   readonly fromSlot: number;
@@ -45,7 +44,7 @@ interface Fork {
   readonly sent: SentTransaction[];
 }
 
-/** The clock of slots that go by on demand. */
+/** Advances with the slots on demand. */
 export class DemandClock implements Clock {
   timeMs = systemClock.nowMs();
 
@@ -54,7 +53,6 @@ export class DemandClock implements Clock {
   }
 }
 
-/** One misbehaving cluster on one ledger. */
 export class TestCluster extends Cluster {
   readonly #faults: Faults;
   readonly #random: () => number;
@@ -72,7 +70,7 @@ export class TestCluster extends Cluster {
   #read: number;
   #lagSlots = 0;
 
-  /** @param clock - that of the ledger, where slots go by on demand. */
+  /** @param clock - the ledger's clock, when slots pass on demand. */
   constructor(
     parts: ClusterParts,
     { confirmedAfter, finalizedAfter }: Pick<SlotTerms, 'confirmedAfter' | 'finalizedAfter'>,
@@ -94,24 +92,23 @@ export class TestCluster extends Cluster {
     this.#rootAtStart = this.#slot;
   }
 
-  /** Time at the newest slot, in ms since the Unix epoch. */
+  /** Block time of the newest slot, in ms since the Unix epoch. */
   nowMs(): number {
     return this.timeMs(this.#slot);
   }
 
-  /** Lets slots go by. */
   advance(slots = 1): void {
     for (let passed = 0; passed < slots; passed += 1) this.#goTo(this.#slot + 1);
   }
 
-  /** Lets slots go by until nothing waits and all is final. */
+  /** Advances slots until no transaction waits and everything is final. */
   settle(): void {
     const isBusy = (): boolean => this.#fork !== null || this.#waiting.length > 0;
     for (let slots = 0; slots < MAX_SETTLE_SLOTS && (isBusy() || slots === 0); slots += 1) this.advance();
     this.advance(this.#lags.finalized);
   }
 
-  /** Runs `work`, which sees the chain as a node does that is some slots behind. */
+  /** Runs `work` against the state of some slots ago, as a lagging node. */
   behind<Result>(slots: number, work: () => Result): Result {
     this.refresh();
     this.#lagSlots = slots;
@@ -183,7 +180,7 @@ export class TestCluster extends Cluster {
     if (this.#clock === null) this.#goTo(this.newestSlot());
   }
 
-  /** Reads what others have written to the ledger. */
+  /** Reads what other processes have written to the ledger. */
   refresh(): void {
     const count = this.transactionCount();
     if (count === this.#read) return;
@@ -199,7 +196,7 @@ export class TestCluster extends Cluster {
 
   #goTo(slot: number): void {
     this.refresh();
-    // Others that work on the ledger with a clock of theirs may have set its slots forth.
+    // Other processes on the ledger, with their own clocks, may have advanced its slots.
     while (this.#clock !== null && this.newestSlot() < slot) this.#clock.timeMs += this.slotMs;
     this.#tell(Math.max(this.#slot, this.newestSlot()));
     if (this.#fork !== null && this.#slot >= this.#fork.untilSlot) this.#leaveFork(this.#fork);
@@ -208,7 +205,7 @@ export class TestCluster extends Cluster {
     try {
       this.#fillBlock(this.#shuffled(due.map(({ transaction }) => transaction)));
     } catch (error) {
-      // Another process holds the ledger for too long.
+      // Another process has locked the ledger for too long.
       for (const { transaction } of due) this.#enqueue(transaction, this.#slot + 1);
       throw error;
     }
@@ -254,7 +251,7 @@ export class TestCluster extends Cluster {
     for (const [address, after] of run.changes) fork.accounts.set(address, this.#slot, after);
   }
 
-  /** @param slots - fewer where the fork would become final else. */
+  /** @param slots - shortened if the fork would become final. */
   #beginFork(slots: number): void {
     const length = Math.min(slots, this.#lags.finalized - 1);
     if (length < 1) return;
@@ -265,7 +262,7 @@ export class TestCluster extends Cluster {
     this.#nameFork(this.#fork);
   }
 
-  /** The blocks of a fork have hashes of their own. */
+  /** Blocks of a fork have their own hashes. */
   #nameFork({ id, fromSlot }: Fork): void {
     for (let slot = fromSlot; slot <= this.#slot; slot += 1)
       if (!this.#forkedHashes.has(slot)) this.#forkedHashes.set(slot, forkedHash(id, slot));
@@ -286,13 +283,13 @@ export class TestCluster extends Cluster {
     this.#waiting.push({ transaction, dueSlot });
   }
 
-  /** Tries again later what may still get into a block. */
+  /** Retries later if the transaction can still land. */
   #retry(transaction: SentTransaction): void {
     if (transaction.isRetried && this.isGoodBlockhash(transaction.blockhash, this.#slot))
       this.#enqueue(transaction, this.#slot + RETRY_SLOTS);
   }
 
-  /** Those that are to change places do so among all. */
+  /** Transactions with `reorder` change positions among all. */
   #shuffled(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
     const order = [...transactions];
     for (const [at, { signature }] of transactions.entries()) {
