@@ -1,4 +1,4 @@
-/** One attack of each class against the whole program, before a node and a service that lie: it ends with 9 and has signed nothing. */
+/** One attack of each class against the whole program, with a lying node and a lying service: exit 9, and nothing is signed. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VersionedTransaction } from '@solana/web3.js';
@@ -27,7 +27,7 @@ import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const REFUSED = 9;
 const ALL = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];
-/** By name, so that one that is renamed is missed. */
+/** By name, so that a renamed attack fails the test. */
 const SAMPLES = [
   'multisig: a threshold of one',
   'multisig: a third member of rights 2',
@@ -51,7 +51,7 @@ const SAMPLES = [
 const closing: (() => Promise<void>)[] = [closeStubs];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** A node that says what the n-th reading finds, from 1. */
+/** A node that answers the n-th reading (from 1) with these accounts. */
 const nodeThat = (chain: (reading: number) => Accounts): Promise<StubNode> => {
   let reading = 0;
   return stubNode({
@@ -69,7 +69,7 @@ const nodeThat = (chain: (reading: number) => Accounts): Promise<StubNode> => {
   } as never);
 };
 
-/** A service that gives out the approval of a world, as that of the batch that it is asked for. */
+/** A service that returns the approval of this world for every batch. */
 async function serviceOf({ wire, batch }: World): Promise<Stub> {
   const date = '2026-01-31T12:00:00.000Z';
   const said = {
@@ -90,7 +90,7 @@ async function serviceOf({ wire, batch }: World): Promise<Stub> {
   return stub;
 }
 
-/** Approves in a world as a script does; the approval comes from the service of another one. */
+/** Approves without a terminal; the approval comes from another world's service. */
 async function approve(
   world: World,
   {

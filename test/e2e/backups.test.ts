@@ -1,4 +1,4 @@
-/** The commands of docs/backups.md as they are printed, beside a server that burns; and that what they copy is whole and goes on. */
+/** Runs the commands of docs/backups.md as printed, beside a server that burns, and restores their copies. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
@@ -13,18 +13,18 @@ import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { type OwnDatabase, openDatabase, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
-/** Blocks of commands, by the heading that they stand under. */
+/** Blocks of commands under a heading. */
 const BLOCKS = (title: string): readonly string[] => {
   const section = readFileSync('docs/backups.md', 'utf8').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
   return [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block]) => block ?? '');
 };
 
-/** Of the PostgreSQL of the tests; an older program refuses a newer server. */
+/** Major version of the tests' PostgreSQL; an older pg_dump refuses a newer server. */
 const POSTGRES_VERSION = 18;
 const versionOf = (program: string): number =>
   Number(/\d+/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[0] ?? 0);
 
-/** Programs of a whole PostgreSQL that this machine has; its own server goes with its own `pg_dump`, whatever their version. */
+/** Programs of this machine's own PostgreSQL, if complete; its server works with its own `pg_dump`, whatever the version. */
 function installedPostgres(): string | undefined {
   const bin = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim();
   const isWhole = ['initdb', 'postgres', 'pg_dump'].every((name) => existsSync(join(bin ?? '', name)));
@@ -32,7 +32,7 @@ function installedPostgres(): string | undefined {
 }
 const INSTALLED = installedPostgres();
 
-/** Where commands find programs: ours, and others that stand in for those that this machine has not. */
+/** Directories with our program and replacements for programs that this machine lacks. */
 function pathWith(): string {
   const bin = emptyDirectory();
   const hasPostgres = INSTALLED !== undefined || versionOf('pg_dump') >= POSTGRES_VERSION;
@@ -49,7 +49,7 @@ function pathWith(): string {
   return [bin, ...(INSTALLED === undefined ? [] : [INSTALLED]), process.env['PATH']].join(delimiter);
 }
 
-/** Runs a block in an empty directory, or in one where others have run. @returns where */
+/** Runs a block in an empty directory, or in one of an earlier block. @returns the directory */
 function run(block: string, env: Record<string, string>, cwd = emptyDirectory()): string {
   const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', block], {
     ...{ cwd, encoding: 'utf8' },
@@ -66,7 +66,7 @@ describe('a data directory with its own ledger', () => {
     home = await initHome();
   });
 
-  /** Burns one after the other until it is told to stop. @returns the keys under which they were */
+  /** Burns repeatedly until stopped. @returns the idempotency keys of the burns */
   function burning(url: string): () => Promise<readonly string[]> {
     const keys: string[] = [];
     let isOver = false;

@@ -1,4 +1,4 @@
-/** Batches that fail, wait or are cancelled: what is left of them is done once, or never. */
+/** Batches that fail, wait or are cancelled: the rest of each is executed once, or never. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
@@ -33,7 +33,7 @@ const pipeline = (name: string, index: number, amount: number) => ({
   payload: { name, index },
   actions: [{ action: 'BURN', amount }],
 });
-/** Ten tokens: four that fit into one bundle, and two in another. */
+/** Ten tokens: four pipelines fit into one bundle, two into another. */
 const TEN = [1, 1, 1, 1, 5, 1].map((amount, index) => pipeline('ten', index, amount));
 const THREE = pipelinesOf('three');
 
@@ -44,7 +44,7 @@ const fund = (operator: Operator, tokens: string): Promise<Spawned> =>
 const cancel = (operator: Operator, id: string): Promise<Spawned> =>
   operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
 
-/** An operator whose batch of ten has failed after four, because another has emptied the vault meanwhile. */
+/** An operator whose batch failed after four pipelines, because the vault was emptied meanwhile. */
 async function afterFailure(...more: readonly string[]): Promise<{ operator: Operator; failed: string }> {
   const operator = await anOperator('embedded', template);
   const failed = await failedInPart(operator, operator.write('ten.json', TEN), ...more);
@@ -56,7 +56,7 @@ async function afterFailure(...more: readonly string[]): Promise<{ operator: Ope
 describe('a batch that failed', () => {
   it('keeps what it holds of the cap until its rest is done, and that is done once', async () => {
     const { operator, failed } = await afterFailure();
-    // 7 have landed and 6 may land yet: 17 of 30 are left.
+    // 7 tokens landed and 6 may still land: 17 of the cap of 30 are left.
     const wallet = ['burn', '--type', 'WATCH_AD', '--proof', '{"cap":1}', '--amount'];
     expect(problemOf(await operator.run(...wallet, '17.5')).error).toBe('ERR_DAILY_LIMIT_EXCEEDED');
     const same = await run(operator, 'ten.json');
@@ -92,7 +92,7 @@ describe('a batch that failed', () => {
     const cancelled = await operator.paste(`FLYWHEEL_KEYPAIR=${operator.owner} ${line}`);
     expect([cancelled.exit, JSON.parse(cancelled.stdout).status]).toEqual([0, 'FAILED']);
     expect((await run(operator, 'left.json')).exit).toBe(0);
-    // The rest of the first file has landed by the other now, and is not done once more.
+    // The rest of the first file landed with the other batch and must not run again.
     const rest = await run(operator, 'ten.json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout)]).toEqual([0, { skipped: 6 }]);
     expect(await operator.happened()).toMatchObject({
@@ -133,7 +133,7 @@ describe('a batch that failed', () => {
       payload: JSON.stringify({ index: one.payload.index, name: 'ten' }),
     }));
     expect(file('left.json')).toEqual(left);
-    // Asked again, also with a file instead of the journal, and by init.
+    // Repeats return the same result, also from a file without the journal, and from init.
     await operator.run(...execute, '--failed-out', join(place, 'again.json'));
     await operator.run(...execute, '--failed-out', join(place, 'expected.json'), '--expect', 'ten.json');
     await operator.run('batch', 'init', 'ten.json', '--failed-out', join(place, 'init.json'));
@@ -169,7 +169,6 @@ describe('a batch that waits', () => {
   const DECLINED =
     /still waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
-  /** A person runs three pipelines, sees what they do, and says no. */
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
     const operator = await anOperator('embedded', template);
     const line = `batch run ${operator.write('three.json', THREE)} --keypair ${operator.owner}`;
@@ -195,7 +194,7 @@ describe('a batch that waits', () => {
 });
 
 describe('batch run --wallet', () => {
-  /** Runs a command whose page is used as soon as it is there. @returns how it ended, and how many pages there were. */
+  /** Runs a command and uses its page as soon as it appears. @returns the exit and the number of pages. */
   async function withPage(
     operator: Operator,
     words: readonly string[],
@@ -214,7 +213,6 @@ describe('batch run --wallet', () => {
     return { ...(await ending(child)), pages: pages.size };
   }
   const RUN = ['batch', 'run', 'three.json', '--wallet', '--json'];
-  /** What the owner's wallet signs. */
   const signerOf = ({ owner }: Operator) => {
     const keypair = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(owner, 'utf8'))));
     return (wire: Uint8Array): Uint8Array => {
@@ -289,7 +287,7 @@ describe('an approval that runs out on its way', () => {
   it('is renewed by the very `batch run` that has signed it, and the batch is executed once', async () => {
     let node = '';
     const operator = await anOperator('remote', template, {
-      // Its view of the ledger goes on with that of the others.
+      // Both nodes read the same ledger.
       startNode: async (dataDir) => {
         const { url, close } = await startNodeBeside(dataDir);
         node = url;
@@ -306,7 +304,7 @@ describe('an approval that runs out on its way', () => {
         const height = () => rpcResult<number>(node, 'getBlockHeight');
         const before = await height();
         await passBlocks({ dataDir }, 150);
-        // One that has not come as far would give out the blockhash that has expired.
+        // A node that lags behind would give out the expired blockhash.
         while ((await height()) < before + 150);
       }
       return 'pass';

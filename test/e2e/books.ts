@@ -1,14 +1,17 @@
-/** The databases of a data directory that no process has open, audited without the program: nothing is lost, nothing made. */
+/**
+ * Audits the databases of a data directory without the program: no tokens or lamports are lost or created. No process may have it
+ * open.
+ */
 import { join } from 'node:path';
 import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 
-/** Offsets in a token account, and the size of one. */
+/** Offsets in a token account, and its size in bytes. */
 const OWNER_AT = 32;
 const AMOUNT_AT = 64;
 const TOKEN_ACCOUNT_BYTES = 165;
-/** `BurnChecked` with ten bytes of data: its number, the amount as u64, the decimals. */
+/** `BurnChecked` has ten bytes of data: its number, the amount as u64, the decimals. */
 const burnData = (amount: bigint): Buffer => {
   const data = Buffer.from('0a0f000000000000000006', 'hex');
   data.writeBigUInt64LE(amount, 2);
@@ -18,14 +21,13 @@ const burnData = (amount: bigint): Buffer => {
 export interface Books {
   readonly lamports: bigint;
   readonly costs: ReturnType<StoreTables['costs']>;
-  /** How often a direct burn of each amount has landed. */
+  /** How many direct burns of each amount landed. */
   burns(amounts: readonly bigint[]): readonly number[];
   lamportsOf(address: string): bigint;
-  /** Base units in the token accounts of a wallet. */
   tokensOf(wallet: string): bigint;
 }
 
-/** Checks that nothing is damaged and nothing is unknown. */
+/** Checks that no file is damaged and no outcome is unknown. */
 export function balancedBooks(dataDir: string): Books {
   const store = new StoreTables(join(dataDir, FILES.store));
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));

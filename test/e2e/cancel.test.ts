@@ -1,4 +1,4 @@
-/** `batch cancel`: killed anywhere it ends the batch all the same, and it signs no vote but the one that is due. */
+/** `batch cancel`: a repeat after a kill at any point ends the batch, and the owner signs only the cancelling vote. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -44,17 +44,17 @@ const runWords = (operator: Operator, file: string): readonly string[] => [
   ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
 ];
 
-/** Readies a batch in a state; whatever it burned belongs to the state. @returns its id. */
+/** Brings a batch into a state; the state may include burns. @returns the batch id. */
 const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> = {
   'waits for its owner': (operator) => initiated(operator, 'waits'),
   'is set up halfway': (operator) => halfSetUp(operator, 'half'),
   'is approved and not executed': (operator) => approvedOnly(operator, 'approved'),
   'has failed': (operator) => failedInPart(operator, operator.write('ten.json', TEN)),
 };
-/** What has failed is cancelled over HTTP below. */
+/** Failed batches are cancelled over HTTP below. */
 const KILLED = Object.entries(STATES).filter(([state]) => isLong || state === 'is approved and not executed');
 
-/** What is left when all of a batch is over: nothing held, nothing open, all that was burned still burned. */
+/** Expects a finished batch: no cap reserved, nothing open, and all earlier burns kept. */
 async function expectOver(operator: Operator, id: string, burned: string): Promise<void> {
   const { stdout } = await operator.run('batch', 'show', id, '--json');
   expect(JSON.parse(stdout)).toMatchObject({
@@ -64,7 +64,7 @@ async function expectOver(operator: Operator, id: string, burned: string): Promi
   });
   expect(await operator.happened()).toMatchObject({ burned, usedToday: { burn: burned, airdrop: '0' } });
   expect(operator.open()).toEqual([]);
-  // Its accounts are closed, which gives their rent back.
+  // Closed accounts have returned their rent.
   const store = new StoreTables(join(operator.dataDir, FILES.store));
   expect(store.batches().filter(({ isCancelled, isOver }) => isCancelled && !isOver)).toEqual([]);
   store.close();
@@ -82,13 +82,13 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
     expect([ended.exit, ended.exit === 0 ? '' : ended.stderr]).toEqual([0, '']);
     const over = { id, status: 'FAILED', dateCancelled: expect.any(String) };
     expect(JSON.parse(ended.stdout)).toMatchObject(over);
-    // An init that was broken off could be asked for again.
+    // An interrupted init is still pending.
     for (const { id: operation } of await operator.pending())
       expect((await operator.run('pending', 'forget', operation, '--yes')).exit).toBe(0);
     await expectOver(operator, id, burned);
     expect((await operator.run(...words)).stdout).toBe(ended.stdout);
     if (state !== 'waits for its owner') return;
-    // Nobody begins it again by bringing the same file.
+    // The same file must not start the batch again.
     const refused = await operator.run(...runWords(operator, 'waits.json'));
     expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
     const again = await operator.run(...runWords(operator, 'waits.json'), '--again');
@@ -97,7 +97,7 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
 });
 
 describe('over HTTP', () => {
-  /** What a service may ask the owner to sign in place of the cancellation of batch 1. */
+  /** Transactions that a lying service may give the owner to sign in place of the cancellation of batch 1. */
   function lies(owner: PublicKey): Readonly<Record<string, string>> {
     const { made } = template;
     const vote = (kind: 'Approve' | 'Reject' | 'CancelV2', batchIndex: bigint, of = made.multisig) =>
@@ -146,7 +146,7 @@ describe('over HTTP', () => {
     expect(gate.requests.slice(from).filter(({ path }) => path.endsWith('/cancel'))).toHaveLength(2);
     await expectOver(operator, id, '7');
 
-    // Its file makes no other, whichever command it is given to.
+    // The file creates no second batch, whichever command gets it.
     const { batches } = await operator.happened();
     expect((await operator.run(...runWords(operator, 'ten.json'))).exit).toBe(10);
     const printed = await operator.run('batch', 'init', 'ten.json', '--json');
@@ -161,7 +161,7 @@ it('a batch that waits is over, and asking again says the same', async () => {
   const id = await initiated(operator, 'waits');
   const ended = await operator.run(...cancelWords(operator, id));
   expect(JSON.parse(ended.stdout)).toMatchObject({ id, status: 'FAILED', dateCancelled: expect.any(String) });
-  // A script is told what it votes on.
+  // A script also sees the content of the vote.
   const notices = ended.stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
   expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });

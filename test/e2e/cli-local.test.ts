@@ -1,4 +1,4 @@
-/** What a user does on one machine, through the built program in an empty home. */
+/** The local workflow of a user through the built program, in an empty home. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
@@ -36,7 +36,7 @@ const PIPELINES = {
   ],
 };
 
-/** The same pipelines for another order: another file is another batch. */
+/** Another order changes the file, which makes another batch. */
 const pipelinesOf = (orderId: string): string =>
   write(`${orderId}.json`, {
     pipelines: PIPELINES.pipelines.map((pipeline) => ({ ...pipeline, payload: { orderId } })),
@@ -208,7 +208,7 @@ describe('demo', () => {
     const report = JSON.parse(stdout);
     expect(report.batch.status).toBe('EXECUTED');
     expect(report.result.totalSuccessful).toBe(7);
-    // What the files ask for, to the last base unit.
+    // The amounts of the files, to the base unit.
     expect(report.before).toMatchObject({ burned: '0', vault: '1000000' });
     expect(report.after).toMatchObject({ burned: '18.5', vault: '999975.75' });
     expect([report.before.supply, report.after.supply]).toEqual(['1000000000', '999999981.5']);

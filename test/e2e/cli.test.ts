@@ -1,4 +1,4 @@
-/** What the built program promises of its streams, its exit numbers and its signals. */
+/** Streams, exit codes and signals of the built program. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,6 @@ beforeAll(async () => {
   made = JSON.parse((await flywheelHere({ home: template }, 'local', 'init')).stdout);
 });
 
-/** A home with a flywheel, as `local init` makes it. */
 function homeWithFlywheel(): string {
   const home = emptyDirectory();
   cpSync(template, home, { recursive: true });

@@ -1,4 +1,4 @@
-/** The answer to each commit of a burn-batch is lost in turn: its key carries the request on, and each element is burned once. */
+/** Loses the answer to each commit of a burn-batch in turn: a repeat under the same key burns each element once. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { sampleOf } from '../support/long.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../support/machines.js';
 
 const ELEMENTS = 80;
-/** Of the answer with what came of them; of the request with their intents. */
+/** Of each request: commit 1 stores the intents, commit 2 the outcomes with the answer. */
 const COMMITS = sampleOf([2, 1], 1);
 const TOKEN = 1_000_000n;
 
@@ -15,7 +15,7 @@ let world: Machines;
 let client: pg.Client;
 
 beforeAll(async () => {
-  // One for what is lost before the database hears of it, one for what is lost after it.
+  // Once lost before the commit reaches the database, once after.
   const names = COMMITS.flatMap((nth) => [`before${nth}`, `after${nth}`]);
   world = await openMachines({
     projects: names.map((name) => ({ name, dailyBurn: String(ELEMENTS + 1) })),
@@ -34,7 +34,6 @@ const burns = (count: number) =>
     ...{ type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
   }));
 
-/** What the database holds of the project's burns. */
 async function stored({ registration: { tokenId } }: MachineProject): Promise<readonly object[]> {
   const { rows } = await client.query<object>(
     `select count(*)::int as burns, count(*) filter (where status in ('CONFIRMED', 'FINAL'))::int as landed,
@@ -62,11 +61,11 @@ async function burnedOver({ machine, project, nth, hasArrived }: Case): Promise<
     const answer = await post(body, key);
     return answer.status === 409 || answer.status === 503 ? until(body, key) : answer;
   };
-  // All that is written once for a project is behind it then.
+  // Everything that is written once a project exists by now.
   expect((await until(burns(1), randomUUID())).status).toBe(200);
   machine.way.cutAtCommit(nth, hasArrived);
   const [body, key] = [burns(ELEMENTS), randomUUID()];
-  // Where the commit was of the server's own watch over what had landed, no caller hears of it.
+  // If the lost commit belongs to the server's own confirmation loop, no caller sees an error.
   expect([200, 503]).toContain((await post(body, key)).status);
   const again = await until(body, key);
   const { success, errors } = (await again.json()) as { success: unknown[]; errors: unknown[] };

@@ -1,4 +1,4 @@
-/** All costs that the program tells come to what operator and vault have paid, to the lamport. */
+/** The costs that the program reports equal the lamports that operator and vault paid. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection, Keypair, LAMPORTS_PER_SOL, PublicKey } from '@solana/web3.js';
@@ -35,7 +35,6 @@ class Place {
     return JSON.parse(stdout) as Value;
   }
 
-  /** Lamports of operator and vault. */
   async held(): Promise<number> {
     const { balances } = await this.json<Vault>('vault');
     return Number(balances.vault.lamports) + Number(balances.operator.lamports);
@@ -44,7 +43,10 @@ class Place {
 
 const sol = (lamports: number): string => String(lamports / LAMPORTS_PER_SOL);
 
-/** Runs a batch that opens accounts of recipients. @param gifts - what others sent to its addresses, where a stranger gets its rent. */
+/**
+ * Runs a batch that opens token accounts of recipients. @param gifts - lamports that others sent to its addresses beforehand; a
+ * stranger then gets its rent.
+ */
 async function expectTrueCosts(place: Place, keypair: string, gifts?: number): Promise<void> {
   const airdrops = Array.from({ length: PIPELINES }, (_, index) => ({
     type: 'WATCH_AD',
@@ -66,7 +68,7 @@ async function expectTrueCosts(place: Place, keypair: string, gifts?: number): P
   const { burnWalletLamports, operatorLamports, vaultLamports, costLamports } = total;
   expect([Number(costLamports), burnWalletLamports]).toEqual([paid, '0']);
   expect(vaultLamports).toBe(foreseen.costs['vaultRentLamports']);
-  // Rent of the batch comes back, or not; the rest is gone for good with each pipeline.
+  // The rent of the batch may come back; each pipeline's other rent does not.
   const lostRent = gifts === undefined ? 0 : Number(foreseen.costs['rentPaidLamports']) - gifts;
   const fees = Number(operatorLamports) - lostRent;
   expect(fees).toBeGreaterThan(0);
@@ -111,7 +113,7 @@ it('on the embedded ledger, and on a cluster whose multisig gives the rent to so
     );
     const fund = ['local', 'fund', '--to', registration.vaultAddress, '--tokens', '10', '--sol', '5'];
     await place.json(...fund);
-    // Somebody sends SOL to where the batch will be.
+    // Sends SOL to the future addresses of the batch.
     const first = { multisigPda, index: 1n, transactionIndex: 1n };
     const addresses = [squads.getTransactionPda(first)[0], squads.getProposalPda(first)[0]];
     for (const address of addresses)

@@ -1,4 +1,4 @@
-/** Commands that are killed or interrupted at their commits: the same command, or the line that is printed, finishes each once. */
+/** Kills or interrupts commands at their commits: the same command, or its printed resume line, completes each exactly once. */
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import bs58 from 'bs58';
@@ -19,7 +19,7 @@ import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
 const UNITS = 1_000_000;
-/** Two intents, so that a process can die between them. */
+/** More than one intent holds, so that a process can die between two intents. */
 const AMOUNTS = Array.from({ length: 130 }, (_, index) => BigInt(index + 1) * 1_000n);
 const BURNED = 8.515;
 
@@ -41,7 +41,6 @@ const pipelines = Array.from({ length: 9 }, (_, index) => ({
   ],
 }));
 
-/** A deed of a kind with a file of its own. */
 const withFile = (title: string, content: unknown, burns: number): Deed => {
   const deed = DEEDS[title] as Deed;
   const words = async (operator: Operator, name: string) => {
@@ -62,7 +61,7 @@ const ALL: Readonly<Record<string, Deed>> = {
   'batch init': withFile('batch init', pipelines, 0),
   'batch run (executing)': withFile('batch run (executing)', pipelines, 3),
 };
-/** A plain burn and the parts of a run are killed on their way in what is tried always. */
+/** Commands with kill points in every check; the others only with LONG=1. */
 const OFTEN = ['burn --once', 'burn-batch', 'batch run (executing)'];
 const NOTHING = { burned: '0', usedToday: { burn: '0', airdrop: '0' }, batches: [] };
 
@@ -84,7 +83,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       expect([exit, exit === 0 ? '' : stderr]).toEqual([0, '']);
     };
 
-    /** One that is killed while it closes the accounts of its batch leaves that to a cancel, or to a service. */
+    /** A command killed while it closes its batch's accounts leaves them to a cancel, or to a service. */
     const closes = async ({ dataDir, run }: Operator): Promise<void> => {
       const store = new StoreTables(join(dataDir, FILES.store));
       const left = store.batches().filter(({ isExecuted, isOver }) => isExecuted && !isOver);
@@ -92,7 +91,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       for (const { id } of left) expect((await run('batch', 'cancel', id, '--yes')).exit).toBe(0);
     };
 
-    /** Nothing is lost, done twice, left unknown or charged for nothing. */
+    /** Nothing lost, executed twice, left unknown or charged without an effect. */
     const audit = async (operator: Operator): Promise<void> => {
       await closes(operator);
       const happened = await operator.happened();
@@ -104,7 +103,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
         const isOwn = title.includes('executing');
         expect(wallets.map(books.tokensOf)).toEqual(isOwn ? [101n, 102n, 103n] : [0n, 0n, 0n]);
         expect(happened.usedToday).toEqual({ burn: '3', airdrop: isOwn ? '0.000306' : '0' });
-        // The operator paid exactly what the batch says it cost, and has its rent back.
+        // The operator paid exactly the reported costs, and got its rent back.
         const { operator: paid, vault } = books.costs;
         expect(books.lamportsOf(template.made.operator) + paid).toBe(template.operatorLamports);
         expect(paid).toBeLessThan(1_000_000n);
@@ -112,7 +111,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       }
     };
 
-    /** Pastes the lines of what is pending. @returns whether there was something. */
+    /** Runs the resume lines of pending operations. @returns whether there were any. */
     const resumes = async (operator: Operator, broken: Spawned): Promise<boolean> => {
       const rows = await operator.pending();
       if (broken.exit === 130) expect(resumeLineOf(broken)).toEqual(rows[0]?.resume ?? '');
@@ -123,7 +122,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       return rows.length > 0;
     };
 
-    /** After the faults: the lines that are listed, or the command itself, unless that is a new one each time. */
+    /** After the faults, runs the listed lines, or the command itself unless each run of it is a new operation. */
     const through = async (faults: readonly Fault[], byLine: boolean): Promise<void> => {
       const { operator, words } = await ready();
       const broken: Spawned[] = [];
@@ -139,7 +138,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       await audit(operator);
     };
 
-    /** Points of a run that nothing disturbs, and which of them are tried. */
+    /** Kill points of an undisturbed run, and the ones this check tries. */
     const tried = async (): Promise<readonly (readonly [first: number, second: number])[]> => {
       const { operator, words } = await ready();
       const listFile = join(operator.directory, 'list');

@@ -39,7 +39,7 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** A machine: its own directory, and the database that all share. */
+/** Several machines with their own directories share one database. */
 const machine = (name: string) => ({
   home,
   dataDir: join(home, name),
@@ -140,7 +140,7 @@ describe('a flywheel in a database', () => {
       expect(await listed.json()).toMatchObject({ items: [{ txHash }] });
     }
 
-    // What servers count together is held by the tests of rates on PostgreSQL.
+    // The rates tests on PostgreSQL cover shared counters in every check.
     if (isLong) await expectSharedRates();
     await postgres.restart(async () => {
       const { status, headers } = await burnAt(servers[0]?.url ?? '', 200);
@@ -151,7 +151,7 @@ describe('a flywheel in a database', () => {
   }, 120_000);
 
   it('is waited for by a server that runs, and not by one that starts', async () => {
-    // Of the first key there may be no points left.
+    // The first key may have used up its rate.
     const apiKey: Registered['apiKey'] = await run('a', 'keys', 'create');
     const ready = async ({ url }: ServeProcess): Promise<number> => (await fetch(`${url}/readyz`)).status;
     const until = async (server: ServeProcess, status: number): Promise<void> => {

@@ -1,4 +1,4 @@
-/** `flywheel db copy` as a program: from a directory into PostgreSQL, and what each of the two knows of the other then. */
+/** `flywheel db copy` as a program: from a directory into PostgreSQL, and how each side refers to the other afterwards. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';

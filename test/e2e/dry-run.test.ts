@@ -1,4 +1,4 @@
-/** Looking before the leap, and what looks after the files: the built program in an empty home. */
+/** Dry runs and file checks with the built program in an empty home. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ describe('--dry-run', () => {
     expect(error(capped.stderr).message).toMatch(/daily burn cap of 100 FLY.*has 50 FLY/);
     expect(await json('batch', 'list')).toEqual([]);
 
-    // 45 are reserved for what waits, and not once more.
+    // The waiting batch reserves 45, and only once.
     const waiting = write('waiting.json', [pipeline(30), pipeline(15)]);
     await json('caps', '--burn', '60', '--yes');
     await json('batch', 'init', waiting);

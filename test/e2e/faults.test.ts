@@ -1,4 +1,4 @@
-/** Connections that break, services that refuse, servers that die: nothing twice, and the client knows what it knows. */
+/** Broken connections, refusals and dead servers: nothing happens twice, and the client reports what it can know. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
@@ -12,11 +12,11 @@ import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js'
 import { inTurn, json, startStub } from '../support/http-stub.js';
 import { failureOf, signApproval, supplyOf } from '../support/service.js';
 
-/** Where a request is cut: before anything reaches the server, in the middle, or before its answer. */
+/** Cut before the request reaches the server, during it, or before its answer. */
 const CUTS = { before: 'drop', during: 'cut', after: 'lose', none: 'pass' } as const;
 type Cut = keyof typeof CUTS;
 
-/** Exit numbers. */
+/** Exit codes. */
 const [UNAVAILABLE, UNKNOWN] = [6, 7];
 const UNIT = 1_000_000n;
 
@@ -25,7 +25,7 @@ describe('a connection that is cut', () => {
   let project: TestProject;
   let server: RunningServer;
   let gate: Gate;
-  /** Of the requests that come next, in turn. */
+  /** Cuts of the next requests, in order. */
   let cuts: Cut[];
 
   beforeAll(async () => {
@@ -176,7 +176,7 @@ describe('a server that is killed while it burns', () => {
       const dying = await serve(faulty(home, { signal: 'SIGKILL', when: MOMENTS[moment] }));
       const cut = await ask(dying.url + path, home.key, { body, idempotencyKey }).catch(() => undefined);
       expect([cut, (await dying.end('SIGTERM')).signal]).toEqual([undefined, 'SIGKILL']);
-      // What the dead one held is the next one's once its lease is over.
+      // The dead server's work is free once its lease has expired.
       const next = await serve(faulty(home, { clockAheadMs: LEASE_MS }));
       const answer = await ask(next.url + path, home.key, { body, idempotencyKey });
       const result = (await answer.json()) as { success: { txHash: string }[]; errors: unknown[] };

@@ -1,4 +1,4 @@
-/** The built program on a cluster whose nodes refuse some or all that they are asked: what can be done without holds nothing up. */
+/** The built program on a cluster whose nodes refuse some or all calls: optional calls that fail delay nothing. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** A node of the cluster that does something else where one of these methods is asked. */
+/** A node that applies the fault to these methods. */
 async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<StubNode> {
   const stub = await stubNode();
   const honest = passOn(node.url);
@@ -69,7 +69,7 @@ describe('a node that answers nothing', () => {
   const actions = [{ action: 'BURN', amount: 1 }];
   let views = 0;
 
-  /** A burn, a batch from its set-up to its end, and the state of it. @returns the exit of each */
+  /** Runs a burn, a whole batch, and its status. @returns the exit codes */
   async function all(home: string, nodes: readonly StubNode[]): Promise<readonly (number | null)[]> {
     const file = join(home, 'pipelines.json');
     views += 1;
@@ -105,7 +105,7 @@ describe('a node that answers nothing', () => {
 });
 
 describe('nodes that all fall silent once something was sent', () => {
-  /** It answers until it has passed on so many transactions. */
+  /** A node that stops answering after this many sends. */
   async function silentAfter(sends: number): Promise<StubNode> {
     const stub = await stubNode();
     const honest = passOn(node.url);

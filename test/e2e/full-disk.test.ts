@@ -1,4 +1,4 @@
-/** A disk that is full in the middle of a command: what may have been done in part is told as that, and goes on when there is room. */
+/** A disk that fills up during a command: the command reports a possible partial result, and resumes when there is space. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '.
 import type { Spawned } from '../support/spawn.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
-/** In two requests, of which each makes the files some 300 KiB larger. */
+/** Two requests, each of which grows the files by about 300 KiB. */
 const ELEMENTS = 2_000;
 const ROOM_KIB = 900;
 
@@ -18,7 +18,6 @@ beforeAll(async () => {
   template = await makeTemplate();
 });
 
-/** A command in a shell, and how it ends. */
 const inShell = (
   home: string,
   line: string,
@@ -29,7 +28,7 @@ const inShell = (
   return { child, ended: ending(child) };
 };
 
-/** Of the first writes into a journal, whichever they are: each is tried. */
+/** Limits around the first writes into a journal; each of them is tried. */
 const FIRST_WRITES_KIB = [52, 54, 56, 58, 60, 62, 64];
 
 it('a disk without room for the first write of the journal is exit 6, and nothing is burned', async () => {
@@ -54,7 +53,7 @@ describe('a burn-batch for which there is not enough room', () => {
       'burns.json',
       Array.from({ length: ELEMENTS }, (_, n) => ({ ...burn, proof: { n } })),
     );
-    // No file may grow beyond the limit, as on a disk that is full.
+    // `ulimit -f` limits the size of a file, which fails a write as a full disk does.
     const limited = `ulimit -f ${ROOM_KIB}; exec '${process.execPath}' '${PROGRAM}' "$@"`;
     const { status, stdout, stderr } = spawnSync(
       'bash',

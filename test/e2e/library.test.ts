@@ -1,4 +1,4 @@
-/** The library as it is built, in a program of its own: what it exports works, not only is there. */
+/** Imports the built library in another program and calls its exports. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,6 @@ import { initHome, serve } from '../support/http-serve.js';
 
 const library = pathToFileURL(resolve('dist/index.js')).href;
 
-/** What a program prints that has imported the library. */
 async function run(home: string, code: string, env: Readonly<Record<string, string>>): Promise<unknown> {
   const file = join(home, 'program.mjs');
   writeFileSync(

@@ -1,4 +1,4 @@
-/** Limits and the question at the built command line: what is over a limit is not even set up, and only an answer is an answer. */
+/** Limits and prompts of the built command line: a batch over a limit is not set up, and only an explicit answer confirms. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   template = await makeTemplate('--vault-tokens', '100');
 });
 
-/** A profile of the embedded engine with limits. */
 async function limited(...limits: readonly string[]): Promise<Operator> {
   const operator = await anOperator('embedded', template);
   const added = await operator.run('profile', 'add', 'main', '--data-dir', operator.dataDir);
@@ -25,7 +24,6 @@ async function limited(...limits: readonly string[]): Promise<Operator> {
   return operator;
 }
 
-/** Words that run a batch of that name. */
 const runWords = (operator: Operator, name: string): readonly string[] => {
   const file = operator.write(`${name}.json`, pipelinesOf(name));
   return ['batch', 'run', file, '--keypair', operator.owner, '--profile', 'main', '--yes', '--json'];
@@ -73,7 +71,7 @@ describe('two processes at once', () => {
 });
 
 describeLong('what is typed before the question', () => {
-  /** The shell reads the first line only, so that the rest waits in the terminal before the command begins. */
+  /** The shell reads the first line only, so the other lines wait in the terminal before the command starts. */
   async function approve(ahead: string, answer: string) {
     const operator = await anOperator('embedded', template);
     const file = operator.write('waits.json', pipelinesOf('waits'));

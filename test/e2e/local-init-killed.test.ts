@@ -1,4 +1,4 @@
-/** `flywheel local init`, killed at each thing by which it leaves a trace, with other commands before the same one ends it. */
+/** Kills `flywheel local init` at each of its writes; other commands run before a repeat completes it. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
-/** How many of the points are tried; with LONG=1 all of them. */
+/** Points that every check tries; LONG=1 tries all. */
 const SAMPLES = 2;
 const HOOK = resolve('test/support/kill-points.cjs');
 
@@ -21,7 +21,7 @@ function place(env: Record<string, string> = {}) {
   const dataDir = join(home, 'data');
   const run = (words: readonly string[], more: Record<string, string> = env) =>
     flywheelHere({ home, env: { FLYWHEEL_DATA_DIR: dataDir, ...more } }, ...words, '--json');
-  /** Each is one operation, however often it is run. */
+  /** Each of these is one operation however often it runs. */
   const commands = [
     [...BURN, '--yes'],
     ['batch', 'run', 'pipelines.json', '--keypair', join(dataDir, 'owner.json'), '--yes'],
@@ -47,11 +47,11 @@ describe('a set-up that is killed', () => {
     for (const [index, point] of sampleOf(points, SAMPLES).entries()) {
       const { run, commands, init } = place();
       expect([point, (await init(killedAt(point))).signal]).toEqual([point, 'SIGKILL']);
-      // One command is tried at each point, all of them at all points.
+      // Every check tries one command at each point.
       const command = commands[index % commands.length] as readonly string[];
       const early = await run(command);
       const again = await init();
-      // Whoever was killed after the last step has done all of it.
+      // A process killed after the last step has done everything.
       const isDone = again.exit === 2;
       if (isDone) expect(JSON.parse(again.stderr).error).toBe('ERR_LOCAL_ALREADY_EXISTS');
       else expect([point, again.exit]).toEqual([point, 0]);

@@ -1,4 +1,4 @@
-/** `flywheel local rpc` as a program: beside commands and `serve`, over restarts, and its end. */
+/** `flywheel local rpc` as a program: beside commands and `serve`, across restarts, and its shutdown. */
 import { request } from 'node:http';
 import {
   Keypair,
@@ -26,7 +26,7 @@ interface EpochInfo {
   readonly blockHeight: number;
 }
 
-/** Waits until a node has a transaction at a level at least. */
+/** Waits until the node reports a transaction at this commitment or higher. */
 async function landed({ url }: ServeProcess, signature: string, level: string): Promise<Status> {
   for (;;) {
     const status = await statusOf(url, signature);
@@ -90,7 +90,7 @@ describe('flywheel local rpc', () => {
     const after = JSON.parse((await besides(home, 'local', 'status', '--json')).stdout) as typeof owner;
     const gained = BigInt(after.balances.owner.lamports) - BigInt(owner.balances.owner.lamports);
     expect(gained).toBe(123_456_789n);
-    // Nothing of it confuses store and ledger.
+    // Store and ledger still agree.
     expect(JSON.parse((await besides(home, 'doctor', '--json')).stdout)).toMatchObject({ ok: true });
   });
 

@@ -1,4 +1,4 @@
-/** Files of many elements: a signal is heard while one is read, and what V8 has compiled stays good for the next start. */
+/** Files with many elements: a signal interrupts reading, and the compile cache survives it. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -20,7 +20,7 @@ const lines = (count: number): string =>
     (_, id) => `{"type":"WATCH_AD","proof":{"id":${id}},"burnAmount":0.001,"persistOnchain":false}\n`,
   ).join('');
 
-/** More than a pipe holds: once it is written, some of it has been read. */
+/** More than a pipe buffers, so the program has read some of it once all is written. */
 const MANY = 5_000;
 const written = (to: Writable, text: string): Promise<unknown> =>
   new Promise((resolve) => void to.write(text, resolve));

@@ -28,12 +28,12 @@ type Lie = (result: Result, call: RpcCall) => unknown;
 interface Two {
   readonly operator: Operator;
   readonly node: OwnNode;
-  /** Runs a command with both nodes, of which the first says this. */
+  /** Runs a command with both nodes; the first one tells this lie. */
   ask(lie: Lie, ...words: readonly string[]): ReturnType<Operator['run']>;
   close(): Promise<void>;
 }
 
-/** An operator with two nodes, the one that lies before the honest one. */
+/** An operator with a lying node before an honest one. */
 async function two(): Promise<Two> {
   const operator = await anOperator('remote', template);
   const node = await nodeOf(operator.dataDir);
@@ -58,7 +58,7 @@ async function two(): Promise<Two> {
 const keysOf = ({ transaction: [wire] }: Found): readonly string[] =>
   VersionedTransaction.deserialize(Buffer.from(wire, 'base64')).message.staticAccountKeys.map(String);
 
-/** Addresses of a batch's accounts: the batch, its proposal, and its transactions. */
+/** Addresses of the batch, its proposal and its transactions. */
 function accountsOf(batchIndex: bigint) {
   const multisigPda = new PublicKey(template.made.multisig);
   const [batch] = squads.getTransactionPda({ multisigPda, index: batchIndex });
@@ -69,7 +69,6 @@ function accountsOf(batchIndex: bigint) {
   return { batch: batch.toBase58(), proposal: proposal.toBase58(), transactions };
 }
 
-/** What a node answers when it is asked here. */
 async function said<Said>({ url }: OwnNode, method: string, ...params: readonly unknown[]): Promise<Said> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const answer = await fetch(url, { method: 'POST', body });

@@ -1,4 +1,4 @@
-/** A proxy that gives an earlier answer again, or that of another request: nothing is told for it, neither success nor failure. */
+/** A proxy that replays an earlier answer or the answer of another request: the command reports neither success nor failure. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
@@ -21,14 +21,14 @@ const burned = async (): Promise<number> => Number((await operator.happened()).b
 const isPost = ({ method, path }: GateRequest, end: string): boolean =>
   method === 'POST' && path.endsWith(end);
 
-/** The latest answer of a path, as a proxy would remember it. */
+/** The latest answer of a path, as a caching proxy stores it. */
 function latest(end: string, isOne: (passed: Passed) => boolean = () => true): Passed {
   const found = gate.passed.findLast((passed) => isPost(passed, end) && isOne(passed));
   if (found === undefined) throw new TypeError(`nothing was passed on to ${end}`);
   return found;
 }
 
-/** Ways to give an answer that is not that of the request. */
+/** Replayed answers that do not belong to the request. */
 const LIES = [
   { how: 'before the request is carried out', reaches: false, withHeaders: true },
   { how: 'after the request is carried out', reaches: true, withHeaders: true },
@@ -36,10 +36,10 @@ const LIES = [
   { how: 'after the request is carried out, without its headers', reaches: true, withHeaders: false },
 ];
 const WHOLE = LIES.filter(({ withHeaders }) => withHeaders);
-/** For what takes long. */
+/** A sample for slow commands. */
 const SOME = sampleOf(LIES.slice(1, 3), 1);
 
-/** Runs a command while requests that end so are answered with what was answered before. */
+/** Runs a command while the proxy answers requests to these paths with earlier answers. */
 async function lied(
   end: string,
   replay: Passed,
@@ -52,7 +52,7 @@ async function lied(
   return ended;
 }
 
-/** It is unknown what came of it, and the line that is printed brings it to its end. */
+/** Expects an unknown outcome that the printed resume line completes. */
 async function expectUnknown(ended: Spawned): Promise<void> {
   const line = resumeLineOf(ended);
   expect([ended.exit, ended.stdout, line === '', ended.stderr]).toEqual([
@@ -113,7 +113,7 @@ describe('an earlier answer', () => {
     const init = latest('/batch/init');
     const [{ id }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
     expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
-    // On another machine, which knows nothing of the first.
+    // As on another machine, without the journal.
     const words = ['batch', 'init', file, '--again'];
     await expectUnknown(await lied('/batch/init', init, lie, words));
   });

@@ -1,4 +1,4 @@
-/** A service that says of one batch what is true of another, or of none: nothing is signed, done twice or believed for it. */
+/** A service that answers with the facts of another batch: nothing is signed, done twice or believed. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function lied(template: Template, options: { readonly pinned?: boolean } =
   return { ...operator, gate };
 }
 
-/** One operator who has pinned the flywheel and one who has not; each test has batches of its own. */
+/** One operator with pins and one without; each test has its own batches. */
 let template: Template;
 let operator: Lied;
 let unpinned: Lied;
@@ -57,7 +57,7 @@ const asked = async ({ gate, key }: Lied, path: string, body?: unknown): Promise
     ...(body === undefined ? {} : { body, idempotencyKey: randomUUID() }),
   }).then((answer) => answer.json())) as Fields;
 
-/** The batch of a file, set up without the command. @returns its id. */
+/** Sets up the batch of a file without the command. @returns the batch id. */
 async function begun(operator: Lied, name: string, pipelines: readonly object[] = pipelinesOf(name)) {
   operator.write(`${name}.json`, pipelines);
   const texts = pipelines.map((one) => ({
@@ -79,7 +79,7 @@ async function approval(operator: Lied, { id }: { readonly id: string }) {
   return { batchId: id, signedTx: Buffer.from(transaction.serialize()).toString('base64') };
 }
 
-/** The owner's rejection of a batch, to be signed. */
+/** An unsigned rejection by the owner. */
 function rejection(batchIndex: string): string {
   const { multisig, owner } = template.made;
   const member = new PublicKey(owner.address);
@@ -92,7 +92,7 @@ function rejection(batchIndex: string): string {
   return Buffer.from(new VersionedTransaction(message.compileToV0Message()).serialize()).toString('base64');
 }
 
-/** Changes what is said of a batch wherever it is said. */
+/** Changes a batch in every answer that contains it. */
 const saying =
   (id: string, change: (batch: Fields) => Fields) =>
   ({ status, body }: Answered): Answered => {
@@ -142,7 +142,7 @@ describe('a batch that is another one by now', () => {
     },
   );
 
-  // While a batch is set up it may still take another number, so that this alone is no contradiction.
+  // A batch in set-up may still get another index, so the index alone is no contradiction.
   it.each(sampleOf(STATUSES, 1))(
     'is not voted down in place of the one that was shown (%s)',
     async (status) => {
@@ -214,7 +214,7 @@ describe('a batch that failed in part', () => {
     const before = Number((await operator.happened()).burned);
     const run = (...more: string[]) =>
       operator.run(...['batch', 'run', 'six.json', '--keypair', owner, '--yes', '--json', ...more]);
-    // All that the vault holds, of which the next batch burns three.
+    // Everything in the vault, of which the next batch burns three.
     const amounts = [20, 20, 20, 20, VAULT_TOKENS - before - 81, 1];
     const six = amounts.map((amount, index) => ({
       ...{ type: 'WATCH_AD', payload: { index }, actions: [{ action: 'BURN', amount }] },

@@ -1,4 +1,4 @@
-/** Members of the multisig act on a batch with their own tools, between the commands and beside them: nothing is done twice. */
+/** Members of the multisig act on a batch with their own tools, between and during commands: nothing is done twice. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   template = await makeTemplate('--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30');
 });
 
-/** Ten tokens: four that fit into one bundle; of the second the third fails where three tokens have left the vault. */
+/** Ten tokens: four pipelines fit into one bundle; in the second bundle the third fails after three tokens left the vault. */
 const AMOUNTS = [1, 1, 1, 1, 1, 1, 4];
 const SEVEN = AMOUNTS.map((amount, index) => ({
   type: 'WATCH_AD',
@@ -35,7 +35,7 @@ const SEVEN = AMOUNTS.map((amount, index) => ({
   actions: [{ action: 'BURN', amount }],
 }));
 const EACH_ONCE = [1, 1, 1, 1, 1, 1, 1];
-/** More than are added to a batch at once. */
+/** More transactions than are added to a batch at once. */
 const MANY = Array.from({ length: 140 }, (_, index) => ({
   ...{ type: 'WATCH_AD', payload: { name: 'many', index }, actions: [{ action: 'MEMO', message: 'done' }] },
 }));
@@ -50,7 +50,7 @@ interface Scene {
   readonly proofHashes: readonly string[];
   json(...words: readonly string[]): Promise<Ended>;
   fund(tokens: string): Promise<void>;
-  /** How often each pipeline has run, from the records of the chain. */
+  /** Executions of each pipeline, from the records of the chain. */
   counts(): Promise<readonly number[]>;
 }
 
@@ -62,7 +62,6 @@ afterEach(async () => {
   }
 });
 
-/** A batch of seven that waits for its approval. */
 async function initiated(mode: Mode): Promise<Scene> {
   const operator = await anOperator(mode, template);
   const members = await membersOf(operator, template);
@@ -94,17 +93,17 @@ const execute = (scene: Scene, ...more: readonly string[]) =>
 const cancel = (scene: Scene) =>
   scene.json('batch', 'cancel', scene.id, '--keypair', scene.operator.owner, '--yes');
 
-/** The same after it has failed with four of its seven: another batch has emptied the vault. */
+/** A batch that failed after four of seven pipelines, because another batch emptied the vault. */
 async function failed(mode: Mode): Promise<Scene> {
   const scene = await initiated(mode);
-  // Of a file that is set up, init gives a fresh approval.
+  // Init returns a fresh approval for a file whose batch exists.
   await failedInPart(scene.operator, 'seven.json');
   expect((await run(scene, 'seven.json')).exit).toBe(10);
   expect(await scene.counts()).toEqual([1, 1, 1, 1, 0, 0, 0]);
   return scene;
 }
 
-/** Whatever tells of the batch tells the same. */
+/** Status, list and verify agree. */
 async function expectTruth(
   scene: Scene,
   executed: number,
@@ -123,7 +122,7 @@ async function expectTruth(
   expect(verified.value.missing).toEqual(SEVEN.flatMap((_, at) => (at < executed ? [] : [at])));
   const { burned, usedToday } = await operator.happened();
   expect(report.value.total.burned).toBe(burned);
-  // What can still be executed holds its part of the cap.
+  // An executable batch still reserves its part of the cap.
   const isOver = status.value.status === 'EXECUTED' || status.value.dateCancelled !== undefined;
   const held = isOver || !canRun ? 0 : AMOUNTS.slice(executed).reduce((sum, amount) => sum + amount, 0);
   expect(Number(usedToday.burn)).toBe(Number(burned) + held);
@@ -135,7 +134,7 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))('a batch that failed, %
   it('and of which a member executes more is told and cancelled as it is on chain, and its rest is done once', async () => {
     const scene = await failed(mode);
     const { operator, members, index } = scene;
-    // What the vault has is foreseen of what this machine can look into.
+    // A dry run predicts the vault from what this machine can read.
     const dry = await run(scene, 'seven.json', '--rest', '--dry-run');
     expect(dry.exit).toBe(mode === 'embedded' ? 5 : 0);
     expect(await members.execute(index, 1)).toBe(1);
@@ -203,13 +202,13 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
         ...{ multisigPda: new PublicKey(template.made.multisig) },
         ...{ batchIndex: BigInt(index), transactionIndex: 7 },
       });
-      // The highest byte of the amount that is burned.
+      // The highest byte of the burned amount.
       rawSqlite(
         join(operator.dataDir, 'ledger.db'),
         `update accounts set data = cast(substr(data, 1, length(data) - 6) || x'01' || substr(data, length(data) - 4) as blob)
         where address = x'${account.toBuffer().toString('hex')}'`,
       );
-      // A node that runs has read the accounts before.
+      // A running node has cached the accounts.
       const node = mode === 'embedded' ? null : await nodeOf(operator.dataDir);
       const at = node === null ? [] : ['--rpc-url', node.url];
       const refused = await execute(scene, '--signed-tx', `@${approval}`, ...at);
@@ -221,7 +220,7 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
   },
 );
 
-/** What members may do between two commands, and what the pipelines have come to when all of the file is done. */
+/** Acts of members between two commands, and the executions of each pipeline once the whole file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {
   it('where they have executed all of it through a lookup table and closed it', async () => {
     const scene = await initiated('embedded');

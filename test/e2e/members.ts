@@ -1,4 +1,4 @@
-/** Members of a flywheel's multisig who act with the tools of Squads' makers, over `flywheel local rpc`. */
+/** Members of the multisig who use the Squads SDK over `flywheel local rpc`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -20,19 +20,19 @@ export type Vote = 'approve' | 'reject' | 'cancel';
 
 export interface Members {
   readonly url: string;
-  /** Executes the next transactions of a batch. @param who - @default the owner @returns how many have landed. */
+  /** Executes the next transactions of a batch. @param who - @default the owner @returns how many landed. */
   execute(batchIndex: number, count: number, who?: 'owner' | 'operator'): Promise<number>;
-  /** Executes all of a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
+  /** Executes a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
   executeThroughTable(batchIndex: number): Promise<void>;
-  /** Owner and operator approve a batch, and the owner executes all of it; the owner within transactions of a multisig of the owner's own. */
+  /** Owner and operator approve a batch and the owner executes it, inside transactions of another multisig of the owner. */
   finishThroughSquads(batchIndex: number): Promise<void>;
-  /** Opens the vote on a batch that is not set up to its end. */
+  /** Opens the vote on a batch whose set-up is incomplete. */
   activate(batchIndex: number): Promise<void>;
-  /** Owner and operator vote; who has voted so already is passed over. */
+  /** Owner and operator vote; a member with the same vote is skipped. */
   vote(batchIndex: number, vote: Vote): Promise<void>;
-  /** Closes the accounts of a batch that is over, or so many of its transactions only. */
+  /** Closes the accounts of a finished batch, or only this many of its transactions. */
   close(batchIndex: number, count?: number): Promise<void>;
-  /** How often each proof stands in a transaction that succeeded, as the chain's own records say. */
+  /** How often each proof is in a successful transaction, from the records of the chain. */
   executions(proofHashes: readonly string[]): Promise<readonly number[]>;
   leave(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function membersOf(
   const owner = keypairIn(ownerFile);
   const operator = keypairIn(join(dataDir, 'keys', `${made.operator}.json`));
 
-  /** @returns whether it has landed and succeeded. */
+  /** @returns whether the transaction landed and succeeded. */
   const send = (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> =>
     sendWith([], [signer], instructions);
   const sendAll = (signers: readonly Keypair[], ...instructions: TransactionInstruction[]) =>
@@ -117,7 +117,7 @@ export async function membersOf(
       await send(owner, create, extend);
       const { value: table } = await connection.getAddressLookupTable(lookupTable);
       if (table === null) throw new TypeError('The lookup table has not landed.');
-      // Its entries can be used from the next slot on.
+      // Entries of a lookup table are usable from the next slot on.
       while ((await connection.getSlot()) <= table.state.lastExtendedSlot);
       if (!(await sendWith([table], [owner], executing))) throw new TypeError('The execution has failed.');
     },

@@ -1,6 +1,6 @@
 /**
- * A journal that is lost or older than its service, and a service that is older than the journal: nothing that has landed is sent
- * again without a word, and nothing is told as done that is on no ledger.
+ * A journal that is lost or older than its service, and a service older than the journal: landed work is never resent silently,
+ * and nothing is reported as done that is on no ledger.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ const journalHome = ({ mode, directory, dataDir }: Operator): string =>
 const files = (directory: string, which: RegExp): readonly string[] =>
   readdirSync(directory).filter((name) => which.test(name));
 
-/** Copies files of a directory aside. */
+/** Saves a copy of matching files. */
 async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
   await letGo();
   mkdirSync(aside, { recursive: true });
@@ -78,14 +78,14 @@ it.each<Mode>(sampleOf(['remote', 'embedded'], 1))(
     operator = await anOperator(mode, template);
     expect((await burnFile(operator.write('a.json', burns(0, 3)))).exit).toBe(0);
     await restore(journalHome(operator), JOURNAL, null);
-    // The file itself is known by its key, whoever lost the journal.
+    // The service knows the file by its idempotency key, without a journal.
     expect((await burnFile('a.json')).exit).toBe(0);
     expect(await burned()).toBe(3);
     await restore(journalHome(operator), JOURNAL, null);
     const edited = await burnFile(operator.write('b.json', burns(0, 4)));
     expect([edited.exit, problemOf(edited).message]).toEqual([2, expect.stringContaining('3 of 4')]);
     expect(await burned()).toBe(3);
-    // With another amount an element is still about the same.
+    // An element with another amount has the same proof.
     const corrected = await burnFile(operator.write('c.json', [...burns(0, 1, 2), ...burns(4, 5)]), '--rest');
     expect(corrected.exit).toBe(2);
     expect(await burned()).toBe(3);
@@ -147,7 +147,7 @@ it('what a service of an earlier state does not know is not told as done', async
     expect([told.exit, told.stdout]).toEqual([7, '']);
   }
   expect((await operator.run(...alone)).exit).toBe(7);
-  // Nor is it left out of another file without a word.
+  // An element is not skipped silently in another file either.
   expect((await burnFile(operator.write('c.json', burns(1, 5)), '--rest')).exit).toBe(7);
   expect(await burned()).toBe(1);
   expect((await burnFile('b.json', '--again')).exit).toBe(0);
@@ -157,7 +157,7 @@ it('what a service of an earlier state does not know is not told as done', async
 
 const OWN_KEY = '7d0b8c1e-0e0f-4a53-9b0e-5f8f0e7a9a11';
 
-/** More than there is in the burn wallet, until it gets more. */
+/** More than the burn wallet has until it is funded. */
 const MUCH = 1_000_000;
 
 it('what has landed with another amount is not burned once more, and a dry run says so', async () => {
@@ -200,7 +200,7 @@ it('an operation that stopped half way does not burn what others have burned sin
   expect((await burnFile(operator.write('b.json', burns(290, 300)))).exit).toBe(0);
   const before = await burned();
   expect(before).toBeLessThan(300);
-  // Whoever has lost the journal goes on with the same request.
+  // Without the journal the same request continues.
   expect((await burnFile(file)).exit).toBe(2);
   await restore(operator.dataDir, JOURNAL, join(operator.directory, 'own'));
   for (const words of [
@@ -216,7 +216,7 @@ it('an operation that stopped half way does not burn what others have burned sin
   expect(await burned()).toBe(before);
   const [{ id } = { id: '' }] = await operator.pending();
   expect((await operator.run('pending', 'forget', id, '--yes')).exit).toBe(0);
-  // What the engine had signed when it died is brought to its end.
+  // Transactions that the engine had signed before it died are resolved.
   expect((await operator.run('pending', 'resume')).exit).toBe(0);
   const left = burns((await burned()) - 10, 290);
   expect((await burnFile(operator.write('c.json', left))).exit).toBe(0);
@@ -297,7 +297,7 @@ it('a dry run says what the command would do with a file that is known', async (
   expect(await elements('b.json')).toBe(0);
   expect(await elements('b.json', '--again')).toBe(1);
   expect((await burnFile(operator.write('c.json', burns(3, 4)), '--dry-run', '--rest')).exit).toBe(2);
-  // Others have burned meanwhile what had failed.
+  // Others have burned the failed elements meanwhile.
   expect((await fund('burn-wallet', 10)).exit).toBe(0);
   await elsewhere(() => burnFile(operator.write('d.json', burns(1, 2, MUCH))));
   expect(await elements('a.json', '--rest')).toBe(0);
@@ -317,10 +317,10 @@ it('a dry run says what its service would answer of a file that is not known her
   expect(await dry('burn-batch', 'a.json')).toEqual([0, 0, null]);
   const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
   expect(JSON.parse(run.stdout).pipelines).toBe(0);
-  // What has not arrived, and is partly done by others.
+  // A request that was lost and is partly done by others.
   await dropped(() => burnFile(operator.write('b.json', burns(5, 7))));
   await elsewhere(() => burnFile(operator.write('c.json', burns(6, 8))));
-  // Nobody who could be asked: it goes by its own notes.
+  // The service is unreachable, so the command relies on the journal.
   gate.fate = () => 'drop';
   expect(await dry('burn-batch', 'b.json')).toEqual([0, 2, null]);
   gate.fate = () => 'pass';
@@ -366,7 +366,7 @@ it('an operation that goes on does not do what waits in the batch of another mac
   expect((await operator.happened()).batches).toEqual(['FINALIZED']);
 });
 
-/** Another machine does a file of its own, between the two halves of what this one does. */
+/** Another machine runs its own file between the two halves of this one. */
 async function elsewhere(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>): Promise<void> {
   const own = join(operator.directory, 'own');
   await keep(journalHome(operator), JOURNAL, own);
@@ -434,7 +434,7 @@ it.each(
   },
 );
 
-/** One that does not arrive. @returns that request */
+/** Runs a command whose request is lost. @returns that request */
 async function dropped(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>) {
   const gate = gateOf(operator);
   gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
@@ -454,7 +454,7 @@ it('what was begun is not sent in full when it has landed with another amount si
     const refused = await burnFile('a.json', ...more);
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
   }
-  // Set up, and not approved yet.
+  // Set up, not approved yet.
   expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
   expect((await runFile(operator.write('q.json', corrected.pipelines))).exit).toBe(0);
   for (const more of [[], ['--dry-run']]) {
@@ -534,7 +534,7 @@ const fund = (where: 'burn-wallet' | 'vault', tokens: number) =>
     ...['local', 'fund', '--to', where, '--tokens', String(tokens), '--data-dir', operator.dataDir],
   );
 
-/** What it prints is typed. */
+/** Types the printed command. */
 async function giveUp(refused: Awaited<ReturnType<typeof burnFile>>): Promise<void> {
   const [, line = ''] = /`(flywheel pending forget [^`]+)`/.exec(problemOf(refused).hint ?? '') ?? [];
   expect((await operator.paste(`${line} --yes`)).exit).toBe(0);
@@ -551,7 +551,7 @@ it('a rest whose key was used for another one is given up, and what is left is d
   const refused = await burnFile(file, '--rest');
   expect(refused.exit).not.toBe(0);
   await giveUp(refused);
-  // What came of it is told as before, and the given up one counts as failed.
+  // The earlier outcome is reported again; the discarded operation counts as failed.
   expect((await burnFile(file)).exit).toBe(3);
   expect(await burned()).toBe(1 + MUCH);
   expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
@@ -563,7 +563,7 @@ it('a rest whose key was used for another one is given up, and what is left is d
 
 it('a rest of pipelines whose key was used for another one is given up, and what is left is done under the next', async () => {
   operator = await anOperator('remote', template);
-  // Four are one bundle.
+  // Four pipelines are one bundle.
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
   const file = operator.write('a.json', { pipelines: all });
   const cancel = async (id: string) =>
@@ -674,7 +674,7 @@ it('a cancelled file whose rest was cancelled too is done once when the journal 
 
 it('of two equal elements the one that failed is not noted as landed by a file of its own', async () => {
   operator = await anOperator('remote', template);
-  // The first is too much until the second request goes out.
+  // The first element exceeds the balance until the second request is sent.
   const large = burns(0, 1, 2 * MUCH);
   const many = burns(1, 1_000).map((burn) => ({ ...burn, burnAmount: 0.001 }));
   const file = operator.write('a.json', [...large, ...many, ...large]);
@@ -788,7 +788,7 @@ it.each(
   expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);
   expect(problemOf(refused).hint).toContain(`batch cancel ${id}`);
   expect(await burned()).toBe(2 * amount);
-  // Who says so does it once more.
+  // `--again` runs it as a new operation.
   expect((await operator.run(...words, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2 * amount + 1);
 });

@@ -1,4 +1,4 @@
-/** Once means once: what a person or a script repeats, by mistake or after a failure, happens one time. */
+/** A command that a person or a script repeats, by mistake or after a failure, takes effect once. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import {
@@ -36,7 +36,7 @@ beforeAll(async () => {
   template = await makeTemplate('--daily-burn', '100', '--vault-tokens', '1000');
 });
 
-/** One burns, two are of a type that the flywheel does not have. */
+/** One valid burn and two of an unknown proof type. */
 const mixedBurnsOf = (name: string) =>
   burnsOf(name).map((burn, at) => (at === 0 ? burn : { ...burn, type: 'NOPE' }));
 const fresh = (): Promise<Operator> => anOperator('embedded', template);
@@ -44,7 +44,7 @@ const burned = async (operator: Operator): Promise<string> => (await operator.ha
 const runWords = (operator: Operator, file: string, ...more: readonly string[]): readonly string[] => [
   ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', ...more],
 ];
-/** One behind a service for all that do not count from nothing. */
+/** Behind a service; shared by tests that do not need an empty ledger. */
 let remote: Operator;
 beforeAll(async () => {
   remote = await anOperator('remote', template);
@@ -94,7 +94,7 @@ describe('a finished command', () => {
 });
 
 describe('a file that is done once more', () => {
-  /** Two that stay below the cap of a day together once, and not once more. */
+  /** Two burns within the daily cap together, but not twice. */
   const pair = (name: string) =>
     [40, 30].map((burnAmount, index) => ({ ...burnsOf(name)[index], burnAmount }));
   let operator: Operator;
@@ -109,7 +109,7 @@ describe('a file that is done once more', () => {
   it('is looked up as any other, after its answer was lost, and it was forgotten here or there', async () => {
     operator = await anOperator('remote', template);
     expect((await losing(() => burns())).exit).toBe(7);
-    // What is refused leaves nothing behind that is counted.
+    // A refused burn leaves no counted usage.
     expect((await burns('--again')).exit).toBe(2);
     expect((await burns()).exit).toBe(0);
     expect((await burns('--again')).exit).toBe(3);
@@ -123,7 +123,7 @@ describe('a file that is done once more', () => {
 
     const lost = await losing(() => burns('--again'));
     expect(lost.exit).toBe(7);
-    // As after thirty days.
+    // As after thirty days, when requests are forgotten.
     const store = join(operator.dataDir, 'store.db');
     rawSqlite(store, `update requests set value = id`, {
       foreignKeys: false,
@@ -204,7 +204,7 @@ describe('an answer that cannot be written', () => {
       const again = await shell(operator, `flywheel ${words} --json`);
       expect([again.exit, again.stdout === '']).toEqual([0, false]);
       expect(await operator.pending()).toEqual([]);
-      // A reader that is gone before the end took what it wanted, or nothing: a plain burn asked for once more is a new one.
+      // A reader that closes the pipe early may have seen the result or nothing. A repeated plain burn is a new operation.
       if (row !== undefined || !words.startsWith('burn --type')) expect(await burned(operator)).toBe('3');
     }
   });
@@ -221,7 +221,7 @@ describe('an answer that cannot be written', () => {
     const operator = await fresh();
     operator.write('b.json', mixedBurnsOf('b'));
     operator.write('p.json', pipelinesOf('p'));
-    // The name itself is short enough, and that of a temporary file beside it is not.
+    // The name is short enough, but the name of a temporary file beside it is not.
     const name = 'n'.repeat(250);
     const isInit = command === 'batch init';
     const words = [...command.split(' '), isInit ? 'p.json' : 'b.json', '--json'];
@@ -260,7 +260,7 @@ describe('the journal', () => {
     const file = operator.write('b.json', burnsOf('b'));
     const once = ['burn', '--once', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '3'];
     expect((await operator.run('burn-batch', file)).exit).toBe(0);
-    // Its outcome is known here, and nobody has seen it.
+    // The outcome is stored, but could not be printed.
     await operator.paste(`flywheel ${once.map((word) => `'${word}'`).join(' ')} > /dev/full`);
     for (const words of [['burn-batch', file], once]) {
       const then = await operator.runWith(jumped, ...words, '--json');
@@ -392,7 +392,7 @@ describe('a service', () => {
     ];
     expect(moves.map(({ exit }) => exit)).toEqual(moves.map(() => 2));
     expect(readFileSync(profiles(), 'utf8')).toBe(text);
-    // The same address in other words, and other settings, change no place.
+    // The same address written differently, or other settings, are the same service.
     const same = await withKey(
       {},
       'profile',
@@ -417,7 +417,7 @@ describe('a file that a command writes', () => {
     writeFileSync(at(operator, name), OLD);
     return name;
   };
-  /** All commands that write a file, each with an operation of its own. */
+  /** All commands that write a file, each as a separate operation. */
   const writing = async (operator: Operator, name: string): Promise<readonly (readonly string[])[]> => {
     const [burns, pipelines] = [operator.write('b.json', mixedBurnsOf(name)), pipelinesOf(name)];
     const run = operator.write('r.json', pipelines);

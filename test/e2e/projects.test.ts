@@ -1,4 +1,4 @@
-/** Two projects of one database, by the commands that people type: each is burned from with its own key, and neither is in the other's way. */
+/** Two projects in one database, by the printed commands: each burns with its own key, and neither affects the other. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +44,6 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** One machine with the database. */
 const machine = (env: Readonly<Record<string, string>> = {}) => ({
   home,
   dataDir: join(home, 'data'),
@@ -77,7 +76,7 @@ const register = (name: string, token: TestToken): string[] =>
 const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
 
-/** Gives a burn wallet something to burn, and to pay with. */
+/** Gives a burn wallet tokens and SOL for fees. */
 const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
   sendByRpc(node.url, token, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 

@@ -1,4 +1,4 @@
-/** What the README tells a newcomer to type works as it is printed, on a terminal, in an empty home. */
+/** Types the commands of the README as printed, on a terminal, in an empty home. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ interface Block {
   readonly section: string;
   readonly language: string;
   readonly text: string;
-  /** The file that the sentence before it begins with. */
+  /** The file with which the preceding sentence begins. */
   readonly file: string | undefined;
 }
 
@@ -37,7 +37,7 @@ const blocks = readBlocks();
 const home = emptyDirectory();
 const path = join(home, 'path');
 
-/** Types a block on a terminal and says yes to every question. */
+/** Types a block on a terminal and answers yes to every question. */
 const type = (text: string) =>
   onTerminal(home, `set -e\n${text}`, { PATH: `${path}:${process.env['PATH']}` }, 'y');
 

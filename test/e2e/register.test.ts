@@ -1,4 +1,4 @@
-/** `flywheel register` as a program, on a test cluster: what it costs, what it leaves, what it refuses, and what cuts it off. */
+/** `flywheel register` as a program on a test cluster: costs, results, refusals and kills. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -31,15 +31,15 @@ import { onTerminal } from '../support/terminal.js';
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 const TOKEN_ACCOUNTS_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
-/** Where a token account has its owner. */
+/** Offset of the owner in a token account. */
 const OWNER_AT = 32;
-/** Two token accounts, two signatures. */
+/** Rent of two token accounts and fees of two signatures, in lamports. */
 const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
-/** More than a registration has at which it can be killed. */
+/** More than a registration has kill points. */
 const MAX_POINTS = 160;
 const KILLS = isLong ? MAX_POINTS : 2;
 
-/** Signs each line with the keypair file that it is given. */
+/** Signs each line with a keypair file. */
 const SIGNING_PROGRAM = `
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -62,9 +62,9 @@ let node: TestNode;
 let home: string;
 let dataDir: string;
 let token: TestToken;
-/** Tokens of which somebody gives up the minting. */
+/** Tokens whose mint authority is revoked. */
 let givenUp: TestToken[];
-/** A registration that is done, of the first token, and what was said of it before and after. */
+/** A finished registration of the first token, with the output before and after. */
 let shop: {
   readonly dataDir: string;
   readonly planned: ReturnType<typeof JSON.parse>;
@@ -129,7 +129,6 @@ const tokenAccount = (wallet: string): string =>
     TOKEN_ACCOUNTS_PROGRAM,
   )[0].toBase58();
 
-/** Who may act for the flywheel, as the store keeps it. */
 const pinned = () => {
   const [row] = rawSqlite(join(dataDir, 'store.db'), 'select facts from flywheels');
   return JSON.parse(String(row?.['facts'])) as Record<string, string>;
@@ -138,14 +137,14 @@ const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
     .cluster;
 
-/** Nobody can make more of the token from then on, for good. */
+/** Revokes the mint authority, permanently. */
 async function giveUpMinting(): Promise<void> {
   const authority = Keypair.fromSeed(createHash('sha256').update('treasury').digest());
   const keys = [
     { pubkey: new PublicKey(token.mint), isSigner: false, isWritable: true },
     { pubkey: authority.publicKey, isSigner: true, isWritable: false },
   ];
-  // SetAuthority of the tokens' minting to nobody.
+  // SetAuthority of the mint tokens type, to no authority.
   const instruction = new TransactionInstruction({
     programId: TOKEN_PROGRAM,
     keys,
@@ -165,7 +164,7 @@ async function giveUpMinting(): Promise<void> {
   expect(status.err).toBeNull();
 }
 
-/** Typed on a terminal, and agreed to when something has come to pass meanwhile. */
+/** Types the command on a terminal and confirms after `meanwhile` has run. */
 function registerAfter(meanwhile: () => Promise<unknown>, answer = 'register') {
   const line = ['node', BIN, ...words()].join(' ');
   return onTerminal(home, line, { FLYWHEEL_DATA_DIR: dataDir }, async () => {
@@ -201,7 +200,7 @@ describe('flywheel register', () => {
       expect(new PublicKey(data.subarray(OWNER_AT, OWNER_AT + 32)).toBase58()).toBe(wallet);
     }
     expect(txHash).toMatch(/^\w{80,}$/);
-    // Operator and burn wallet; the key that made the multisig is of no more use.
+    // Operator and burn wallet; the key that created the multisig is deleted.
     expect(readdirSync(join(dataDir, 'keys')).sort()).toEqual(
       [`${project.operator.address}.json`, `${registration.burnWallet}.json`].sort(),
     );
@@ -426,7 +425,7 @@ describe('a registration that is killed', () => {
         home = emptyDirectory();
         dataDir = join(home, 'data');
         const [held, taken] = [await lamports(operator.signer.address), await lamports(SQUADS_TREASURY)];
-        // How often it looks at the chain, and so how many points there are, is not the same in each run.
+        // The number of chain reads, and so of kill points, varies between runs.
         const killed = await registerAs(operator, killedAt(point));
         if (killed.signal !== 'SIGKILL') expect([point, killed.exit]).toEqual([point, 0]);
         const { exit, stdout, stderr } = await registerAs(operator);

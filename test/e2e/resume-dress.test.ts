@@ -26,13 +26,12 @@ afterAll(() => remote.leave());
 
 const burned = async (operator: Operator): Promise<number> => Number((await operator.happened()).burned);
 
-/** What becomes of each POST from now on. */
 function posts(fate: Fate): void {
   const gate = gateOf(remote);
   gate.fate = ({ method }) => (method === 'POST' ? fate : 'pass');
 }
 
-/** Ways to ask for one burn of one token. */
+/** Command forms that burn the same one token. */
 const DRESSES: Readonly<Record<string, (name: string) => readonly string[]>> = {
   plain: () => [],
   once: () => ['--once'],
@@ -51,7 +50,7 @@ const words = (dress: string, name: string): readonly string[] => [
   ...(DRESSES[dress]?.(name) ?? []),
 ];
 
-/** Asks for it in another dress, which is refused with the line that resumes it, and pastes that. */
+/** Repeats the burn in another form, which is refused with a resume line, and runs that line. */
 async function resumes(operator: Operator, name: string, second: string): Promise<void> {
   const refused = await operator.run(...words(second, name));
   const line = resumeLineOf(refused);
@@ -79,7 +78,7 @@ describe('a burn of unknown outcome', () => {
     const listFile = join(embedded.directory, 'list');
     const pairs = sampleOf(PAIRS, 2);
     const counts = new Map<string, number>();
-    // The first of all makes the journal.
+    // The first command creates the journal.
     for (const dress of ['plain', ...new Set(pairs.map(([first]) => first))]) {
       const name = `counted-${dress}`;
       expect((await embedded.runWith({ listFile }, ...words(dress, name))).exit).toBe(0);
@@ -88,13 +87,13 @@ describe('a burn of unknown outcome', () => {
     const before = await burned(embedded);
     for (const [at, [first, second]] of pairs.entries()) {
       const name = `${first}-${second}`;
-      // The last ones lie between the burn and its being printed.
+      // The last points lie between the burn and its output.
       const point = (counts.get(first) ?? 0) - (at % 6);
       const killed = await embedded.runWith({ signal: 'SIGKILL', point }, ...words(first, name));
       expect([name, point, killed.signal]).toEqual([name, point, 'SIGKILL']);
       if (killed.stdout === '') await resumes(embedded, name, second);
     }
-    // Those that were killed after they were printed.
+    // Operations killed after their output.
     expect((await embedded.run('pending', 'resume')).exit).toBe(0);
     expect((await burned(embedded)) - before).toBe(pairs.length);
   });

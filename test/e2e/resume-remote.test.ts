@@ -1,4 +1,4 @@
-/** Commands behind a service whose answers are lost, refused and interrupted: the line that is printed then finishes each, once. */
+/** Commands behind a service whose answers are lost, refused or interrupted: the printed resume line completes each once. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import type { Spawned } from '../support/spawn.js';
 const sent = (request: GateRequest, { path }: Deed): boolean =>
   request.method === 'POST' && path.test(request.path);
 
-/** One command of an operator, through a fault to its end. */
+/** One command, from a fault to its end. */
 class Attempt {
   readonly #operator: Operator;
   readonly #deed: Deed;
@@ -39,7 +39,7 @@ class Attempt {
     this.gate = operator.gate;
   }
 
-  /** Sends the command a signal while its request is out; what becomes of that is decided when the command is gone. */
+  /** Signals the command while its request is in progress; the request's outcome follows once the command is gone. */
   async brokenOff(signal: 'SIGINT' | 'SIGKILL', fate: Fate): Promise<Spawned> {
     const child = this.#operator.start(...this.words);
     const ended = ending(child);
@@ -52,7 +52,7 @@ class Attempt {
     return ended;
   }
 
-  /** Runs the line that was printed, then the command itself again, which does nothing and says the same. */
+  /** Runs the printed line, then the command again, which sends nothing and prints the same. */
   async finish(line: string): Promise<void> {
     this.gate.fate = () => 'pass';
     expect(line).toMatch(/^flywheel pending resume [0-9a-f]{8} --profile works/);
@@ -74,21 +74,21 @@ class Attempt {
   }
 }
 
-/** One operator for all: what each deed changes is told apart by what had happened before it. */
+/** Shared by all tests; each compares the state before and after its command. */
 let operator: Operator;
 beforeAll(async () => {
   operator = await anOperator('remote', await makeTemplate());
 });
 afterAll(() => operator.leave());
 
-/** Executing and cancelling a batch take effect once, however often they are run: the journal keeps nothing of them. */
+/** Execute and cancel are idempotent by themselves, so the journal does not record them. */
 const KEPT = Object.keys(DEEDS).filter((title) => title !== 'batch execute' && title !== 'batch cancel');
-/** A lost burn is resume-dress.test.ts's, and a run that is broken off later has its setting up behind it. */
+/** resume-dress.test.ts covers a lost burn; an interrupted run resumes after its set-up. */
 const OFTEN = KEPT.filter((title) => title !== 'burn' && !title.includes('setting up'));
 const FAULTS = ['killed', 'lost', 'interrupted'] as const;
 const REFUSALS = [401, 403, 404, 413, 429];
 
-/** Each deed meets one fault and one refusal at the door, or all of them. */
+/** Every check tries one fault and one refusal a command; LONG=1 all. */
 const CASES = KEPT.flatMap((title) => {
   if (isLong) return FAULTS.map((fault) => ({ title, fault, refusals: REFUSALS }));
   const at = OFTEN.indexOf(title);
@@ -153,7 +153,7 @@ describe('a run that was given nodes and pins', () => {
     const pins = join(operator.directory, 'pins.json');
     const other = await anOperator('remote', await makeTemplate(), { pinned: false });
     const node = await nodeOf(other.dataDir);
-    // A file that is named from where the command runs is named from everywhere.
+    // A file given by a relative path has to resolve from any directory.
     cpSync(pins, join(other.directory, 'pins.json'));
     const ran = await runFile(other, '--rpc-url', node.url, '--pins', 'pins.json');
     const line = resumeLineOf(ran);

@@ -34,14 +34,14 @@ interface AccountsAnswer {
   readonly result: { readonly value: readonly ({ lamports: number; data: [string, string] } | null)[] };
 }
 
-/** A node that tells the truth, and can be made to do something else first. */
+/** A node that answers correctly unless it has a fault. */
 async function honest(path?: string): Promise<StubNode> {
   const node = await stubNode({}, path);
   node.always = passOn(ledger.url);
   return node;
 }
 
-/** A node that tells the truth but for the last byte of every account of this length or more. */
+/** A node that changes the last byte of every account of this length or more. */
 async function lying(): Promise<StubNode> {
   const node = await stubNode();
   node.always = passOn(ledger.url, (answer: AccountsAnswer, { method }: RpcCall) => {

@@ -1,4 +1,4 @@
-/** `flywheel serve` on a cluster, as a program: what outlives its request, and what outlives its server. */
+/** `flywheel serve` on a cluster as a program: work that outlives its request, and work that outlives its server. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
@@ -84,7 +84,7 @@ async function answered<Value>(
   }
 }
 
-/** Repeats an init that is under way until it is known what it waits for. @returns what is said then */
+/** Repeats an init in progress until it reports why it waits. @returns that report */
 async function untilItWaits(server: ServeProcess, key: string): Promise<string> {
   for (;;) {
     const repeat = await post(server, 'init', { pipelines }, key);

@@ -1,4 +1,4 @@
-/** `flywheel serve` as a program: limits over restarts, signals, revocation, secrecy. */
+/** `flywheel serve` as a program: rate limits across restarts, signals, revoked keys, secrets in logs. */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -194,7 +194,6 @@ describe('flywheel serve', () => {
   });
 });
 
-/** Waits until a request is being worked on. */
 async function untilAccepted(server: ServeProcess): Promise<void> {
   for (;;) {
     const text = await (await fetch(`${server.url}/metrics`)).text();
@@ -202,7 +201,6 @@ async function untilAccepted(server: ServeProcess): Promise<void> {
   }
 }
 
-/** Waits until the server knows that it is to stop. */
 async function untilStopping(server: ServeProcess): Promise<void> {
   while (!server.log().includes('"stopping"')) await new Promise((resolve) => setImmediate(resolve));
 }

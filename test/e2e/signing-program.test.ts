@@ -1,4 +1,6 @@
-/** The built command line with keys that are not in its data directory: programs that sign, well and badly, and the environment. */
+/**
+ * The built command line with keys outside its data directory: signing programs, correct and faulty, and environment variables.
+ */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -13,7 +15,7 @@ beforeAll(async () => {
   template = await makeTemplate();
 });
 
-/** An operator whose key of that address is taken out of the data directory. */
+/** An operator whose key for this address is removed from the data directory. */
 async function without(address: string): Promise<{ operator: Operator; keypair: Uint8Array; text: string }> {
   const operator = await anOperator('embedded', template);
   const file = join(operator.dataDir, 'keys', `${address}.json`);
@@ -88,7 +90,7 @@ describe('a burn wallet that a program keeps', () => {
       message: expect.stringContaining('it exited with status 1, and printed “AccessDenied”'),
     });
     const { burned } = await operator.happened();
-    // All that had been signed by then may have landed.
+    // Everything signed by then may have landed.
     expect(problemOf(failed).message).not.toContain('Nothing was sent');
     expect(Number(burned) % 128).toBe(0);
     program.become(LOOP);

@@ -1,4 +1,4 @@
-/** How the program starts: with compiled code that only this user may have written, and not at all on a node that is too old. */
+/** Program start: the compile cache is used only if this user alone can write it, and an old Node is refused. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
   it.each(sampleOf(['.cache', '.cache/flywheel', '.cache/flywheel/code.bin'], 1))(
     'is not run where others may write %s',
     async (path) => {
-      // Its checksum is right: were it run, the program would not be.
+      // The checksum is valid, so only the ownership check keeps this code from running.
       const bytes = readFileSync(file);
       const end = bytes.indexOf('\n');
       const { crc32 } = await import('node:zlib');

@@ -1,4 +1,4 @@
-/** Commands on a cluster that takes back what it had confirmed: the next one says so, and it is done once all the same. */
+/** A cluster that rolls back confirmed transactions: the next command reports the rollback, and the work still happens once. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
@@ -7,7 +7,7 @@ import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
 
-/** Where a mint has its supply. */
+/** Offset of the supply in a mint account. */
 const SUPPLY_AT = 36;
 
 let test: TestEngine;
@@ -26,7 +26,7 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** What the ledger holds, which is ahead of what the cluster says. */
+/** From the ledger, which is ahead of the cluster's confirmed state. */
 async function supply(): Promise<bigint> {
   const [mint] = await test.chain.getAccounts([test.project.registration.mintAddress as never]);
   return Buffer.from(mint?.data ?? []).readBigUInt64LE(SUPPLY_AT);

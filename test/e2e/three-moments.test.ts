@@ -1,4 +1,4 @@
-/** Store and ledger of one data directory at some moment, and a journal of another: no file of work happens twice. */
+/** Store and ledger of one moment with a journal of another: no file runs twice. */
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await keep('executed');
 });
 
-/** A data directory whose files are of these moments. */
+/** Builds a data directory from files of these moments. */
 async function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): Promise<void> {
   await letGo();
   rmSync(dataDir, { recursive: true, force: true });
@@ -58,7 +58,7 @@ it.each(sampleOf(pairs, 4))(
       await burnAll();
       await runAll();
     }
-    // A journal that is newer than both others knows of work that they have lost, and does it no more than once.
+    // A journal newer than both files knows of work that they have lost, and repeats it at most once.
     const isNewer = MOMENTS.indexOf(journal) > MOMENTS.indexOf(files);
     if (isNewer) expect(['0', '3', '4', '7']).toContain(await burned());
     else expect(await burned()).toBe('7');

@@ -1,6 +1,6 @@
 /**
- * Processes on one data directory that cannot see each other, as in two containers, and one that stands still for longer than its
- * lease: each does what it was asked for, once, and who lost the work writes nothing more.
+ * Processes on one data directory that cannot see each other, as in two containers, and a process paused past its lease: each
+ * operation happens once, and a process that lost its lease writes nothing more.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const burns = AMOUNTS.map((amount, order) => ({
   ...{ type: 'WATCH_AD', proof: { order }, burnAmount: Number(amount) / UNITS, persistOnchain: false },
 }));
 
-/** A process number space of its own, where the system lets this user make one. */
+/** A separate PID namespace, where the system permits it. */
 const APART = ['unshare', '--pid', '--fork', '--mount-proc'];
 const canBeApart = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
@@ -32,7 +32,7 @@ const start = ({ directory, dataDir }: Operator, apart: readonly string[], words
   return spawn(program, rest, { cwd: directory, env });
 };
 
-/** All of both files of a flywheel agree, and each amount was burned once. */
+/** Store and ledger agree, and each amount was burned once. */
 async function expectOnce(operator: Operator, ended: readonly Spawned[]): Promise<void> {
   expect(ended.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(ended.map(() => [0, '']));
   const [first, ...others] = ended.map(({ stdout }) => JSON.parse(stdout));
@@ -49,7 +49,7 @@ it.skipIf(!canBeApart)('in two containers burn once, and tell the same result', 
   await expectOnce(operator, await Promise.all(both));
 });
 
-/** Resolves once the store has intents of it. */
+/** Resolves once the store has intents. */
 async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<void> {
   while (child.exitCode === null) {
     const store = new StoreTables(join(dataDir, FILES.store));

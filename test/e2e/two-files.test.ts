@@ -1,4 +1,4 @@
-/** Store and ledger of one data directory: whatever is not one pair of one moment is refused, and nothing is written into it. */
+/** A store and a ledger of different moments are refused, and nothing is written to them. */
 import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -56,7 +56,7 @@ beforeEach(() => {
 const put = (name: Name, from: string): void => copyFileSync(fileOf(from, name), fileOf(dataDir, name));
 const bytes = () => NAMES.map((name) => readFileSync(fileOf(dataDir, name)));
 
-/** Checks that the directory is refused, and that what lies there stays as it is. */
+/** Expects a refusal that leaves every file unchanged. */
 async function expectRefused(isWhole = true): Promise<void> {
   const before = isWhole ? bytes() : null;
   const { exit, stderr } = await burn(dataDir);

@@ -1,11 +1,11 @@
-/** Several processes on one data directory at the same time: they take turns, and the books balance. */
+/** Several processes on one data directory at the same time: they take turns, and the audit finds no error. */
 import { beforeAll, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
-/** More than share one intent, and more than a blockhash lives for when two do it. */
+/** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
 const AMOUNTS = Array.from({ length: 200 }, (_, index) => BigInt(index + 1) * 1_000n);
 const UNITS = 1_000_000;
 const burns = (name: string) =>

@@ -1,4 +1,4 @@
-/** What a batch did, read and proven from the past of the chain when nothing of it is left there. */
+/** Verifies a batch from transaction history when its accounts are closed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const operator of operators.splice(0)) await operator.leave();
 });
 
-/** One who leaves when the test ends. */
+/** Closed when the test ends. */
 async function anOperator(mode: Mode): Promise<Operator> {
   const operator = await anyOperator(mode, template);
   operators.push(operator);
@@ -43,7 +43,6 @@ const run = (operator: Operator, file: string): Promise<Spawned> =>
   operator.run(...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json']);
 const json = (spawned: Spawned) => JSON.parse(spawned.stdout);
 
-/** An operator whose batch of one and a half tokens was executed. */
 async function executed(mode: Mode): Promise<{ operator: Operator; id: string; batchIndex: string }> {
   const operator = await anOperator(mode);
   const ran = await run(operator, operator.write('good.json', pipelines('good', [1, 0.5])));
@@ -69,7 +68,7 @@ describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was ex
     ]);
     const txHashes = json(verified).transactions.map(({ txHash }: { txHash: string }) => txHash);
     expect(txHashes).toEqual(inspected.transactions.map(({ txHash }: { txHash: string }) => txHash));
-    // Nothing of the service is needed: its index is enough.
+    // Verification needs the batch's index only, not the service.
     if (operator.gate !== null) operator.gate.fate = () => ({ refuse: 503 });
     const words = ['batch', 'verify', '--batch-index', batchIndex, '--expect'];
     expect((await operator.run(...words, inspected.digest, '--json')).exit).toBe(0);

@@ -1,17 +1,17 @@
-/** Transactions as text that shows every byte, decoded by web3.js, plain SPL layouts and the SDK of Squads. */
+/** Prints every byte of a transaction as text, decoded with web3.js, plain SPL layouts and the Squads SDK. */
 import { inspect } from 'node:util';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 
-/** Names for what differs from run to run; what has no name is shown as it is. */
+/** Names for values that differ between runs; other values are printed as they are. */
 export interface Roles {
   /** By base58 address, or by a word of a memo. */
   readonly names: ReadonlyMap<string, string>;
-  /** The rule that a number follows, such as `100000 + sequence 1`; `undefined` where it is the same in every run. */
+  /** The formula of a number, such as `100000 + sequence 1`; `undefined` if it is the same in every run. */
   readonly rule: (field: string, value: bigint) => string | undefined;
 }
 
-/** A message of a transaction, or one that a vault runs. */
+/** A transaction's message, or one that a vault executes. */
 interface Message {
   readonly keys: readonly string[];
   readonly signers: number;
@@ -23,7 +23,7 @@ interface Message {
 interface Decoded {
   readonly name: string;
   readonly fields: readonly string[];
-  /** Names of the accounts, in order; accounts beyond them have none. */
+  /** In order; accounts beyond the list have no name. */
   readonly accounts: readonly string[];
   readonly inner?: Message;
 }
@@ -74,7 +74,7 @@ const unknown = (data: Buffer): Decoded => ({
   accounts: [],
 });
 
-/** Reads fields by their layouts; bytes beyond them are shown as they are. */
+/** Reads fields by layout; bytes after the last field are printed in hex. */
 function planInstruction(roles: Roles, layouts: Layouts, data: Buffer): Decoded {
   const [tag, layout] = Object.entries(layouts).find(([tag]) => data.toString('hex').startsWith(tag)) ?? [];
   if (tag === undefined || layout === undefined) return unknown(data);
@@ -99,7 +99,7 @@ function planInstruction(roles: Roles, layouts: Layouts, data: Buffer): Decoded 
   return { name, fields, accounts: accounts.split(' ').filter((account) => account !== '') };
 }
 
-/** What the SDK exports of an instruction, under names that begin with that of the instruction. */
+/** SDK exports of an instruction start with its name. */
 const generated = sqds.generated as unknown as Readonly<Record<string, unknown>>;
 interface Struct {
   deserialize(data: Buffer): [Record<string, unknown>, number];
@@ -125,7 +125,7 @@ function squadsInstruction(roles: Roles, data: Buffer): Decoded {
   return { ...plain, inner: vaultMessage(Buffer.from(transactionMessage as Uint8Array)) };
 }
 
-/** The SDK builds the instruction with accounts that remember under which name it asked for them. */
+/** The SDK builds the instruction with placeholder accounts that record the names it reads. */
 function squadsAccounts(name: string, { args }: Record<string, unknown>): readonly string[] {
   const asked = new Map<PublicKey, string>();
   const get = (_target: object, account: string): PublicKey | undefined => {
@@ -140,7 +140,6 @@ function squadsAccounts(name: string, { args }: Record<string, unknown>): readon
   return keys.map(({ pubkey }) => asked.get(pubkey) ?? '');
 }
 
-/** A value as the SDK decodes it, on one line. */
 function valueText(roles: Roles, value: unknown): string {
   if (value === null) return 'none';
   if (value instanceof PublicKey) return nameOf(roles, value.toBase58());
@@ -169,7 +168,6 @@ function vaultMessage(bytes: Buffer): Message {
   };
 }
 
-/** A text of which each word may have a name. */
 function memo(roles: Roles, data: Buffer): Decoded {
   const text = data.toString();
   if (!Buffer.from(text).equals(data)) return unknown(data);
@@ -184,7 +182,6 @@ function decode(roles: Roles, program: string, data: Buffer): Decoded {
   return layouts === undefined ? unknown(data) : planInstruction(roles, layouts, data);
 }
 
-/** The keys in their order, then the instructions with all of their accounts. */
 function messageLines(roles: Roles, message: Message): readonly string[] {
   const { keys, signers, writableSigners, writableOthers } = message;
   const nameAt = (index: number): string => nameOf(roles, keys[index] ?? 'a key that is not there');
@@ -211,7 +208,7 @@ function messageLines(roles: Roles, message: Message): readonly string[] {
   return [...groups, ...instructions];
 }
 
-/** A transaction as lines. @throws when the lines would not show all of its bytes. */
+/** @throws if the lines do not show all bytes of the transaction. */
 export function transactionText(wire: Uint8Array, roles: Roles): string {
   const transaction = VersionedTransaction.deserialize(wire);
   const { message, signatures } = transaction;

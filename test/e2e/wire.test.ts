@@ -1,7 +1,7 @@
 /**
- * What every command sends to a chain, byte for byte: a change of it is a difference of a file in test/golden/wire. A change
- * that is meant is written there by `LONG=1 npx vitest run -u --config test/vitest.config.ts test/e2e/wire.test.ts`; without LONG=1,
- * only what a cluster is sent with the older token program is looked at. With Token-2022 it is the same, but for the program.
+ * Compares the transactions of every command byte for byte with test/golden/wire. Update with `LONG=1 npx vitest run -u --config
+ * test/vitest.config.ts test/e2e/wire.test.ts`. Without LONG=1 only a cluster with the older token program is checked; Token-2022
+ * differs in the program only.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -23,11 +23,11 @@ const TOKEN_PROGRAMS = {
   'token-2022': 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
 };
 const ASSOCIATED_TOKEN = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
-/** What others pay for a compute unit, in micro-lamports: little, and more than anybody here may pay. */
+/** Recent prices of a compute unit in micro-lamports: a low one, and one above every limit here. */
 const [PRICE, HIGH_PRICE] = [7_000, 1_000_000_000];
-/** Micro-lamports that a transaction pays at most. */
+/** The most that a transaction pays, in micro-lamports. */
 const HIGHEST_FEE = 50_000_000_000;
-/** Where the limit for the bytes of accounts begins by which burns differ, and in which span. */
+/** Start and span of the loaded-accounts limit, whose value makes burns distinct. */
 const LOADED_BYTES = 2n ** 25n;
 
 afterAll(closeStubs);
@@ -37,16 +37,15 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 const keypair = (name: string): Keypair => Keypair.fromSeed(sha256(name));
 const recipients = [1, 2, 3, 4, 5].map((number) => keypair(`recipient ${number}`).publicKey.toBase58());
 
-/** What a recording node has seen, and what it says. */
 interface Recorded {
-  /** Since it was looked at, as base64. */
+  /** Base64, since the last read. */
   readonly sent: Set<string>;
-  /** Compute units of all trials: what the owner signs was tried out when the batch was set up. */
+  /** Compute units of all simulations: the owner's transaction was simulated during set-up. */
   readonly tried: Set<number>;
   readonly price: { microLamports: number };
 }
 
-/** A node that answers as another does, but for the price of compute units, and keeps what is sent and what trials have used. */
+/** A node that passes calls on, reports this price, and records sends and the compute units of simulations. */
 async function recordingNode(url: string, { sent, tried, price }: Recorded): Promise<string> {
   const stub = await stubNode();
   stub.always = passOn(url, (answer: { result?: { value?: { unitsConsumed: number } } }, call) => {
@@ -67,7 +66,6 @@ interface Registered {
   readonly operator: string;
 }
 
-/** Names all accounts that transactions of a flywheel name. */
 function nameAccounts(
   { names }: Side,
   made: Registered,
@@ -104,12 +102,11 @@ function nameAccounts(
 
 const sequenceIn = (text: string): number => Number(/sequence (\d+)/.exec(text)?.[1] ?? 0);
 
-/** One flywheel that commands are run on, and what they send. */
 class Side {
   readonly home = emptyDirectory();
   readonly dataDir = join(this.home, 'data');
   readonly #lines: string[] = [];
-  /** Of what was sent since it was asked last. */
+  /** Transactions sent since the last call. */
   sent: () => Promise<readonly Uint8Array[]> = async () => [];
   readonly names = new Map<string, string>();
   readonly recorded: Recorded = { sent: new Set(), tried: new Set(), price: { microLamports: PRICE } };
@@ -131,7 +128,7 @@ class Side {
 
   async note(title: string): Promise<void> {
     const texts = (await this.sent()).map((wire) => transactionText(wire, this));
-    // Burns are sent at the same time.
+    // Burns are sent concurrently, so their order varies.
     texts.sort((one, other) => sequenceIn(one) - sequenceIn(other));
     this.#lines.push(`\n===== ${title}`, ...(texts.length === 0 ? ['nothing is sent'] : []));
     for (const [index, text] of texts.entries())
@@ -164,7 +161,6 @@ const airdrop = (amount: number, number: number) => ({
 const pipelines = (...all: readonly (readonly object[])[]) =>
   all.map((actions, n) => ({ type: 'WATCH_AD', payload: { n }, actions }));
 
-/** Every command that sends for a flywheel that is there. */
 async function useFlywheel(side: Side, owner: string): Promise<void> {
   const proof = ['--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount'];
   await side.step('burn', ['burn', ...proof, '1.5']);
@@ -218,7 +214,7 @@ async function useFlywheel(side: Side, owner: string): Promise<void> {
   await side.step('batch cancel, before approval', ['batch', 'cancel', waiting, ...sign]);
 }
 
-/** What landed on a ledger since the last call, in its order, by whom it names. */
+/** Transactions that landed since the last call, in order, filtered by account. */
 function landing(url: string, seen: Set<string>) {
   return async (addresses: readonly string[]): Promise<readonly Uint8Array[]> => {
     const fresh: string[] = [];
@@ -240,7 +236,7 @@ function landing(url: string, seen: Set<string>) {
 const keysOf = (wire: Uint8Array | undefined): readonly string[] =>
   VersionedTransaction.deserialize(wire ?? Buffer.of()).message.staticAccountKeys.map(String);
 
-/** The key among those of a transaction that a multisig has its address from. */
+/** The key of the transaction from which the multisig's address is derived. */
 const createKeyIn = (wire: Uint8Array | undefined, multisig: string): string =>
   keysOf(wire).find(
     (key) => String(sqds.getMultisigPda({ createKey: new PublicKey(key) })[0]) === multisig,
@@ -267,7 +263,7 @@ async function near(kind: keyof typeof TOKEN_PROGRAMS) {
   return { side, url: node.url, treasury, owner, ownerFile, mint: made.mintAddress };
 }
 
-/** Numbers of transactions on a cluster that differ from run to run. */
+/** Numbers of a cluster's transactions that differ between runs. */
 function clusterRule({ recorded: { tried } }: Side, tokenId: string): Roles['rule'] {
   const place = BigInt(`0x${sha256(tokenId).toString('hex').slice(0, 7)}`);
   return (field, value) => {
@@ -294,7 +290,7 @@ async function far(
   const operatorFile = side.write('operator.json', [...operator.secretKey]);
   const held = () => rpcResult<{ value: number }>(url, 'getBalance', operator.publicKey.toBase58());
   await rpcResult(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
-  // It lands with the next block of this node.
+  // The transfer lands with this node's next block.
   while ((await held()).value === 0) await setImmediate();
   const register = ['register', '--cluster', cluster, '--mint', mint, '--owner', owner, '--yes'];
   const { registration } = await side.run([...register, '--operator-keypair', operatorFile]);

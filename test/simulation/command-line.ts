@@ -1,4 +1,4 @@
-/** The command line in a simulated process: the simulator's only door to it. */
+/** Runs the command line in a simulated process; the only import of `src/cli` in the simulator. */
 import { join } from 'node:path';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import { runCli } from '../../src/cli/run.js';
@@ -7,14 +7,12 @@ import { failure } from './ports.js';
 import type { SimProcess } from './process.js';
 import type { Typed } from './workplace.js';
 
-/** What a command has around it, as it is built for one process. */
 export type Context = CliContext;
-/** What the settings of a command are. */
 export type Settings = Parameters<CliContext['openService']>[0];
 
 const VERSION = '0.0.0-simulated';
 
-/** One stream: what was written is with the reader only when it was flushed, or the process ended by itself. */
+/** An output stream: the reader has only flushed text, or all text after a normal exit. */
 export class Output {
   readonly #process: SimProcess;
   #written = '';
@@ -25,7 +23,6 @@ export class Output {
     this.#process = process;
   }
 
-  /** All that comes out when the process ends by itself. */
   rest(): string {
     return this.#problem === null ? this.seen + this.#written : this.seen;
   }
@@ -59,7 +56,6 @@ export class Output {
   }
 }
 
-/** What of a command's surroundings is simulated. */
 export interface Surroundings {
   readonly process: SimProcess;
   readonly typed: Typed;
@@ -69,13 +65,11 @@ export interface Surroundings {
   readonly isRemote: boolean;
   nowMs(): number;
   sleep(ms: number): Promise<void>;
-  /** What a question is answered with. */
   answer(): string;
   isRunning(process: string): boolean;
   openService(context: Context, settings: Settings): Promise<OpenedService>;
 }
 
-/** The context of one command. */
 export function contextOf(around: Surroundings): Context {
   const { process, typed, streams, home, dataDir } = around;
   const { words, isTerminal, stdin = '', isAlias = false } = typed;
@@ -102,7 +96,7 @@ export function contextOf(around: Surroundings): Context {
       },
     },
     env: {
-      // Who types may name the directory in another way.
+      // A user may name the directory by its alias.
       FLYWHEEL_DATA_DIR: isAlias ? join(home, 'alias') : dataDir,
       FLYWHEEL_CONFIG_DIR: join(home, around.isRemote ? 'config' : 'no-config'),
     },
@@ -129,6 +123,6 @@ export function contextOf(around: Surroundings): Context {
   return context;
 }
 
-/** Runs a command. @returns its exit number */
+/** @returns the exit code */
 export const runCommand = (context: Context, words: readonly string[]): Promise<number> =>
   runCli(context, words);

@@ -1,14 +1,13 @@
-/** What persons type, by what they are inclined to do. */
+/** Chooses the commands that simulated persons type, by their habits. */
 import type { BookedBatch } from './audit/auditor.js';
 import { burnWords, type Item, type Paper } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Office } from './person.js';
 
-/** Something that can be typed. */
 export interface Command {
   readonly words: readonly string[];
   readonly items?: readonly Item[];
-  /** The same as it was printed. */
+  /** The command line as it was printed. */
   readonly line?: string;
 }
 
@@ -17,7 +16,6 @@ type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;
 const KEYPAIR = ['--keypair', 'owner.json', '--yes'] as const;
 export const PENDING: Command = { words: ['pending', 'resume'] };
 
-/** A command by a habit. */
 export function idea(place: Place, habit: Habit): Command {
   switch (habit) {
     case 'burn a file':
@@ -36,7 +34,7 @@ export function idea(place: Place, habit: Habit): Command {
   }
 }
 
-/** What somebody else is just doing: the very same, or something else about the batch that it is about. */
+/** Repeats a command that somebody else is running, or picks another command for the same batch. */
 export function joinIn(place: Place): Command {
   const { random, running } = place;
   const others = [...running].filter(([word]) => word === 'batch' || word === 'burn-batch');
@@ -49,7 +47,7 @@ export function joinIn(place: Place): Command {
   return random.oneIn(3) ? same : about;
 }
 
-/** The same file again, for what of it has not landed. */
+/** The same file with `--rest`, for items that have not landed. */
 export function rest({ words, items = [] }: Command): Command | undefined {
   const isFile = words[0] === 'burn-batch' || words[1] === 'run';
   if (!isFile) return undefined;
@@ -76,7 +74,7 @@ function fileOfPipelines({ random }: Place, habit: 'set up' | 'run', { name, ite
   return { words: [...words, ...howOften(random)], items };
 }
 
-/** Something about a batch that is there, mostly one that is not over. */
+/** A command for an existing batch, usually an unfinished one. */
 export function someBatch(place: Place, habit: AboutBatch): Command | undefined {
   const { random } = place;
   const batches = place.auditor.batches();

@@ -1,10 +1,10 @@
-/** What goes wrong and when: decided by the seed at every step, each time under a number, so that it can be left out again. */
+/** Decides by seed which fault strikes at each step; each fault has a number, so that a smaller run can leave it out. */
 import type { Random } from '../fuzz/random.js';
 
 /**
- * What can befall a step: its process dies or is interrupted; what it asks for is refused, its answer is lost on the line or not
- * told by the chain, it arrives late, is turned away at the door, arrives twice; the disk is full; the clock is set; a chain's
- * worth of blocks passes; the owner moves tokens out of the vault or into it.
+ * Faults of a step: the process dies or is interrupted; the operation is refused; its answer is lost by the network or withheld
+ * by the chain; the request arrives late, is rejected by a proxy, or arrives twice; the disk is full; the clock is set; enough
+ * blocks pass to expire blockhashes; the owner moves tokens out of the vault or into it.
  */
 export const FAULTS = [
   'kill',
@@ -22,7 +22,7 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** Once in so many steps each fault strikes, at 1; a world scales each of them. */
+/** Each fault strikes once in this many steps at scale 1; a world scales each of them. */
 const ONE_IN: Readonly<Record<Fault, number>> = {
   kill: 45,
   interrupt: 150,
@@ -46,10 +46,7 @@ export class Faults {
   #count = 0;
   #on = true;
 
-  /**
-   * @param left - numbers of faults that are left out.
-   * @param scales - how many times as often as usual each strikes.
-   */
+  /** @param left - numbers of faults that are left out. @param scales - factor on the frequency of each fault. */
   constructor(
     random: Random,
     left: ReadonlySet<number>,
@@ -65,7 +62,6 @@ export class Faults {
     }
   }
 
-  /** Faults that have struck so far. */
   get count(): number {
     return this.#count;
   }
@@ -74,7 +70,7 @@ export class Faults {
     this.#on = false;
   }
 
-  /** The fault of this step, if any of those that can befall it strikes. */
+  /** The fault that strikes this step, out of the possible ones. */
   draw(of: readonly Fault[]): Fault | undefined {
     let struck: Fault | undefined;
     for (const fault of of) {
@@ -89,7 +85,6 @@ export class Faults {
   }
 }
 
-/** Nothing goes wrong. */
 export const NO_FAULTS = Object.fromEntries(FAULTS.map((fault) => [fault, 0])) as Readonly<
   Record<Fault, number>
 >;

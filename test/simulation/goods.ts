@@ -1,25 +1,24 @@
-/** What persons want done: burns and pipelines that can be told apart on chain, and the files that they stand in. */
+/** Burns and pipelines with distinct amounts, so that each is recognizable on chain, and the files that contain them. */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../fuzz/random.js';
 
-/** One burn or one pipeline. No two of a world burn the same amount. */
+/** One burn or pipeline. No two items of a world burn the same amount. */
 export interface Item {
   readonly name: string;
   readonly kind: 'burn' | 'pipeline';
-  /** Base units that it burns. */
+  /** Base units burned. */
   readonly burns: bigint;
-  /** Base units that it gives away. */
+  /** Base units airdropped. */
   readonly gives: bigint;
-  /** SHA-256 of its proof, which stands in the memo of a pipeline and in the result of a burn. */
+  /** SHA-256 of its proof, which is in a pipeline's memo and in a burn's result. */
   readonly hash: string;
   readonly isPersisted: boolean;
-  /** How often it may land. */
+  /** The number of times it may land. */
   allowed: number;
 }
 
-/** A file that commands are given. */
 export interface Paper {
   readonly name: string;
   readonly kind: 'burns' | 'pipelines';
@@ -28,7 +27,7 @@ export interface Paper {
 
 export const DECIMALS = 6;
 const UNITS = 1_000_000n;
-/** Whole tokens of the smallest item; caps hold a few of them. */
+/** Whole tokens of the smallest item; a cap allows a few items. */
 const LEAST_TOKENS = 30;
 export const RECIPIENT = 'GsGhAyeZKZKLTQvPuREZA74JbhyjH64ACWMHy31Sd3zz';
 
@@ -56,7 +55,7 @@ export class Goods {
         this.#some(1, 5, () => this.item('pipeline')),
       ),
     );
-    // A changed file: some of another one, and something new.
+    // A changed file: some items of another file, and a new item.
     const [first] = random.oneIn(2) ? burns : pipes;
     if (first !== undefined && random.oneIn(2)) this.change(first);
   }
@@ -79,7 +78,6 @@ export class Goods {
     return item;
   }
 
-  /** Another file with some of the same items. */
   change(paper: Paper): Paper {
     const kept = paper.items.filter(() => !this.#random.oneIn(3));
     return this.#paper(paper.kind, [...kept, this.item(paper.kind === 'burns' ? 'burn' : 'pipeline')]);
@@ -114,7 +112,6 @@ const pipelineOf = ({ name, burns, gives }: Item) => ({
   ],
 });
 
-/** The words of a single burn. */
 export const burnWords = ({ name, burns, isPersisted }: Item): readonly string[] => [
   'burn',
   ...['--type', 'PRODUCT_BUY', '--proof', JSON.stringify({ order: name }), '--amount', text(burns)],

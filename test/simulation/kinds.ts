@@ -1,12 +1,11 @@
 /**
- * What kind of world a seed makes: which faults there are and how often they strike, what persons are inclined to do, how tight
- * money and caps are. Nobody lives in a world where everything goes wrong at once: a fault that kills in every second command
- * hides what two patient processes do to each other. So each world has a few things that happen often, and the rest not at all.
+ * Defines the kinds of worlds: faults and their frequency, habits, money and caps. Each kind has few frequent faults and no
+ * others, because a process killed at every second command hides the interaction of two processes that live longer.
  */
 import type { Random } from '../fuzz/random.js';
 import { FAULTS, type Fault, NO_FAULTS } from './faults.js';
 
-/** What persons do; the weight of each says how often. */
+/** Acts of persons with their weights. */
 export const HABITS = [
   'burn once',
   'burn under a key',
@@ -25,24 +24,24 @@ export const HABITS = [
 ] as const;
 export type Habit = (typeof HABITS)[number];
 
-/** Is the service in the process of the command, or beyond a network? */
+/** Whether the service runs inside the command's process or behind a network. */
 export type Mode = 'embedded' | 'remote';
 
-/** A kind of world; what it does not fix is drawn by the seed. */
+/** Properties that a kind leaves open are drawn by seed. */
 export interface Kind {
   readonly name: string;
-  /** Where it makes a difference; else everywhere. */
+  /** Only in this mode. @default both */
   readonly mode?: Mode;
-  /** How many times as often as usual; 0: never. */
+  /** Factor on each fault's frequency; 0 means never. */
   readonly faults?: Readonly<Partial<Record<Fault, number>>>;
   readonly habits?: Readonly<Partial<Record<Habit, number>>>;
-  /** Whole tokens of the vault when it begins. */
+  /** Whole tokens at the start. */
   readonly vaultTokens?: number;
-  /** Whole tokens that may be burned a day. */
+  /** Whole tokens a day. */
   readonly burnCap?: number;
   readonly persons?: readonly number[];
   readonly servers?: readonly number[];
-  /** Files of each sort, at most. */
+  /** The most files of each sort. */
   readonly papers?: number;
   /** Persons do twice as much. */
   readonly busy?: boolean;
@@ -53,10 +52,10 @@ const NO_HABITS = Object.fromEntries(HABITS.map((habit) => [habit, 0])) as Reado
 const BURNS = { ...NO_HABITS, 'burn once': 6, 'burn a file': 2, 'burn under a key': 2, run: 1 };
 
 const AMPLE = 4_000;
-/** Holds two or three pipelines: what was set up beside each other fails when it is executed one after the other. */
+/** Enough for two or three pipelines: batches prepared together fail when they are executed in turn. */
 const POOR = 170;
 const WIDE_CAP = 600;
-/** Little more than the largest file can burn. */
+/** Slightly above the largest file. */
 const TIGHT_CAP = 360;
 
 const KINDS: readonly Kind[] = [
@@ -123,7 +122,6 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** What a seed makes of its kind. */
 export interface World {
   readonly kind: string;
   readonly vaultTokens: number;
@@ -131,13 +129,12 @@ export interface World {
   readonly persons: number;
   readonly servers: number;
   readonly papers: number;
-  /** How many things a person does, at least and at most. */
   readonly actions: readonly [least: number, most: number];
   readonly faults: Readonly<Record<Fault, number>>;
   readonly habits: readonly (readonly [Habit, number])[];
 }
 
-/** The kind of a seed: they come round, so that a few seeds in a row are all of them. */
+/** Kinds rotate by seed, so that consecutive seeds cover all of them. */
 export function kindOf(seed: number, mode: Mode): Kind {
   const kinds = KINDS.filter((one) => one.mode === undefined || one.mode === mode);
   return kinds[seed % kinds.length] ?? { name: 'any' };

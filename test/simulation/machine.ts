@@ -1,4 +1,4 @@
-/** The machine: its processes as the command line and the server see them, over ports whose every call is a step. */
+/** The simulated machine: runs commands and servers over ports whose every call is a step. */
 import type { Random } from '../fuzz/random.js';
 import { type Context, contextOf, Output, runCommand } from './command-line.js';
 import { simTransport } from './network.js';
@@ -10,7 +10,6 @@ import type { Walker } from './scheduler.js';
 import { SimServer } from './server.js';
 import type { Ended, Started, Typed, Workplace } from './workplace.js';
 
-/** Where the files of a world are. */
 export interface Places {
   readonly home: string;
   readonly dataDir: string;
@@ -38,7 +37,6 @@ export class Machine implements Workplace {
     this.#watch = options.watch;
   }
 
-  /** A process that has just been started. */
   spawn(name: string, isExempt = false): SimProcess {
     this.#count += 1;
     const process = new SimProcess(`${name}-${this.#count}`, this.around, isExempt);
@@ -64,7 +62,6 @@ export class Machine implements Workplace {
     this.around.scheduler.jump(ms);
   }
 
-  /** Runs a command to its end. */
   async run(process: SimProcess, typed: Typed): Promise<Ended> {
     const streams = { stdout: new Output(process), stderr: new Output(process) };
     const context = this.#context(process, typed, streams);
@@ -87,7 +84,6 @@ export class Machine implements Workplace {
     if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
   }
 
-  /** Starts a server beside those that run. */
   async serve(): Promise<void> {
     const process = this.spawn('server');
     const typed = { words: ['serve'], isTerminal: false };
@@ -97,13 +93,11 @@ export class Machine implements Workplace {
     if (server !== undefined) this.#servers.push(server);
   }
 
-  /** Servers that run. */
   get servers(): readonly SimServer[] {
     this.#servers = this.#servers.filter(({ alive }) => alive);
     return this.#servers;
   }
 
-  /** Ends whatever still runs. */
   stop(): void {
     for (const server of this.#servers) server.kill();
   }

@@ -1,4 +1,4 @@
-/** The network between a client and its service: requests and answers that are late, lost, doubled, or turned away at the door. */
+/** The simulated network: requests and answers that are late, lost, duplicated, or rejected by a proxy. */
 import type { Random } from '../fuzz/random.js';
 import type { Fault } from './faults.js';
 import {
@@ -12,7 +12,7 @@ import {
 import type { SimProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
 
-/** A service that can be reached; resolves to `undefined` when it dies in the middle. */
+/** Resolves to `undefined` if the service dies during the request. */
 export interface Reachable {
   readonly alive: boolean;
   serve(client: SimProcess, request: HttpRequest): Promise<HttpAnswer | undefined>;
@@ -21,7 +21,7 @@ export interface Reachable {
 interface Net {
   readonly scheduler: Scheduler;
   readonly random: Random;
-  /** The one that a request happens to reach. */
+  /** The server that receives the next request. */
   service(): Reachable | undefined;
 }
 
@@ -35,7 +35,7 @@ const noAnswer = (reason: string, maybeSent: boolean): HttpFailure => ({
 
 const broken = noAnswer('the connection broke', true);
 
-/** What stands before a service and has never seen an idempotency key. */
+/** Answers of a proxy that does not know idempotency keys. */
 const DOORS: readonly (readonly [number, string])[] = [
   [401, 'ERR_UNAUTHORIZED'],
   [403, 'ERR_KEY_SCOPES_UNAUTHORIZED'],
@@ -47,7 +47,7 @@ const DOORS: readonly (readonly [number, string])[] = [
   [503, 'ERR_UNAVAILABLE'],
 ];
 
-/** Said by what stands before a service. */
+/** The text of those answers. */
 export const DOOR_WORDS = 'The door says no.';
 
 function turnedAway(random: Random): HttpAnswer {
@@ -59,7 +59,6 @@ function turnedAway(random: Random): HttpAnswer {
   return { ...answer, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
 }
 
-/** What a request meets before it is sent, or just then. */
 function onTheWay(random: Random, fault: Fault | undefined): HttpAnswer | HttpFailure | undefined {
   if (fault === 'door') return turnedAway(random);
   return fault === 'refuse' ? noAnswer('no connection', false) : undefined;
@@ -67,15 +66,14 @@ function onTheWay(random: Random, fault: Fault | undefined): HttpAnswer | HttpFa
 
 const interrupted = (): Error => failure('ERR_INTERRUPTED', 'Interrupted.');
 
-/** The transport of one client. */
 export function simTransport(client: SimProcess, net: Net): Transport {
-  /** What repeats requests on the way may give either answer, once it has both. */
+  /** A proxy that repeats requests may return either answer. */
   const deliver = async (
     service: Reachable,
     request: HttpRequest,
     times: number,
   ): Promise<HttpAnswer | undefined> => {
-    // What was repeated need not reach the same server.
+    // A repeat may reach another server.
     const tries = Array.from({ length: times }, (_, at) =>
       (at === 0 ? service : (net.service() ?? service)).serve(client, request),
     );

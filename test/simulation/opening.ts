@@ -1,4 +1,4 @@
-/** How a simulated process opens ledger, engine, client and server: the simulator's only door to them. */
+/** Opens ledger, engine, client and server in a simulated process; the only import of them in the simulator. */
 import { join } from 'node:path';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { resolveSettings } from '../../src/cli/config/resolve.js';
@@ -17,7 +17,6 @@ export type { OpenServer };
 const API_URL = 'http://127.0.0.1:8080';
 const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
 
-/** The ledger of a data directory. */
 export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalChain> =>
   openLocalChain({
     path: join(dataDir, FILES.ledger),
@@ -26,7 +25,6 @@ export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalC
     genesis: { accounts: [] },
   });
 
-/** What a process needs to open its service. */
 export interface Opening {
   readonly process: SimProcess;
   readonly context: Context;
@@ -37,7 +35,7 @@ export interface Opening {
   readonly transport: Transport;
 }
 
-/** The service of a command: an engine of its own, or a client of a server. */
+/** An embedded engine, or a client of a server. */
 export async function openService(opening: Opening): Promise<OpenedService> {
   const { process, context, settings, watch } = opening;
   const opened = await openWithJournal(context, settings, (_settings, warn) =>
@@ -49,7 +47,7 @@ export async function openService(opening: Opening): Promise<OpenedService> {
   if (!process.alive) await opened.close();
   return {
     ...opened,
-    // What could never succeed is executed here as well: a trial before would leave nothing to be found out of how that ends.
+    // The simulated dry run accepts everything, so that doomed transactions are executed and their failure is tested too.
     simulator: async () => {
       throw failure('ERR_INTERNAL', 'This computer cannot run the Solana virtual machine.');
     },
@@ -69,7 +67,6 @@ async function openClient(
   });
 }
 
-/** The server of a process. */
 export const openSimServer = (
   process: SimProcess,
   context: Context,
@@ -88,7 +85,7 @@ export const openSimServer = (
     nowUs: risingUs(context.clock),
   });
 
-/** A clock that stands still while the one that it follows is behind where it was. */
+/** A monotonic clock: stays still while its source is behind. */
 function risingUs(clock: { nowMs(): number }): () => number {
   let latest = 0;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * One of the two files of a flywheel is taken from an older copy, as a restored backup or a synchronised folder does it: whoever
- * works with such a pair has to be refused, because the one file knows nothing of what the other holds.
+ * Replaces one of store and ledger by an older copy, as a restored backup does. Commands must refuse the pair, because one file
+ * lacks what the other has.
  */
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,20 +9,19 @@ import { Broken } from './audit/auditor.js';
 import { FILES } from './audit/tables.js';
 import { type Office, Person } from './person.js';
 
-/** A database in the middle of its life is these together. */
+/** Suffixes of the files of an open SQLite database. */
 const PARTS = ['', '-wal', '-shm'] as const;
 
-/** Where the files are, and where those of the beginning are. */
 export interface Moments {
   readonly today: string;
   readonly beginning: string;
 }
 
-/** Puts one file of the beginning in place of today's, has somebody try to work, and puts today's back. @throws Broken */
+/** Puts an initial file in place of the current one, runs commands, and restores the current file. @throws Broken */
 export async function mixMoments(office: Office, moments: Moments, random: Random): Promise<void> {
   const { auditor, goods } = office;
   const mark = auditor.landings.length;
-  // Otherwise they fit each other still.
+  // Before that the two files still match.
   if (!auditor.haveMovedOn) return;
   const file = random.pick([FILES.store, FILES.ledger]);
   const today = join(moments.today, file);

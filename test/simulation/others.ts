@@ -1,17 +1,16 @@
-/** What others do with the same chain, in no time and past every process of the world: they fill blocks, and the owner moves tokens. */
+/** Other users of the chain, outside the simulated processes: they fill blocks, and the owner moves tokens. */
 import type { Random } from '../fuzz/random.js';
 import { AMOUNT_AT, tokenAccountsOf } from './audit/ledger-books.js';
 import { type LedgerAccount, LedgerTables } from './audit/tables.js';
 import { DECIMALS } from './goods.js';
 import type { Scheduler } from './scheduler.js';
 
-/** More than a blockhash lives, in both measures. */
+/** Longer than a blockhash is valid, in time and in blocks. */
 const PASSING_MS = 61_000;
-/** Whole tokens that the vault may be left with: too little for anything, enough for a part of a batch, enough for all. */
+/** Whole tokens left in the vault: too few for anything, enough for part of a batch, enough for everything. */
 const HOLDINGS = [20, 70, 110, 3_000] as const;
 const UNITS = 10n ** BigInt(DECIMALS);
 
-/** Whose token accounts those are between which tokens are moved. */
 export interface Wallets {
   readonly vault: string;
   readonly burnWallet: string;
@@ -30,12 +29,12 @@ export class Others {
     this.#wallets = wallets;
   }
 
-  /** So many blocks pass that every blockhash there was is good no more; that takes a minute. */
+  /** Advances a minute of blocks, so that every blockhash expires. */
   passBlocks(): void {
     this.#scheduler.jump(PASSING_MS);
   }
 
-  /** The owner takes tokens out of the vault, or brings them back; they lie with the burn wallet meanwhile. */
+  /** Moves tokens between the vault and the burn wallet's account. */
   moveTokens(): void {
     const left = BigInt(this.#random.pick(HOLDINGS)) * UNITS;
     const ledger = this.#ledger;

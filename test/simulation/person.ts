@@ -1,4 +1,4 @@
-/** A person, or a script, at a terminal: types commands, reads what they answer, and reacts as people do. */
+/** A person or script at a terminal that types commands, reads their output and reacts. */
 import type { Random } from '../fuzz/random.js';
 import type { Auditor } from './audit/auditor.js';
 import { type CommandCheck, checkEnded } from './audit/command-check.js';
@@ -7,7 +7,7 @@ import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Ended, Workplace } from './workplace.js';
 
-/** What all persons of a world know and share. */
+/** Shared state of all persons of a world. */
 export interface Office {
   readonly machine: Workplace;
   readonly random: Random;
@@ -15,13 +15,12 @@ export interface Office {
   readonly auditor: Auditor;
   readonly habits: readonly (readonly [Habit, number])[];
   readonly say: (line: string) => void;
-  /** Actions that are left out. */
+  /** Numbers of actions that are left out. */
   readonly left: ReadonlySet<number>;
-  /** Commands that run now. */
   readonly running: Set<readonly string[]>;
-  /** Hashes of proofs whose outcome somebody has seen. */
+  /** Hashes of proofs with an outcome that a person has seen. */
   readonly seen: Set<string>;
-  /** Files of which a part was left out: what is said of one of them is said of the rest. */
+  /** Files run in part: a report about one of them is about its rest. */
   readonly narrowed: Set<string>;
   actions: number;
 }
@@ -30,7 +29,7 @@ const RESUME = /flywheel (pending resume [0-9a-f]{8}[^"`\n;.]*?)(?= To end it|["
 const BURN_TRIES = 6;
 const DAY_MS = 86_400_000;
 
-/** Exits after which one does not know, or could not do, what one wanted. */
+/** Exits that leave the outcome unknown or the work undone. */
 const UNSURE: ReadonlySet<number | null> = new Set([null, 1, 6, 7, 8, 130]);
 
 export class Person {
@@ -43,7 +42,6 @@ export class Person {
     this.#office = office;
   }
 
-  /** Does so many things. */
   async work(count: number): Promise<void> {
     const { machine, random } = this.#office;
     for (let done = 0; done < count; done += 1) {
@@ -54,7 +52,6 @@ export class Person {
     }
   }
 
-  /** Types a command and waits for it. */
   async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
     const { machine, running, narrowed, auditor, random, say } = this.#office;
     const { words, line } = command;
@@ -81,13 +78,12 @@ export class Person {
     return ended;
   }
 
-  /** What it alone speaks for, and whose outcome nobody has seen. */
+  /** Items that only this command reports, with no seen outcome. */
   #unseen({ words, items = [] }: Command): readonly Item[] {
     const isItself = words[0] === 'burn' && !words.includes('--once');
     return isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
   }
 
-  /** Counts the action. */
   #goesOn(): boolean {
     this.#office.actions += 1;
     return !this.#office.left.has(this.#office.actions);
@@ -114,7 +110,7 @@ export class Person {
     else await this.type(idea(this.#office, habit));
   }
 
-  /** One burn, meant once: typed again until its outcome was seen. */
+  /** One intended burn: repeated until its outcome was seen. */
   async #burnOnce(): Promise<void> {
     const item = this.#office.goods.item('burn');
     let isUnsure = false;
@@ -122,10 +118,10 @@ export class Person {
       if (tries > 0 && !(await this.#triesAgain(item))) continue;
       const { exit } = await this.type({ words: burnWords(item), items: [item] });
       isUnsure ||= UNSURE.has(exit);
-      // Who did not know once is not content with a refusal of what was asked later.
+      // After an unknown outcome, a later refusal does not settle the burn.
       if (!isUnsure || exit === 0) break;
     }
-    // What is meant once is not typed again as an afterthought.
+    // A burn meant once is not repeated later.
     this.#last = undefined;
   }
 
@@ -133,12 +129,12 @@ export class Person {
     const { machine, running, seen } = this.#office;
     await machine.turn(this, 'tries again');
     if (!this.#goesOn() || seen.has(item.hash)) return false;
-    // Somebody who resumes all that is pending may be done with it just before it is typed: then it is a new one.
+    // `pending resume` may complete it just before it is typed; then it is a new operation.
     if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
     return true;
   }
 
-  /** A script that gives its own key, in whichever case, and runs as often as somebody starts it. */
+  /** A script with its own idempotency key, which runs repeatedly. */
   async #burnUnderKey(): Promise<void> {
     const { goods, machine, random } = this.#office;
     const item = goods.item('burn');
@@ -159,12 +155,12 @@ export class Person {
     this.#last = undefined;
   }
 
-  /** Gives up on something that is pending: from then on nobody can say whether it has happened. */
+  /** Discards a pending operation; its outcome stays unknown from then on. */
   async #forget(): Promise<void> {
     const { goods, auditor } = this.#office;
     const { exit, stdout } = await this.type({ words: ['pending', '--json'] }, false);
     const rows = exit === 0 ? (JSON.parse(stdout) as { id: string; command?: string }[]) : [];
-    // What the service has left is no operation of the journal.
+    // Work left in the service only is no operation of the journal.
     const first = rows.find(({ command }) => command !== undefined);
     if (first?.command === undefined) return;
     const { id, command } = first;
@@ -180,7 +176,7 @@ export class Person {
     await this.type({ words: ['pending', 'forget', id, '--yes'] }, false);
   }
 
-  /** What the last answer makes one do. */
+  /** The command that the last output suggests. */
   #reaction(): Command | undefined {
     const { random } = this.#office;
     if (this.#last === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What production code asks of Node without a port: random bytes, keys, and files that are written. They come from the seed
- * here, and a write of a file is a step at which a process may die or find the disk full.
+ * Replaces Node's random bytes, keys and file writes by seeded ones; each file write is a step at which a process may die or find
+ * the disk full.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import type { Random } from '../fuzz/random.js';
 import type { SimProcess } from './process.js';
 
-/** The process in which code runs. */
+/** The simulated process of the running code. */
 export const running = new AsyncLocalStorage<SimProcess>();
 
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -18,13 +18,12 @@ let random: Random | undefined;
 
 let nowMs: () => number = () => 0;
 
-/** Where randomness and time come from from now on. */
 export function seedPlatform(from: Random, now: () => number): void {
   random = from;
   nowMs = now;
 }
 
-/** Libraries that count seconds read them here. */
+/** For libraries that read seconds from Date. */
 const SimulatedDate = new Proxy(Date, {
   construct: (date, parameters: ConstructorParameters<typeof Date> | []) =>
     parameters.length === 0 ? new date(nowMs()) : new date(...parameters),
@@ -49,7 +48,7 @@ function keyPair(): { privateKey: crypto.KeyObject; publicKey: crypto.KeyObject 
 
 const isTemporary = (path: unknown): boolean => typeof path === 'string' && path.endsWith('.tmp');
 
-/** Puts all of it in place; once for the whole program. */
+/** Call once a program. */
 export function takePlatform(): void {
   const { openSync, renameSync } = fs;
   Object.assign(crypto, { randomBytes: bytes, randomUUID: uuid, generateKeyPairSync: keyPair });

@@ -1,4 +1,7 @@
-/** The ports of a process, each call of which is a step: store, chain, journal. The simulator's only door to their types and errors. */
+/**
+ * The ports of a process, store, chain and journal: each call is a step. The only import of their types and errors in the
+ * simulator.
+ */
 import bs58 from 'bs58';
 import {
   type Chain,
@@ -19,10 +22,9 @@ import type { SimProcess } from './process.js';
 export type { HttpAnswer, HttpFailure, HttpRequest, Terms, Transport } from '../../src/client/transport.js';
 export type { LocalChain };
 
-/** Thrown where a step cannot simply never return; what its process does with it has no effect any more. */
+/** Thrown where a step cannot stay pending; the dead process has no effect any more. */
 export class Killed extends Error {}
 
-/** What the program throws where something cannot be done. */
 export const failure = (code: ConstructorParameters<typeof FlywheelError>[0], message: string): Error =>
   new FlywheelError(code, message);
 export const isFailure = isFlywheelError;
@@ -31,11 +33,10 @@ const locked = (): Error =>
   failure('ERR_STORE_UNAVAILABLE', 'The store is locked by another process (waited 5 s).');
 const unreachable = (): Error => failure('ERR_UNAVAILABLE', 'The chain is out of reach.');
 
-/** Who hears of what a process does on chain. */
 export interface ChainWatch {
-  /** Something may have landed, and this process has brought it. */
+  /** This process has sent a transaction that may have landed. */
   landed(process: SimProcess): void;
-  /** The bytes are on their way and arrive some time. */
+  /** The bytes arrive later. */
   onTheWay(process: SimProcess, deliver: (chain: LocalChain) => Promise<unknown>): void;
 }
 
@@ -43,7 +44,7 @@ const READ: readonly Fault[] = ['refuse'];
 const SEND: readonly Fault[] = ['refuse', 'mute', 'late'];
 
 function simStore(process: SimProcess, store: Store): Store {
-  /** A transaction is one effect; a process that dies within it has done nothing. */
+  /** A database transaction is one effect; a process that dies inside it has changed nothing. */
   const inside =
     (work: (tx: StoreTransaction) => Promise<unknown>) =>
     async (tx: StoreTransaction): Promise<unknown> => {
@@ -79,7 +80,6 @@ function simStore(process: SimProcess, store: Store): Store {
   });
 }
 
-/** The reading part of a chain. */
 function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reader): Reader {
   const read = <Value>(label: string, act: () => Promise<Value>): Promise<Value> =>
     process.port({ label, faults: READ, refusal: unreachable, act });
@@ -92,7 +92,7 @@ function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reade
   return replacing<Reader>(chain, parts as Partial<Reader>);
 }
 
-/** What a node of the user's own knows of the ledger, its past too. */
+/** The user's own node, with transaction history. */
 export function simNode(process: SimProcess, ledger: LocalChain): ChainReader {
   const reader = simReader<ChainReader>(process, ledger);
   const history: ChainReader['history'] = (account) =>
@@ -105,7 +105,7 @@ export function simNode(process: SimProcess, ledger: LocalChain): ChainReader {
   return replacing(reader, { history });
 }
 
-/** Keys that a transaction names itself, from its bytes: signatures, a mark where it has a version, three counts, the keys. */
+/** Static account keys of a wire transaction: after signatures, an optional version byte and three counts. */
 function namedIn(wire: Buffer): readonly string[] {
   const message = wire.subarray(1 + 64 * (wire[0] ?? 0));
   const at = (message[0] ?? 0) >= 0x80 ? 4 : 3;
@@ -155,7 +155,7 @@ function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): Lo
   return over;
 }
 
-/** Store and chain of an engine in a process; both go with it. */
+/** Closed when the process ends. */
 export const simFiles =
   (process: SimProcess, watch: ChainWatch) =>
   ({ store, chain }: EngineFiles): EngineFiles => {
@@ -177,7 +177,7 @@ function simEntry(process: SimProcess, entry: Entry): Entry {
   });
 }
 
-/** The journal of a command; its calls do not wait, so that a process dies within them or finds the disk full. */
+/** Journal calls are synchronous, so a process dies or finds the disk full inside them. */
 export function simJournal(process: SimProcess, journal: Journal): Journal {
   const begun = <Taken extends Begun | undefined>(found: Taken): Taken =>
     found?.status === 'taken' ? { ...found, entry: simEntry(process, found.entry) } : found;

@@ -1,14 +1,13 @@
-/** One simulated process: it takes steps, and it may die, be interrupted or be refused something at each of them. */
+/** One simulated process, whose every step can kill, interrupt or refuse it. */
 import { setMaxListeners } from 'node:events';
 import type { Fault, Faults } from './faults.js';
 import type { Others } from './others.js';
 import { failure, Killed } from './ports.js';
 import type { Scheduler, Walker } from './scheduler.js';
 
-/** What a process never comes back from. */
+/** Never resolves: the process is dead. */
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 
-/** What every process of a world shares. */
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
@@ -24,9 +23,9 @@ export interface Effect<Value> {
   readonly faults: readonly Fault[];
   readonly refusal: () => Error;
   readonly act: () => Promise<Value>;
-  /** It takes no steps of its own, and waits for what other threads do to files. */
+  /** The effect takes no steps, and waits for file I/O of other threads. */
   readonly isFiles?: boolean;
-  /** Called in place of the act when it is to happen later, or not at all. */
+  /** Called in place of `act` when the effect happens later or never. */
   readonly later?: () => void;
 }
 
@@ -35,7 +34,7 @@ const DAY_MS = 86_400_000;
 
 export class SimProcess implements Walker {
   readonly name: string;
-  /** Resolves when it has been killed. */
+  /** Resolves when the process was killed. */
   readonly death: Promise<void>;
   readonly #around: Surroundings;
   readonly #controller = new AbortController();
@@ -44,7 +43,7 @@ export class SimProcess implements Walker {
   #closers: (() => unknown)[] = [];
   #alive = true;
 
-  /** @param isExempt - nothing befalls it, as is so for what sets a world up. */
+  /** @param isExempt - no faults, as in the set-up of a world. */
   constructor(name: string, around: Surroundings, isExempt = false) {
     this.name = name;
     this.#around = around;
@@ -63,7 +62,7 @@ export class SimProcess implements Walker {
     return this.#controller.signal;
   }
 
-  /** What the system closes when the process is gone. */
+  /** Closed by the system when the process ends. */
   onEnd(closer: () => unknown): void {
     this.#closers.push(closer);
   }
@@ -74,7 +73,6 @@ export class SimProcess implements Walker {
     this.#die();
   }
 
-  /** It is over, one way or the other: the system lets go of all that it held. */
   end(): void {
     if (!this.#alive) return;
     this.#alive = false;
@@ -92,14 +90,14 @@ export class SimProcess implements Walker {
     this.#controller.abort();
   }
 
-  /** Waits for its turn; whoever is dead waits for ever. */
+  /** Waits for the process's turn; never resolves after its death. */
   async reach(label: string, dueMs = 0): Promise<void> {
     if (!this.#alive) return never();
     await this.#around.scheduler.reach(this, label, dueMs);
     return this.#alive ? undefined : never();
   }
 
-  /** Draws the fault of a step and sees to those that are about the process as a whole. */
+  /** Draws the step's fault and applies those that concern the whole process. */
   async suffer(faults: readonly Fault[]): Promise<Fault | undefined> {
     const fault = this.#draw([...ENDS, ...faults]);
     if (fault === 'kill') {
@@ -109,7 +107,6 @@ export class SimProcess implements Walker {
     return fault;
   }
 
-  /** An effect between two steps. */
   async port<Value>({ label, faults, refusal, act, later, isFiles }: Effect<Value>): Promise<Value> {
     await this.reach(`${label} …`);
     const fault = await this.suffer(faults);
@@ -131,7 +128,7 @@ export class SimProcess implements Walker {
     return result.value;
   }
 
-  /** An effect of a port that does not wait. @throws Killed */
+  /** A synchronous effect. @throws Killed */
   sync<Value>(what: string, act: () => Value): Value {
     if (!this.#alive) throw new Killed();
     const fault = this.#draw(['kill', 'full']);
@@ -142,7 +139,7 @@ export class SimProcess implements Walker {
     return value;
   }
 
-  /** A file is about to be written. @throws what the system would. */
+  /** Precedes a file write. @throws the system's error. */
   file(what: string): void {
     if (!this.#alive) throw new Killed();
     const fault = this.#draw(['kill', 'full']);
@@ -165,7 +162,7 @@ export class SimProcess implements Walker {
     return fault;
   }
 
-  /** A clock that is set: mostly a little, sometimes to another day, rarely to another month; or back. */
+  /** Sets the clock: mostly by a little, sometimes to another day, rarely to another month, or back. */
   #jump(): void {
     const { scheduler } = this.#around;
     const ms = [90_000, 3_600_000, DAY_MS, -3_600_000, -DAY_MS, 31 * DAY_MS];

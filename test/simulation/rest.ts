@@ -1,20 +1,20 @@
-/** Brings a world to rest once nothing goes wrong any more, and holds it to what was promised: everything settles. */
+/** Brings a world to rest after the last fault, and checks that everything completes. */
 import { Broken } from './audit/auditor.js';
 import type { Item, Paper } from './goods.js';
 import { type Office, Person } from './person.js';
 import type { Workplace } from './workplace.js';
 
 const ROUNDS = 10;
-/** Rounds after which a batch that does not get on is cancelled. */
+/** Rounds until a stuck batch is cancelled. */
 const PATIENCE = 3;
 const DAY_MS = 86_400_000;
-/** Longer than every window of a rate limit, unless a clock was set back. */
+/** Longer than every rate limit window, unless a clock was set back. */
 const PAUSE_MS = 11_000;
 
-/** What no command may end with once nothing goes wrong: internal error, unsafe, interrupted. */
+/** Exits that must not occur without faults: killed, internal error, unsafe, interrupted. */
 const ALARMING: ReadonlySet<number | null> = new Set([null, 1, 4, 9, 130]);
 
-/** What was typed against the wrong file while all went wrong, of a batch that is over by now: refused for good, and said once. */
+/** Approvals of the wrong file, typed during the faults, whose batch is finished: refused for good, and reported once. */
 const REFUSED_FOR_GOOD = /Batch \S+ is finished and is not the expected one/g;
 
 /** @throws Broken */
@@ -44,16 +44,16 @@ export async function bringToRest(office: Office): Promise<void> {
     await type(['pending', 'resume', '--yes']);
     for (const paper of round === 0 ? goods.papers : open()) await finish(type, paper);
     if (open().length === 0) break;
-    // What is stuck is cancelled, and its file is run again.
+    // A stuck batch is cancelled, and its file runs again.
     if (round === PATIENCE) await endBatches(type, office, false);
-    // Caps are of a day.
+    // Caps reset each day.
     await machine.pass(DAY_MS);
   }
   const missing = open().flatMap(({ items }) => items.filter((item) => auditor.count(item) === 0));
   if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
   await endBatches(type, office, true);
   await settleRest(type, person, machine);
-  // What somebody wanted forgotten is brought again by nobody; a server that starts settles it.
+  // Discarded operations are not repeated; a starting server resolves them.
   await machine.serve();
   auditor.checkClean();
 }
@@ -64,11 +64,11 @@ async function finish(type: Type, { name, kind, items }: Paper): Promise<void> {
   const command =
     kind === 'burns' ? ['burn-batch', name] : ['batch', 'run', name, '--keypair', 'owner.json', '--yes'];
   if ((await type(command, items)) === 0) return;
-  // A file whose batch was cancelled is refused with both.
+  // A file whose batch was cancelled is refused with both options.
   if ((await type([...command, '--rest'], items)) === 2) await type([...command, '--again'], items);
 }
 
-/** Whatever waits or has failed is cancelled, and what is over but for its accounts is closed. */
+/** Cancels waiting and failed batches, and closes the accounts of finished ones. */
 async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Promise<void> {
   for (const { id, isOver } of auditor.batches()) {
     if (isOver) continue;
@@ -77,7 +77,7 @@ async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Pro
   }
 }
 
-/** What is pending comes to its end, and then nothing is. */
+/** Resolves everything pending, and expects that nothing is left. */
 async function settleRest(type: Type, person: Person, machine: Workplace): Promise<void> {
   let left = '';
   for (let day = 0; day < ROUNDS; day += 1) {

@@ -1,4 +1,7 @@
-/** Runs seeds of the simulator: `npm run simulate -- [--seed S] [--count N | --minutes M] [--mode embedded|remote] [--kind NAME] [--verbose]`. */
+/**
+ * Runs seeds of the simulator: `npm run simulate -- [--seed S] [--count N | --minutes M] [--mode embedded|remote] [--kind NAME]
+ * [--verbose]`.
+ */
 import { parseArgs } from 'node:util';
 import { kindOf } from './kinds.js';
 import { takePlatform } from './platform.js';
@@ -32,7 +35,7 @@ const startedMs = performance.now();
 const isOver = (): boolean => minutes !== null && performance.now() - startedMs > minutes * 60_000;
 const totals = { runs: 0, steps: 0, faults: 0, actions: 0, broken: 0 };
 
-/** @returns whether to go on. */
+/** @returns whether to continue. */
 async function runOne(options: RunOptions): Promise<boolean> {
   const result = await runWorld({ ...options, ...(values.verbose ? { say } : {}) });
   totals.runs += 1;

@@ -1,8 +1,8 @@
-/** Which of all waiting steps goes next: one at a time, chosen by the seed, on a clock that only moves here. */
+/** Picks the next of all waiting steps by seed, one at a time, on a virtual clock. */
 import { setImmediate } from 'node:timers/promises';
 import type { Random } from '../fuzz/random.js';
 
-/** Whoever takes steps: a simulated process, a person, the world itself. */
+/** Takes steps: a simulated process, a person, or the world. */
 export interface Walker {
   readonly name: string;
 }
@@ -10,20 +10,23 @@ export interface Walker {
 interface Step {
   readonly walker: Walker;
   readonly label: string;
-  /** Not before this time, unless nothing else can go. */
+  /** Earliest virtual time, unless no other step can run. */
   readonly dueMs: number;
   readonly go: () => void;
 }
 
-/** Turns of the event loop without a new step after which everything that was set free has come to rest. */
+/** Turns of the event loop without a new step after which the running work is idle. */
 const QUIET_TURNS = 2;
-/** Turns to wait for the first step, some milliseconds: a signature is made on a thread of the pool, and work that waits for other work takes none. */
+/**
+ * Turns to wait for the first step, some milliseconds: signatures use the thread pool, and work that waits for other work takes
+ * no steps.
+ */
 const MAX_TURNS = 2_000;
-/** Once in so many choices a step that sleeps is taken although others are ready: timers race with work. */
+/** Once in this many choices a sleeping step runs before ready ones: timers race with work. */
 const EARLY_SLEEPER = 150;
 /** Milliseconds that a step may take, at most. */
 const STEP_MS = 12;
-/** Choices between two changes of who is preferred. */
+/** Choices between two changes of the preferred walker. */
 const CHANGE_EVERY = 40;
 
 export class Scheduler {
@@ -34,7 +37,7 @@ export class Scheduler {
   #waiting: Step[] = [];
   #preferred: Walker | undefined;
   #registered = 0;
-  /** What timers go by; only the clock on the wall is ever set. */
+  /** Monotonic time, for timers; only the wall clock is ever set. */
   #timeMs = 0;
   #setMs: number;
   #steps = 0;
@@ -44,16 +47,16 @@ export class Scheduler {
     this.#random = random;
     this.#setMs = startMs;
     this.#say = say;
-    // Half of the seeds let one walker run far ahead of the others; that finds other things than a fair choice.
+    // Half of the seeds let one walker run far ahead, which finds other bugs than a fair choice.
     this.#preferring = random.oneIn(2);
   }
 
-  /** The clock on the wall. */
+  /** The wall clock. */
   get nowMs(): number {
     return this.#timeMs + this.#setMs;
   }
 
-  /** Time that has passed. */
+  /** Elapsed virtual time. */
   get timeMs(): number {
     return this.#timeMs;
   }
@@ -62,17 +65,16 @@ export class Scheduler {
     return this.#steps;
   }
 
-  /** From now on nobody is slower than a timer. */
+  /** From now on no step is slower than a timer. */
   calm(): void {
     this.#isCalm = true;
   }
 
-  /** Sets the clock on the wall, either way. */
+  /** Sets the wall clock, forward or back. */
   jump(ms: number): void {
     this.#setMs += ms;
   }
 
-  /** Resolves when it is the step's turn. */
   reach(walker: Walker, label: string, dueMs = 0): Promise<void> {
     this.#registered += 1;
     return new Promise((go) => {
@@ -80,7 +82,7 @@ export class Scheduler {
     });
   }
 
-  /** A step that may be taken back; resolves to false when it was. */
+  /** A cancellable step; resolves to false if it was cancelled. */
   sleep(walker: Walker, label: string, dueMs: number): { readonly over: Promise<boolean>; cancel(): void } {
     let step: Step | undefined;
     let end: (reached: boolean) => void = () => undefined;
@@ -99,18 +101,17 @@ export class Scheduler {
     };
   }
 
-  /** Drops all steps of a walker that is gone. */
   drop(walker: Walker): void {
     this.#waiting = this.#waiting.filter((step) => step.walker !== walker);
   }
 
-  /** Work that takes no steps and has to be over before the next one. */
+  /** Work without steps that has to end before the next step. */
   finish(work: Promise<unknown>): void {
     const finished = work.catch(() => undefined).finally(() => this.#finishing.delete(finished));
     this.#finishing.add(finished);
   }
 
-  /** Takes steps until none waits. @param after - runs after each. */
+  /** Runs steps until none waits. @param after - runs after each. */
   async run(after: () => void, maxSteps: number): Promise<void> {
     await this.#rest(this.#registered);
     while (this.#waiting.length > 0 && this.#steps < maxSteps) {
@@ -141,7 +142,7 @@ export class Scheduler {
     return steps.reduce((first, step) => (step.dueMs < first.dueMs ? step : first));
   }
 
-  /** Until all that was set free waits again. */
+  /** Waits until all running work waits for a step again. */
   async #rest(before: number): Promise<void> {
     let quiet = 0;
     let known = before;

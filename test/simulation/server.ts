@@ -8,7 +8,7 @@ import { running } from './platform.js';
 import { type ChainWatch, type HttpAnswer, type HttpRequest, isFailure } from './ports.js';
 import type { SimProcess } from './process.js';
 
-/** What the server is asked over; it has no socket, and so received no bytes over one. */
+/** Stands in for a socket, with no bytes received. */
 const answerWith =
   (server: OpenServer['server']): DispatchFunc =>
   (request, response) => {
@@ -25,7 +25,7 @@ export class SimServer implements Reachable {
     this.#opened = opened;
   }
 
-  /** @returns `undefined` when it died, or was refused its files, before it could listen. */
+  /** @returns `undefined` if the server died, or could not open its files, before it listened. */
   static async start(
     context: Context,
     process: SimProcess,
@@ -52,7 +52,7 @@ export class SimServer implements Reachable {
     return this.#process.alive;
   }
 
-  /** It is told to stop at once. */
+  /** Stops without a grace period. */
   kill(): void {
     this.#process.kill();
   }

@@ -1,13 +1,12 @@
-/** Makes a failing run smaller: leaves out faults and actions as long as the same promise is broken. */
+/** Shrinks a failing run: leaves out faults and actions while the same promise stays broken. */
 import { Broken } from './audit/auditor.js';
 import { type RunOptions, runWorld } from './world.js';
 
 const promiseOf = (error: Error): string => (error instanceof Broken ? error.promise : error.message);
 
-/** Numbers from 1. */
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Says what is left when nothing more can be left out. */
+/** Prints the smallest run found. */
 export async function shrink(
   options: RunOptions,
   broken: Error,

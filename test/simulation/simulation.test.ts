@@ -1,17 +1,17 @@
-/** A few fixed seeds of the simulator, in both modes. A seed that breaks prints how to see it again. */
+/** Runs a few fixed seeds of the simulator in both modes. A failing seed prints the command that repeats it. */
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Every kind of world once in each mode; more are for `npm run simulate -- --minutes M`. */
+/** Covers each kind once in each mode; `npm run simulate -- --minutes M` runs more. */
 const COUNT = 7;
 const FIRST_SEEDS = [
   ['embedded', 1],
   ['remote', 501],
 ] as const;
-// Below node_modules, so that packages left external are found from there.
+// Below node_modules, so that external packages resolve from there.
 const PROGRAM = resolve(`node_modules/.cache/flywheel/simulation-${process.pid}.mjs`);
 
 interface Ended {
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(PROGRAM, { force: true }));
 
-/** The program takes over the clock and the random numbers of its process, so that it has one of its own. */
+/** The simulator replaces clock and random numbers of its process, so it needs its own. */
 function simulate(mode: string, seed: number): Promise<Ended> {
   const words = ['--seed', String(seed), '--count', String(COUNT), '--mode', mode];
   const child = spawn(process.execPath, [PROGRAM, ...words]);

@@ -1,4 +1,4 @@
-/** Homes with a flywheel and a profile in them, each sort made once and copied for every world. */
+/** Prepares homes with a project and a profile, each sort once, and copies them for every world. */
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,6 @@ const NOBODY = { passBlocks: () => undefined, moveTokens: () => undefined };
 const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined };
 const templates = new Map<string, Promise<Template>>();
 
-/** The template of a world. */
 export function templateOf(setting: Setting): Promise<Template> {
   const name = `${setting.vaultTokens} ${setting.burnCap}`;
   const made = templates.get(name) ?? make(setting);
@@ -34,14 +33,14 @@ export function templateOf(setting: Setting): Promise<Template> {
   return made;
 }
 
-/** Runs commands without faults, outside of any world's time. */
+/** Runs commands without faults and outside of virtual time. */
 async function setUp(home: string, commands: readonly (readonly string[])[], stdin = ''): Promise<string[]> {
   const scheduler = new Scheduler(new Random(1), START_MS, () => undefined);
   const faults = new Faults(new Random(1), new Set(), NO_FAULTS, () => undefined);
   const machine = new Machine(
     { home, dataDir: join(home, 'data') },
     { scheduler, faults, others: NOBODY },
-    // `profile add` writes for those who will be remote.
+    // `profile add` prepares the homes of remote worlds.
     { isRemote: stdin !== '', random: new Random(1), watch: nowhere },
   );
   const outputs: string[] = [];

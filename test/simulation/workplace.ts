@@ -1,42 +1,38 @@
-/** Where persons type commands: the simulated machine, or a real one with the built command line. */
+/** The machine on which persons type: simulated, or real with the built command line. */
 
-/** What a command left for whoever typed it. */
 export interface Ended {
-  /** `null`: it was killed. */
+  /** `null`: killed. */
   readonly exit: number | null;
-  /** What had left the process by then. */
+  /** Flushed output only, if the process was killed. */
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** How a command is typed. */
 export interface Typed {
   readonly words: readonly string[];
   readonly isTerminal: boolean;
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The same as it was printed, to be pasted into a shell. */
+  /** As printed, for a shell. */
   readonly line?: string;
-  /** The data directory is given by its other name, where it has one. */
+  /** Names the data directory by its alias, if it has one. */
   readonly isAlias?: boolean;
 }
 
-/** A command that is about to run, under a name of its own. */
 export interface Started {
   readonly name: string;
   run(typed: Typed): Promise<Ended>;
 }
 
 export interface Workplace {
-  /** Waits until it is somebody's turn. */
+  /** Waits for the person's turn. */
   turn(person: { readonly name: string }, label: string): Promise<void>;
   start(name: string): Started;
-  /** Something that is done to the flywheel itself, where it is. @throws when it fails */
+  /** Runs a set-up command. @throws if it fails */
   setUp(words: readonly string[]): Promise<void>;
-  /** Starts a service, which settles what nobody brings again. */
+  /** Starts a service, which resolves unfinished work. */
   serve(): Promise<void>;
-  /** From now on nothing goes wrong. */
+  /** No faults from now on. */
   calm(): void;
-  /** Lets time go by. */
   pass(ms: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** One world of a seed: set up, lived in, brought to rest, audited all along. */
+/** One world of a seed: sets it up, runs its persons, brings it to rest, and audits it throughout. */
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
@@ -19,7 +19,7 @@ import { bringToRest } from './rest.js';
 import { Scheduler, type Walker } from './scheduler.js';
 import { BASE, START_MS, type Template, templateOf } from './template.js';
 
-/** What makes a run repeatable, and smaller. */
+/** Options that make a run repeatable, and smaller. */
 export interface RunOptions {
   readonly seed: number;
   readonly mode: Mode;
@@ -29,7 +29,6 @@ export interface RunOptions {
   readonly say?: (line: string) => void;
 }
 
-/** How a run ended. */
 export interface RunResult {
   readonly kind: string;
   readonly broken: Error | null;
@@ -39,9 +38,9 @@ export interface RunResult {
 }
 
 const MAX_STEPS = 60_000;
-/** Milliseconds that bytes on their way may take: none, a few steps, as long as a command or several. */
+/** Delays of bytes on the network: none, a few steps, one command, several commands. */
 const DELAYS_MS = [0, 100, 500, 2_000] as const;
-/** Worlds of one machine in which files of other moments are put in place. */
+/** One embedded world in this many mixes files of different moments. */
 const MIXED_ONE_IN = 4;
 
 const stream = (seed: number, use: number): Random => {
@@ -50,14 +49,13 @@ const stream = (seed: number, use: number): Random => {
   return random;
 };
 
-/** Lives through a seed. */
 export async function runWorld(options: RunOptions): Promise<RunResult> {
   const drawn = drawWorld(options.seed, options.mode, stream(options.seed, 7));
   const template = await templateOf(drawn);
   const home = mkdtempSync(join(BASE, 'flywheel-sim-'));
   try {
     cpSync(template.home, home, { recursive: true });
-    // The same directory under another name.
+    // The alias of the data directory.
     symlinkSync(join(home, 'data'), join(home, 'alias'));
     return await new World(home, template, drawn, options).live();
   } finally {
@@ -79,7 +77,7 @@ class World implements ChainWatch, Walker {
   readonly #isRemote: boolean;
   #broken: Error | null = null;
   #isOver = false;
-  /** Of nobody's process: what brings bytes that are on their way. */
+  /** Belongs to no process; delivers delayed bytes. */
   #chain: LocalChain | undefined;
 
   constructor(home: string, template: Template, drawn: Drawn, options: RunOptions) {
@@ -126,7 +124,7 @@ class World implements ChainWatch, Walker {
     this.#audit((running.getStore() ?? process).name);
   }
 
-  /** Bytes that a process believes lost, and that arrive later. */
+  /** Bytes that their sender believes lost, and that arrive later. */
   onTheWay(process: SimProcess, deliver: (chain: LocalChain) => Promise<unknown>): void {
     const { name } = running.getStore() ?? process;
     const arrive = async (): Promise<void> => {
@@ -139,7 +137,7 @@ class World implements ChainWatch, Walker {
     this.#watch(arrive());
   }
 
-  /** What is found breaks the run and not the process in which it is found. */
+  /** A violation ends the run, not the process in which it was found. */
   #audit(by: string): void {
     try {
       this.#auditor.look(by);
@@ -187,7 +185,7 @@ class World implements ChainWatch, Walker {
     this.#isOver = true;
   }
 
-  /** One server or two, started again when they are gone. */
+  /** Keeps one or two servers running. */
   async #keepServers(): Promise<void> {
     while (!this.#isOver) {
       if (this.#machine.servers.length < this.#drawn.servers) await this.#machine.serve();

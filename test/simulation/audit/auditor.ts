@@ -1,9 +1,9 @@
-/** Audits the books of a world: supply, items, caps by landing day, SOL, batches on chain, and what the store says of all that. */
+/** Audits a world: supply, items, caps by landing day, SOL, batches on chain, and the store's record of all of them. */
 import type { Goods, Item } from '../goods.js';
 import { batchAddresses, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
 import { type StoredBatch, StoreTables, type Usage } from './tables.js';
 
-/** A promise that was broken. */
+/** A violated promise; the simulation stops. */
 export class Broken extends Error {
   readonly promise: string;
 
@@ -13,12 +13,11 @@ export class Broken extends Error {
   }
 }
 
-/** A batch as the store has it. */
 export interface BookedBatch extends Omit<StoredBatch, 'pipelines'> {
   readonly items: readonly Item[];
 }
 
-/** What is known of the world when it begins. */
+/** The state of the world at its start. */
 export interface Opening {
   readonly multisig: string;
   readonly mint: string;
@@ -26,7 +25,7 @@ export interface Opening {
   readonly airdropCap: bigint;
 }
 
-/** Something of the goods that landed, and who brought it. */
+/** An item that landed, and the process that sent it. */
 export interface Landing {
   readonly by: string;
   readonly item: Item;
@@ -44,9 +43,9 @@ export class Auditor {
   readonly #counts = new Map<Item, number>();
   /** By kind and day. */
   readonly #used = new Map<string, bigint>();
-  /** Transactions that held items, and how many. */
+  /** Transactions with items, and how many each has. */
   readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
-  /** Of batches that were seen on chain, by their index there. */
+  /** Batches seen on chain, by batch index. */
   readonly #addresses = new Map<bigint, Buffer>();
   readonly #multisig: string;
   readonly #landings: Landing[] = [];
@@ -71,12 +70,12 @@ export class Auditor {
     this.#squadsAccounts = this.#ledger.squadsAccounts();
   }
 
-  /** All that has landed, in order. */
+  /** Everything that landed, in order. */
   get landings(): readonly Landing[] {
     return this.#landings;
   }
 
-  /** Does each of the two files know that the other has moved on since the beginning? */
+  /** Whether each of the two files records that the other has changed since the start. */
   get haveMovedOn(): boolean {
     return this.#landings.length > 0 && this.#store.knownTransactions() > this.#firstId;
   }
@@ -85,7 +84,6 @@ export class Auditor {
     return this.#counts.get(item) ?? 0;
   }
 
-  /** Batches as the store has them. */
   batches(): readonly BookedBatch[] {
     return this.#store.batches().map(({ pipelines, ...batch }) => ({
       ...batch,
@@ -93,18 +91,18 @@ export class Auditor {
     }));
   }
 
-  /** Burns whose end the store does not know yet. */
+  /** Burns with an unknown outcome in the store. */
   pendingBurns(): number {
     return this.#store.pendingBurns();
   }
 
-  /** Lets go of the files; the next look opens them again. */
+  /** The next read opens the files again. */
   close(): void {
     this.#ledger.close();
     this.#store.close();
   }
 
-  /** Looks at what has landed since the last look, all as it is at one time. @throws Broken */
+  /** Audits transactions that landed since the last call, in one consistent read. @throws Broken */
   look(by: string): void {
     this.#ledger.atOnce(() => this.#look(by));
   }
@@ -128,7 +126,7 @@ export class Auditor {
     }
   }
 
-  /** How many pipelines of a batch have landed, which has one of these addresses. */
+  /** Pipelines that landed of a batch at one of these addresses. */
   #ran(addresses: readonly Buffer[]): number {
     return this.#runs
       .filter(({ wire }) => addresses.some((address) => wire.includes(address)))
@@ -173,7 +171,7 @@ export class Auditor {
       throw new Broken('cap', `${total} of ${kind} landed on ${day}, over the cap of ${this.#caps[kind]}`);
   }
 
-  /** No item stands in more batches that have run or can run than it may land. @throws Broken */
+  /** The batches that ran or can run contain no item more often than it may land. @throws Broken */
   checkBatches(): void {
     const batches = this.batches().filter(
       ({ isCancelled, isOver, isExecuted }) => !isCancelled && (!isOver || isExecuted),
@@ -187,7 +185,7 @@ export class Auditor {
     }
   }
 
-  /** Nothing is left behind when all is over, and the store tells the truth about it. @throws Broken */
+  /** At rest nothing is left over, and the store agrees with the chain. @throws Broken */
   checkClean(): void {
     const left = this.#ledger.squadsAccounts() - this.#squadsAccounts;
     if (left !== 0) throw new Broken('rent', `${left} accounts of batches are left on chain`);
@@ -197,7 +195,7 @@ export class Auditor {
     this.#checkVerdicts();
   }
 
-  /** All that landed counts, on the day of its block or on a later one (contract, section 1.4). */
+  /** Each landing counts on the day of its block or on a later one (contract, section 1.4). */
   #checkUsage(): void {
     const usage = this.#store.usage();
     for (const kind of ['burn', 'airdrop'] as const) {
@@ -231,7 +229,7 @@ export class Auditor {
       const own = batches.filter((batch) => batch.index === index);
       const said = own.reduce((sum, { successful }) => sum + successful, 0);
       const seen = this.#addresses.get(index);
-      // One that came and went between two looks was never seen.
+      // A batch created and closed between two audits was never seen.
       const ran = this.#ran(seen === undefined ? batchAddresses(this.#multisig, index) : [seen]);
       if (said !== ran)
         throw new Broken('verdict', `of batch ${own[0]?.id} ${ran} landed, and its verdict says ${said}`);

@@ -1,4 +1,4 @@
-/** What the exit of a command promises about the chain. */
+/** Checks a command's exit code against the chain. */
 import type { Item } from '../goods.js';
 import { DOOR_WORDS } from '../network.js';
 import type { Ended } from '../workplace.js';
@@ -8,19 +8,19 @@ export interface CommandCheck {
   readonly process: string;
   readonly words: readonly string[];
   readonly items: readonly Item[];
-  /** Items that it alone speaks for, and whose outcome nobody had seen when it began. */
+  /** Items that only this command reports, with no reported outcome before it began. */
   readonly unseen: readonly Item[];
-  /** Nothing of its file was ever left out. */
+  /** No part of its file was left out. */
   readonly isWhole: boolean;
 }
 
-/** Exits that say that nothing of the command was done: wrong words, not allowed, refused. */
+/** Exits that promise that nothing was done: usage, not allowed, refused. */
 const NOTHING: ReadonlySet<number | null> = new Set([2, 4, 5]);
 
-/** What no service says of itself, whatever befalls it. */
+/** Internal errors, which a service must never return in any world. */
 const INTERNAL = /ERR_(?:INTERNAL|BATCH_(?:CURRENT|INIT|EXECUTE)_FAILED)/;
 
-/** @param mark - how many landings there were when the command began. @throws Broken */
+/** @param mark - number of landings when the command began. @throws Broken */
 export function checkEnded(
   auditor: Auditor,
   { process, words, items, unseen, isWhole }: CommandCheck,
@@ -32,19 +32,19 @@ export function checkEnded(
     throw new Broken('internal error', `\`${words.join(' ')}\` ends ${exit}: ${stderr}`);
   const own = auditor.landings.slice(mark).filter(({ by }) => by === process);
   const line = words.join(' ');
-  // Of several operations the first that failed gives the exit.
+  // The first failed operation of several decides the exit code.
   const isOne = line !== 'pending resume' && line !== 'pending resume --yes';
-  // Of an operation that is left open the exit tells only how its last step ended.
+  // The exit code of an operation that stays open describes its last step only.
   const isLeft = stderr.includes('Resume it');
   if (isOne && !isLeft && NOTHING.has(exit) && own.length > 0) {
     const names = own.map(({ item }) => item.name).join(', ');
     throw new Broken('nothing done', `exit ${exit} of \`${line}\`, which has landed ${names}`);
   }
-  // Words that are wrong by now may be told while somebody else is just going on with it.
+  // Exit 2 may be correct for a command that another process is just resuming.
   if (!isLeft && NOTHING.has(exit) && exit !== 2) checkRefused(auditor, line, unseen);
   const meansAll = exit === 0 && words[1] !== 'init' && isWhole;
   const missing = meansAll ? items.filter((item) => auditor.count(item) === 0) : [];
-  // The rest of a file may be nothing but what failed.
+  // The rest of a file may consist of failed items only.
   if (missing.length > 0)
     throw new Broken(
       'done',
@@ -52,7 +52,7 @@ export function checkEnded(
     );
 }
 
-/** What has landed and nobody has seen stays open, whatever a later try is told. @throws Broken */
+/** An item that landed without a reported outcome stays open, whatever a later attempt reports. @throws Broken */
 function checkRefused(auditor: Auditor, line: string, unseen: readonly Item[]): void {
   const landed = unseen.filter((item) => auditor.count(item) > 0).map(({ name }) => name);
   if (landed.length > 0)

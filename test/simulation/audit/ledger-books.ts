@@ -1,20 +1,18 @@
-/** What the ledger holds, read with decoders of its own, which come from the programs' own documentation. */
+/** Reads the ledger with independent decoders, written from the programs' documentation. */
 import { createHash } from 'node:crypto';
 import bs58 from 'bs58';
 import { DECIMALS, RECIPIENT } from '../goods.js';
 import { type LedgerAccount, LedgerTables, type LedgerTransaction } from './tables.js';
 
-/** A transaction in the ledger. */
 export interface Landed extends Omit<LedgerTransaction, 'timeMs'> {
   /** UTC day of its block. */
   readonly day: string;
 }
 
-/** The account of a batch. */
 export interface BatchAccount {
   readonly address: Buffer;
   readonly index: bigint;
-  /** Transactions of it that have been executed, as it says. */
+  /** Executed transactions, from the batch account. */
   readonly executed: number;
 }
 
@@ -31,7 +29,6 @@ const TOKEN_ACCOUNT_BYTES = 165;
 
 const base58Bytes = (text: string): Buffer => Buffer.from(bs58.decode(text));
 
-/** The instruction that burns an amount. */
 export const burnPattern = (amount: bigint): Buffer => {
   const pattern = Buffer.alloc(10);
   pattern[0] = BURN_CHECKED;
@@ -40,7 +37,7 @@ export const burnPattern = (amount: bigint): Buffer => {
   return pattern;
 };
 
-/** Addresses of which one is that of the batch. Which one the curve says; of the others none is in any transaction. */
+/** Candidate addresses of a batch. Only one is off the curve; the others appear in no transaction. */
 export function batchAddresses(multisig: string, index: bigint): readonly Buffer[] {
   const number = Buffer.alloc(8);
   number.writeBigUInt64LE(index);
@@ -53,7 +50,7 @@ export function batchAddresses(multisig: string, index: bigint): readonly Buffer
   );
 }
 
-/** The token account of a wallet that holds tokens of the mint. */
+/** Token accounts of a wallet for the mint. */
 export const tokenAccountsOf = (ledger: LedgerTables, owner: string): readonly LedgerAccount[] =>
   ledger
     .accountsFrom(TOKEN_ACCOUNT_BYTES)
@@ -68,7 +65,7 @@ export class LedgerBooks {
     this.#mint = mint;
   }
 
-  /** Reads all of it as it is at one time, whoever writes meanwhile. */
+  /** Reads everything in one snapshot, despite concurrent writers. */
   atOnce(read: () => void): void {
     this.#ledger.atOnce(read);
   }
@@ -95,7 +92,7 @@ export class LedgerBooks {
       }));
   }
 
-  /** Accounts of the multisig program; those of batches are gone when the batches are over. */
+  /** Accounts of the multisig program; a finished batch has closed its accounts. */
   squadsAccounts(): number {
     return this.#ledger.accountsOf(base58Bytes(SQUADS)).length;
   }
@@ -104,7 +101,7 @@ export class LedgerBooks {
     return this.#ledger.account(base58Bytes(this.#mint))?.data.readBigUInt64LE(SUPPLY_AT) ?? 0n;
   }
 
-  /** What the recipient of all airdrops has. */
+  /** Balance of the recipient of all airdrops. */
   given(): bigint {
     return tokenAccountsOf(this.#ledger, RECIPIENT).reduce(
       (sum, { data }) => sum + data.readBigUInt64LE(AMOUNT_AT),
@@ -116,7 +113,7 @@ export class LedgerBooks {
     return this.#ledger.accountsFrom(0).reduce((sum, { lamports }) => sum + lamports, 0n);
   }
 
-  /** Lets go of the file; the next look opens it again. */
+  /** The next read opens the file again. */
   close(): void {
     this.#ledger.close();
   }

@@ -1,15 +1,14 @@
 /**
- * The databases of a data directory as those see them who check the program from outside: which files, tables and columns there
- * are. Whoever changes a schema changes this file and nothing else of the simulator and the torture.
+ * The files, tables and columns of a data directory that the simulator and the torture tests read. A schema change needs changes
+ * in this file only.
  */
 import Database from 'libsql';
 
-/** Files of a data directory. */
 export const FILES = { store: 'store.db', ledger: 'ledger.db', journal: 'journal.db' } as const;
 
 type Row = readonly unknown[];
 
-/** A database that is opened at the first look. */
+/** A database that is opened at the first read. */
 class Tables {
   readonly #path: string;
   readonly #isReadOnly: boolean;
@@ -20,13 +19,13 @@ class Tables {
     this.#isReadOnly = isReadOnly;
   }
 
-  /** Lets go of the file; the next look opens it again. */
+  /** The next read opens the file again. */
   close(): void {
     this.#database?.close();
     this.#database = undefined;
   }
 
-  /** What SQLite says of the file: `ok`, or what is wrong with it. */
+  /** SQLite's integrity check: `ok`, or the damage. */
   integrity(): string {
     return this.rows('PRAGMA integrity_check').join();
   }
@@ -61,14 +60,12 @@ class Tables {
   }
 }
 
-/** A transaction as the ledger has it. */
 export interface LedgerTransaction {
   readonly id: number;
   readonly wire: Buffer;
   readonly logs: string;
   readonly hasFailed: boolean;
   readonly fee: bigint;
-  /** Time of its block. */
   readonly timeMs: number;
 }
 
@@ -87,22 +84,19 @@ const toAccount = ([address, lamports, data]: Row): LedgerAccount => ({
 });
 
 export class LedgerTables extends Tables {
-  /** Reads all of it as it is at one time, whoever writes meanwhile. */
+  /** Reads everything in one snapshot, despite concurrent writers. */
   atOnce(read: () => void): void {
     this.within('BEGIN', read);
   }
 
-  /** Writes all of it or nothing. */
   write(work: () => void): void {
     this.within('BEGIN IMMEDIATE', work);
   }
 
-  /** Number of the newest transaction. */
   lastId(): number {
     return this.count('SELECT coalesce(max(id), 0) FROM transactions');
   }
 
-  /** Transactions that came after the one with this number. */
   transactionsAfter(id: number): readonly LedgerTransaction[] {
     return this.rows(
       'SELECT id, wire, logs, error, fee_lamports, time_ms FROM transactions WHERE id > ? ORDER BY id',
@@ -117,7 +111,7 @@ export class LedgerTables extends Tables {
     }));
   }
 
-  /** Lamports of all accounts, and of all fees that were taken: as many as there were when the ledger began. */
+  /** Lamports of all accounts plus all fees taken; constant since the ledger began. */
   lamports(): bigint {
     const all = this.rows('SELECT lamports FROM accounts UNION ALL SELECT fee_lamports FROM transactions');
     return all.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n);
@@ -131,7 +125,6 @@ export class LedgerTables extends Tables {
     return this.rows(`${ACCOUNTS} WHERE owner = ?`, owner).map(toAccount);
   }
 
-  /** Accounts with at least so many bytes. */
   accountsFrom(sizeBytes: number): readonly LedgerAccount[] {
     return this.rows(`${ACCOUNTS} WHERE length(data) >= ?`, sizeBytes).map(toAccount);
   }
@@ -140,7 +133,7 @@ export class LedgerTables extends Tables {
     this.run('UPDATE accounts SET data = ? WHERE address = ?', data, address);
   }
 
-  /** Lets slots go by for every process, whatever its clock says. */
+  /** Advances slots for every process, whatever its clock says. */
   passSlots(count: number): void {
     const [[value] = []] = this.rows("SELECT value FROM meta WHERE name = 'clock'");
     const { slot, newest, ...rest } = JSON.parse(bytes(value).toString());
@@ -149,22 +142,20 @@ export class LedgerTables extends Tables {
   }
 }
 
-/** A batch as the store has it. */
 export interface StoredBatch {
   readonly id: string;
-  /** Of the batch on chain; one that never came to be may share it with the one that did. */
+  /** Index on chain; a batch that was never created may share it with one that was. */
   readonly index: bigint;
-  /** The hashes of the proofs of its pipelines, in their order. */
+  /** Proof hashes of its pipelines, in order. */
   readonly pipelines: string;
-  /** Its accounts are closed, or never were. */
+  /** The batch's accounts are closed, or never existed. */
   readonly isOver: boolean;
   readonly isCancelled: boolean;
   readonly isExecuted: boolean;
-  /** Pipelines that landed, as its verdict says; 0 while it has none. */
+  /** Pipelines that landed, from its result; 0 without a result. */
   readonly successful: number;
 }
 
-/** What counts as used of a cap on a day. */
 export interface Usage {
   readonly day: string;
   readonly kind: 'burn' | 'airdrop';
@@ -172,7 +163,7 @@ export interface Usage {
 }
 
 export class StoreTables extends Tables {
-  /** As after thirty days of use: what was asked for is not known any more. */
+  /** Deletes stored requests, as happens after thirty days. */
   forgetRequests(): void {
     this.run("DELETE FROM requests WHERE status = 'done'");
   }
@@ -200,13 +191,12 @@ export class StoreTables extends Tables {
     }));
   }
 
-  /** What a token was registered with. */
   token(mint: string): { readonly supply: bigint; readonly decimals: number } {
     const [row] = this.rows('SELECT supply, decimals FROM tokens WHERE mint_address = ?', mint);
     return { supply: BigInt(String(row?.[0])), decimals: Number(row?.[1]) };
   }
 
-  /** What counts against a cap on a day: what has landed, and what may still land. */
+  /** Usage of a cap on a day: landed amounts, and amounts that may still land. */
   used(kind: Usage['kind'], day: string): bigint {
     const landed = this.rows('SELECT landed FROM daily_usage WHERE kind = ? AND day = ?', kind, day);
     const pending = this.rows("SELECT amount FROM burns WHERE status = 'PENDING' AND day <= ?", day);
@@ -220,46 +210,46 @@ export class StoreTables extends Tables {
     return rows.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n);
   }
 
-  /** Of all batches, oldest first; `CANCELLED` for one that was. */
+  /** Of all batches, oldest first; `CANCELLED` for a cancelled batch. */
   batchStatuses(): readonly string[] {
     return this.rows('SELECT status, date_cancelled FROM batches ORDER BY rowid').map(
       ([status, cancelled]) => (cancelled === null ? String(status) : 'CANCELLED'),
     );
   }
 
-  /** What the batches have cost operator and vault. */
+  /** Costs of the batches for operator and vault. */
   costs(): Readonly<Record<'operator' | 'vault', bigint>> {
     const rows = this.rows('SELECT operator_lamports, vault_lamports FROM batch_costs');
     const sum = (at: number) => rows.reduce((total, row) => total + BigInt(String(row[at])), 0n);
     return { operator: sum(0), vault: sum(1) };
   }
 
-  /** How many burns there are whose end it does not know yet. */
+  /** Burns with an unknown outcome in the store. */
   pendingBurns(): number {
     return this.count("SELECT count(*) FROM burns WHERE status = 'PENDING'");
   }
 
-  /** What nobody knows the outcome of. */
+  /** Everything with an unknown outcome. */
   pending(): readonly string[] {
     return this.rows(
       "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, bundles.ordinal, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",
     ).map(String);
   }
 
-  /** Number of the newest transaction of the ledger that it knows. */
+  /** Number of the newest ledger transaction that the store knows. */
   knownTransactions(): number {
     return this.count('SELECT CAST(ledger_mark AS INTEGER) FROM progress');
   }
 }
 
 export class JournalTables extends Tables {
-  /** Operations of the command line that are not over, or of which nobody was told. */
+  /** Operations of the command line that are unfinished or unreported. */
   openOperations(): readonly string[] {
     return this.rows("SELECT id FROM operations WHERE state = 'open' OR told = 0").map(([id]) => String(id));
   }
 }
 
-/** Queries of the store that find something from a moment on. */
+/** Queries of the store that find a row from a certain moment on. */
 export const MOMENTS = {
   taken: "select 1 from requests where status = 'running'",
   burnedInPart: "select 1 from burns where status = 'FINAL'",
@@ -269,7 +259,7 @@ export const MOMENTS = {
   approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
 
-/** Statements by which somebody who looks at a PostgreSQL by hand holds rows that servers want. */
+/** Statements of a manual PostgreSQL session that lock rows the servers need. */
 export const HOLDING_STATEMENTS = [
   'update daily_usage set landed = landed',
   "update requests set value = value where status = 'running'",
