@@ -1,4 +1,4 @@
-/** Flywheels and batches whose accounts are not as they were pinned, or not what they say. */
+/** Attacks on accounts of projects and batches: they differ from the pins, or are inconsistent. */
 import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { type PublicKey, SystemProgram } from '@solana/web3.js';
 import { getVaultPda } from '@sqds/multisig';
@@ -43,10 +43,10 @@ const [rules, batch, proposal] = [changed('multisig'), changed('batch'), changed
 const members = (...list: readonly (readonly [PublicKey, number])[]): Partial<State['multisig']> => ({
   members: list.map(([one, mask]) => ({ key: one, permissions: { mask } })),
 });
-/** Each right is a bit: 1 to initiate, 2 to vote, 4 to execute. */
+/** Each permission is a bit: 1 initiate, 2 vote, 4 execute. */
 const RIGHTS = [0, 1, 2, 3, 4, 5, 6];
 
-/** The member with other rights, in the pins as well: it was like that when the owner looked. */
+/** The pins have the same permissions: the member already had them when the owner pinned. */
 const silent = (who: 'owner' | 'operator', mask: number, text: string): Attack =>
   attack(
     `multisig: pinned with an ${who} of rights ${mask}`,
@@ -118,7 +118,7 @@ const BATCH: readonly Attack[] = [
   proposal('of another number', ['number 8', multisig], { transactionIndex: 8 }),
   proposal('of another bump', ['number 7', multisig], { bump: 1 }),
   ...(['Draft', 'Rejected', 'Approved', 'Executed', 'Cancelled'] as const).map((kind) => status(kind)),
-  // The owner's vote counts for nothing where the proposal takes none, or somebody else's is there.
+  // The owner's vote has no effect if the proposal is in another status, or has another member's vote.
   ...(['Rejected', 'Executed', 'Cancelled'] as const).map((kind) => ({
     ...status(kind, { approved: [owner] }),
     facts: ['already approved', owner],
@@ -130,7 +130,7 @@ const BATCH: readonly Attack[] = [
   ),
 ];
 
-/** What lies at an address changed; `null`: nothing lies there. */
+/** Replaces an account; `null` removes it. */
 const placed = (
   name: string,
   facts: Facts,
@@ -147,7 +147,7 @@ const placed = (
 const mints = (name: string, facts: Facts, change: Partial<MintParts>): Attack =>
   attack(`mint: ${name}`, facts, (world) => Object.assign(world.mint, change));
 
-/** Extensions of a mint: name, number, bytes (spl-token-2022). With the second ones a batch does something else than it says. */
+/** Extensions of a mint: name, number, bytes (spl-token-2022). The second list makes a batch do something else than it shows. */
 const PLAIN = `
   transferFeeConfig 1 108, mintCloseAuthority 3 32, confidentialTransferMint 4 65, defaultAccountState 6 1,
   interestBearingConfig 10 52, permanentDelegate 12 32, confidentialTransferFeeConfig 16 129, metadataPointer 18 64,
@@ -205,7 +205,7 @@ const VAULT: readonly Attack[] = [
   vaults('empty', ['Transaction 1', 'fail'], { amount: 0n }),
   vaults('one base unit short', ['Transaction 3', 'fail'], { amount: 12_345_681_500_000n }),
   ...([8, 11, 13, 15, 27] as const).map((type) =>
-    // One of the older program cannot have any: there the whole token is another.
+    // The older program has no extensions: there the whole token is another.
     attack(`vault account: extension ${type}`, 'vaultAccount.', ({ mint: one, vaultAccount }) => {
       one.program = PROGRAMS['token-2022'];
       const data = Buffer.alloc(type === 13 || type === 27 ? 0 : 1, 1);
@@ -243,12 +243,12 @@ const FORGED: readonly Attack[] = PLACES.flatMap(([name, place], n) => {
   ];
 });
 
-/** All is honest, but is not what the machine makes of it: one base unit more goes where nobody says. */
+/** Honest accounts, but the virtual machine moves one base unit to an unnamed account. */
 const machine = (name: string, facts: Facts, account: (world: World) => PublicKey, offset: number): Attack =>
   attack(`trial: ${name}`, facts, (world) => {
     world.machine = { account: account(world), offset };
   });
-/** Where a mint has its supply, and a token account its amount. */
+/** Offsets of a mint's supply and a token account's amount. */
 const [SUPPLY, AMOUNT] = [36, 64];
 
 const limit = (name: string, facts: Facts, limits: Limits): Attack =>
@@ -257,7 +257,7 @@ const limit = (name: string, facts: Facts, limits: Limits): Attack =>
   });
 const TOTAL = '12345681.500001';
 
-/** These stop what is honest as well, so that nothing of it is shown either. */
+/** Refusals that also stop honest batches, so nothing is shown. */
 const OWN: readonly Attack[] = [
   machine('the supply loses more', ['supply', '12345679500001', '12345679500000'], () => mint, SUPPLY),
   machine('the vault loses more', '12345681500002', ({ token }) => token.account, AMOUNT),
@@ -267,10 +267,10 @@ const OWN: readonly Attack[] = [
   limit('tokens a day', ['12345681.500000999', TOTAL], { dayTokens: '12345681.500000999' }),
 ];
 
-/** What is just within all limits. */
+/** Exactly at all limits. */
 export const ALLOWED: Limits = { batchTokens: TOTAL, dayTokens: TOTAL };
 
-/** A fee of one percent, which a recipient gets less and has withheld: two authorities, the sum, twice epoch, maximum, rate. */
+/** A fee of one percent, withheld at the recipient: two authorities, the sum, then twice epoch, maximum and rate. */
 export function worldWithFee(): World {
   const world = honestWorld('token-2022');
   const rate = Buffer.alloc(18);
@@ -291,7 +291,7 @@ const state = (name: string, change: World['state']): Change => [
     world.state = change;
   },
 ];
-/** What must not have changed between a judgement and the execution. */
+/** Changes between judgement and execution that must be detected. */
 export const CHANGES: readonly Change[] = [
   [
     'another holds as many',

@@ -1,4 +1,7 @@
-/** Batches and approvals that differ from honest ones in one thing: none is signed, and what cannot be refused is in plain sight. */
+/**
+ * Batches and approvals that differ from honest ones in one thing: none is signed, and the screen shows everything that cannot be
+ * refused.
+ */
 import { sign as signBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT_ATTACKS, ALLOWED, CHANGES, worldWithFee } from './accounts.js';
@@ -53,14 +56,13 @@ function expectRefused(found: object, facts: readonly Fact[]): void {
   expect([message, missing(message, facts)]).toEqual([message, []]);
 }
 
-/** Pipelines as they stand on chain. */
 const onChain = (pipelines: readonly Pipeline[]): Shown['pipelines'] =>
   pipelines.map(({ type, payload, actions }) => ({
     ...{ type, hash: hashOf(JSON.stringify(payload)) },
     actions: actions.map((one) => ('amount' in one ? { ...one, amount: units(one.amount) } : one)),
   }));
 
-/** Who reads the screen sees every type, hash, amount, recipient and memo, in this order. */
+/** The screen shows every type, hash, amount, recipient and memo, in this order. */
 function expectShown(found: object, pipelines: readonly Pipeline[]): void {
   expect(found).not.toHaveProperty('refused');
   const shown = found as Shown;
@@ -131,7 +133,7 @@ describe('an attack', () => {
     const alone = await judge(accounts, world);
     if (one.shown === undefined) expectRefused(alone, one.facts);
     else expectShown(alone, one.shown);
-    // A file adds a reason and takes none away, which does not depend on the token.
+    // A file adds refusal reasons and removes none; this is independent of the token.
     if (kind === 'token' || one.shown !== undefined)
       expectRefused(await judge(accounts, world, FILE), one.facts);
   });
@@ -166,7 +168,7 @@ describe('a member', () => {
     expectRefused(await judgeMember(accountsOf(world), world, owner.toBase58()), [owner, 'vote']));
 });
 
-/** Attacks of every kind, and all that are not refused for what they are. */
+/** Attacks of every kind, and all attacks without a refusal of their own. */
 const WAVERING = ON_CHAIN.filter(
   ({ name, shown }, place) =>
     shown !== undefined || (place % 6 === 0 && !/^(?:approval file|limit|trial|pins)/.test(name)),

@@ -1,4 +1,4 @@
-/** Batches whose transactions are not the pipelines that were sent, or not pipelines at all. */
+/** Attacks on batch contents: transactions that differ from the sent pipelines, or are no pipelines. */
 import * as spl from '@solana/spl-token';
 import { type PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { getEphemeralSignerPda } from '@sqds/multisig';
@@ -44,7 +44,7 @@ const sent = (to: PublicKey, amount: number): Action => ({
 const allOther = (amount: number): readonly Pipeline[] =>
   Array.from({ length: 3 }, (_, n) => ({ type: 'T', payload: { n }, actions: [burned(amount)] }));
 
-/** Other pipelines than those that were sent; all of them could be done. */
+/** Other pipelines than the sent ones; all are executable. */
 // biome-ignore format: one row an attack
 const OTHER: readonly Other[] = [
   ...[1.500001, 1.499999, 15, 150_000, 1_500_000].map((amount): Other => [`burns ${amount} for 1.5`, ['pipelines[0].actions[0]', String(amount), '1.5'], withAction(0, 0, burned(amount))]),
@@ -72,7 +72,7 @@ const OTHER: readonly Other[] = [
   ['differs in everything', ['pipelines[0].type', '"T"', '"PRODUCT_BUY"'], allOther(2)],
 ];
 
-/** An honest instruction that differs in its accounts or data. */
+/** An honest instruction with changed accounts or data. */
 const altered = (
   { programId, keys, data }: TransactionInstruction,
   change: { keys?: TransactionInstruction['keys']; data?: readonly number[]; programId?: PublicKey },
@@ -85,7 +85,7 @@ const otherMint = key('other mint');
 const otherProgram = ({ program }: Token): PublicKey =>
   program === PROGRAMS.token ? PROGRAMS['token-2022'] : PROGRAMS.token;
 const toStranger = (token: Token): TransactionInstruction => transfer(token, accountOf(token, stranger), 1n);
-/** For facts that depend on the token program, the start of both. */
+/** A prefix of both token programs' names, for facts that depend on the program. */
 const TOKEN_PROGRAM = 'Token';
 
 type Foreign = readonly [name: string, facts: Facts, make: (token: Token) => TransactionInstruction];
@@ -143,7 +143,7 @@ const WHOLE: readonly Attack[] = [
   }),
 ];
 
-/** The second transaction with its instructions in another order: proof, account, transfer, memo, account, transfer. */
+/** The second transaction in another order. Its instructions: proof, account, transfer, memo, account, transfer. */
 const ordered = (name: string, facts: Facts, ...places: readonly number[]): Attack =>
   attack(`order: ${name}`, facts, (world) => {
     const all = world.instructions[1] ?? [];
@@ -175,7 +175,6 @@ const storing = (name: string, facts: Facts, change: (one: State['transactions']
       world.state = ({ transactions }) => change(transactions[place] as State['transactions'][number]);
     }),
   );
-/** Changes the stored message of each transaction in turn. */
 const stored = (name: string, facts: Facts, change: (message: Message) => Partial<Message>) =>
   storing(name, facts, (one) => Object.assign(one.message, change(one.message)));
 
@@ -206,7 +205,6 @@ const MESSAGES: readonly Attack[] = [
   ...storing('states another bump', 'bump', (one) => Object.assign(one, { bump: 1 })),
 ];
 
-/** The instructions of the second pipeline, of which the one at a place is another. */
 const instead =
   (place: number, change: (one: TransactionInstruction, all: Parts) => TransactionInstruction) =>
   (all: Parts) =>
@@ -214,7 +212,7 @@ const instead =
 type Parts = readonly TransactionInstruction[];
 const dataOf = (place: number) => (one: TransactionInstruction, all: Parts) =>
   altered(one, { data: [...(all[place]?.data ?? [])] });
-/** What the message of a pipeline may not hold, by instruction: proof, account, transfer, memo, account, transfer. */
+/** Content that a pipeline's message must not have, by instruction: proof, account, transfer, memo, account, transfer. */
 // biome-ignore format: one row a message
 export const OTHER_PARTS: readonly (readonly [name: string, facts: readonly Fact[], change: (all: Parts) => Parts])[] = [
   ['a byte more in its proof', ['instruction 1'], instead(0, (one) => altered(one, { data: [...one.data, 0x20] }))],
@@ -235,7 +233,7 @@ export const CONTENT_ATTACKS: readonly Attack[] = [
     }),
     shown,
   })),
-  // An instruction behind those of each transaction in turn.
+  // Appended to each transaction in turn.
   ...FOREIGN.flatMap(([name, facts, make]) =>
     [0, 1, 2].map((place) =>
       attack(

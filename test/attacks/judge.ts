@@ -1,4 +1,4 @@
-/** What the program makes of a batch: the one place of these tests that knows its sources. */
+/** Calls the program's checks of a batch; the only file of these tests that imports its sources. */
 
 import type { PublicKey } from '@solana/web3.js';
 import { pipelineContent } from '../../src/actions/pipelines.js';
@@ -25,7 +25,7 @@ import { type Account, type Accounts, INDEX, type Pipeline, type World } from '.
 export interface Refused {
   readonly refused: { readonly code: string; readonly message: string };
 }
-/** What its owner reads before signing; amounts in base units. */
+/** The content of the screen before signing; amounts in base units. */
 export interface Shown {
   readonly pipelines: readonly {
     readonly type: string;
@@ -53,7 +53,7 @@ const unplanned = (): never => {
   throw new TypeError('An approval asks the chain for accounts alone.');
 };
 
-/** @param chain - what the node says when it is asked for the n-th time, from 1. */
+/** @param chain - the accounts of the n-th reading, from 1. */
 function readerOf(chain: (reading: number) => Accounts): ChainReader {
   let reading = 0;
   return {
@@ -74,10 +74,10 @@ const refOf = ({ multisig }: World['pins']) => ({ multisig: address(multisig), b
 const sourcesOf = (file: readonly Pipeline[]) =>
   toSourcePipelines(file.map((one) => ({ ...one, payload: JSON.stringify(one.payload) })) as never);
 
-/** One machine for all: nothing that it has run stays in it. */
+/** Shared: a run leaves no state in the machine. */
 const machine = createSimulator();
 
-/** The machine, with one base unit less in the number at a place of an account. */
+/** The virtual machine, with one base unit less at an offset of an account. */
 function tampered({ account, offset }: NonNullable<World['machine']>): Simulator {
   const at = account.toBase58();
   return {
@@ -110,7 +110,7 @@ function shownOf(review: Review): Shown {
 
 export type Known = Pick<World, 'wire' | 'batch' | 'pins' | 'limits' | 'machine'>;
 
-/** Judges an approval as `batch approve` does before it asks or signs. */
+/** Judges an approval as `batch approve` does before it prompts or signs. */
 export const judge = (
   chain: Accounts | ((reading: number) => Accounts),
   { wire, batch, pins, limits, machine: lie }: Known,
@@ -140,7 +140,7 @@ export const judge = (
     return shownOf(review);
   });
 
-/** The message of a transaction, held against the pipeline that it should be of, whatever it decodes to. */
+/** Compares a stored message with its pipeline, whatever the message decodes to. */
 export async function judgeMessage(chain: Accounts, world: World, file: readonly Pipeline[], place: number) {
   const { account, ...token } = world.token;
   const text = (key: PublicKey): Address => address(key.toBase58());
@@ -156,7 +156,7 @@ export async function judgeMessage(chain: Accounts, world: World, file: readonly
   });
 }
 
-/** The right of somebody to approve a batch, where nothing has been asked of the flywheel before. */
+/** Checks a member's permissions without an earlier reading of the project. */
 export const judgeMember = (chain: Accounts, { pins }: Pick<World, 'pins'>, member: string) =>
   judged(async () => {
     checkApprovable(
@@ -169,7 +169,7 @@ export const judgeMember = (chain: Accounts, { pins }: Pick<World, 'pins'>, memb
     return { member };
   });
 
-/** The vote alone, without the batch that it is for. */
+/** Checks the vote without its batch. */
 export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 'pins'>) =>
   judged(() => {
     const { multisig, owner, operator } = pins as ApprovalPins;
@@ -185,7 +185,7 @@ export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 
     return { feePayer, priorityFeeLamports, missingSignatures, version };
   });
 
-/** What a wallet gives back. */
+/** Checks a transaction that a wallet returned. */
 export const judgeWallet = (
   wire: Uint8Array,
   given: { readonly multisig: string; readonly owner: string; readonly blockhash: string },
@@ -201,7 +201,7 @@ export const judgeWallet = (
 export const sign = (wire: Uint8Array, secret: Uint8Array) =>
   judged(() => ({ wire: addSignature(wire, createKeypairSigner(secret)) }));
 
-/** Just before it is executed: does the chain hold what was judged? */
+/** Just before the execution: whether the chain still has what was judged. */
 export const isUnchanged = async (before: Accounts, now: Accounts, pins: World['pins']): Promise<boolean> => {
   const { digest } = await readBatch(
     readerOf(() => before),

@@ -1,4 +1,4 @@
-/** Honest bytes that were changed at random: what is accepted of them means the same to other people's decoders. */
+/** Changes honest bytes at random: an accepted mutant has the same meaning to independent decoders. */
 import { VersionedTransaction } from '@solana/web3.js';
 import { accounts as squads } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const SEED = Number(process.env['MUTATIONS_SEED'] ?? 1);
 const VOTES = 3_000;
 const MESSAGES = 300;
 
-/** Numbers that a seed decides (mulberry32). */
+/** Seeded random numbers (mulberry32). */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -20,7 +20,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** One to three bytes changed, cut off, put in or taken out. */
+/** Changes, truncates, removes or inserts one to three bytes. */
 function mutate(bytes: Uint8Array, next: (below: number) => number): Uint8Array {
   let changed = [...bytes];
   for (let times = 1 + next(3); times > 0; times -= 1) {
@@ -37,7 +37,7 @@ function mutate(bytes: Uint8Array, next: (below: number) => number): Uint8Array 
   return Uint8Array.from(changed);
 }
 
-/** What a transaction asks for, as web3.js reads it; signatures and blockhash left out. */
+/** The content of a transaction as web3.js decodes it, without signatures and blockhash. */
 function meaning(wire: Uint8Array): unknown {
   const { message } = VersionedTransaction.deserialize(wire);
   const keys = message.staticAccountKeys.map((key) => key.toBase58());
@@ -57,7 +57,7 @@ describe('a changed approval', () => {
   const { wire, ...world } = honestWorld();
   const unsigned = Buffer.from(wire).fill(0, 1, 1 + 2 * 64);
   const honest = meaning(wire);
-  /** @returns whether it is accepted, which it may be where it means the same. */
+  /** @returns whether the mutant is accepted; then it must have the same meaning. */
   async function isAccepted(name: unknown, mutant: Uint8Array): Promise<boolean> {
     const found = await judgeVote({ ...world, wire: mutant });
     if ('refused' in found) return false;

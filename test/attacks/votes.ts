@@ -1,4 +1,4 @@
-/** Approvals that are not exactly one approval of this batch, and what a wallet may have made of one. */
+/** Attacks on approvals: not exactly one vote for this batch, or changed by a wallet. */
 import {
   ComputeBudgetProgram,
   type MessageV0,
@@ -56,7 +56,7 @@ const execute = generated.createBatchExecuteTransactionInstruction({
   ...{ multisig, member: owner, proposal: proposalAt, batch: batchAt, transaction: firstAt },
 });
 
-/** An approval made of other instructions, as the operator signs it. */
+/** An approval with other instructions, signed by the operator. */
 const made = (
   name: string,
   facts: Facts,
@@ -68,7 +68,6 @@ const made = (
     world.wire = transaction([...all], payer.publicKey, payer === OWNER ? [] : [payer]);
   });
 
-/** An approval whose bytes are changed. */
 const bytes = (name: string, facts: Facts, change: (wire: Buffer) => Uint8Array): Attack =>
   attack(`approval: ${name}`, facts, (world) => {
     world.wire = change(Buffer.from(world.wire));
@@ -78,10 +77,9 @@ const flipped = (place: number) => (wire: Buffer) => {
   return wire;
 };
 
-/** Message bytes with so many places for signatures, all empty. */
+/** Message bytes with this many empty signatures. */
 const unsigned = (message: Uint8Array, places: number): Buffer =>
   Buffer.concat([Buffer.of(places), Buffer.alloc(64 * places), message]);
-/** An approval whose message is changed, without signatures. */
 const message = (name: string, facts: Facts, change: (message: MessageV0) => unknown, places = 2): Attack =>
   bytes(name, facts, (wire) => {
     const decoded = VersionedTransaction.deserialize(wire).message as MessageV0;
@@ -142,7 +140,7 @@ export const VOTE_ATTACKS: readonly Attack[] = [
   bytes('longer than a packet', ['bytes', '1232'], (wire) => Buffer.concat([wire, Buffer.alloc(1_300)])),
   bytes('with a forged signature of the operator', ['signature', operator], flipped(5)),
   bytes('with a forged signature of the owner', ['signature', owner], flipped(70)),
-  // A byte of the blockhash, of which nothing else is known beforehand.
+  // A byte of the blockhash, which is the only part that cannot be predicted.
   bytes('that was changed after the operator signed', ['signature', operator], (wire) => flipped(wire.indexOf(new PublicKey(blockhash).toBuffer()))(wire)),
   message('with a lookup table', 'lookup table', ({ addressTableLookups }) =>
     addressTableLookups.push({ accountKey: stranger, writableIndexes: [0], readonlyIndexes: [] }),
@@ -186,7 +184,7 @@ export const VOTE_ATTACKS: readonly Attack[] = [
   ),
 ];
 
-/** Approvals that may be signed, though not as they were issued: who pays, the fee, and whether it is legacy. */
+/** Valid approvals that differ from the issued ones: payer, fee, legacy or not. */
 type Fair = readonly [name: string, wire: Uint8Array, payer: PublicKey, fee: bigint, version: 'legacy' | 0];
 const legacy = (instructions: Instructions, payerKey: PublicKey): Buffer =>
   unsigned(
@@ -212,7 +210,7 @@ const lighthouse = (number: number, ...keys: readonly PublicKey[]): TransactionI
   });
 const watched = key('token account');
 const assertion = lighthouse(5, watched);
-/** What comes back of a wallet that puts these instructions into the transaction and signs it. */
+/** A transaction to which a wallet added these instructions before it signed. */
 const signed = (instructions: Instructions, hash = blockhash): Uint8Array =>
   transaction([...instructions], owner, [OWNER], hash);
 const budget = [limitOf(80_000), priceOf(50_000n)];

@@ -1,4 +1,4 @@
-/** An honest batch, its approval and its flywheel, as accounts that other libraries write. An attack changes one thing. */
+/** An honest batch, its approval and its project, built with independent libraries. An attack changes one thing. */
 import { createHash } from 'node:crypto';
 import * as spl from '@solana/spl-token';
 import {
@@ -13,7 +13,6 @@ import * as sqds from '@sqds/multisig';
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 export const hashOf = (text: string): string => sha256(text).toString('hex');
-/** The same key for the same name. */
 export const key = (name: string): PublicKey => new PublicKey(sha256(name));
 export const keypair = (name: string): Keypair => Keypair.fromSeed(sha256(name));
 
@@ -55,7 +54,7 @@ const airdrop = (to: PublicKey, amount: number): Action => ({
   ...{ action: 'AIRDROP', toAddress: to.toBase58(), amount },
 });
 
-/** The file that the owner expects, of 12,345,679.5 tokens to burn and 2.000001 to send. */
+/** The owner's file: burns 12,345,679.5 tokens and sends 2.000001. */
 export const FILE: readonly Pipeline[] = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-1' }, actions: [{ action: 'BURN', amount: 1.5 }] },
   {
@@ -66,7 +65,6 @@ export const FILE: readonly Pipeline[] = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-2' }, actions: [{ action: 'BURN', amount: 12_345_678 }] },
 ];
 
-/** Base units of the token that all worlds have. */
 export const units = (amount: number): bigint => BigInt(Math.round(amount * 1e6));
 
 export interface Token {
@@ -77,7 +75,6 @@ export interface Token {
   readonly vault: PublicKey;
 }
 
-/** An account as a node tells of it. */
 export interface Account {
   readonly owner: string;
   readonly lamports: bigint;
@@ -122,25 +119,25 @@ export interface Pins {
   facts?: Record<string, string>;
 }
 
-/** Everything that an attacker may have changed, and what the owner knows of it beforehand. */
+/** Everything that an attacker may change, and the owner's own knowledge. */
 export interface World {
   readonly token: Token;
-  /** Of each transaction; what is stored is made from it after the attack. */
+  /** By transaction; stored messages are built from them after the attack. */
   instructions: TransactionInstruction[][];
-  /** Changes what Squads stores. */
+  /** Changes the state that Squads stores. */
   state: (state: State) => unknown;
   mint: MintParts;
   vaultAccount: VaultParts;
   vaultLamports: bigint;
-  /** Changes any account in the end. */
+  /** Changes any account, last. */
   accounts: (accounts: Accounts) => unknown;
-  /** The approval that is to be signed. */
+  /** The approval to be signed. */
   wire: Uint8Array;
-  /** As the approval names it. */
+  /** The batch that the approval names. */
   batch: { id: string; multisig: string; batchIndex: string };
   pins: Pins;
   limits: Limits;
-  /** The virtual machine takes one base unit from this account: from the number at this place. */
+  /** The virtual machine takes one base unit from this account, at this offset. */
   machine: { readonly account: PublicKey; readonly offset: number } | null;
 }
 
@@ -152,7 +149,7 @@ export const memo = (text: string | Buffer, signers: readonly PublicKey[]): Tran
   });
 export const burn = ({ account: from, mint: of, vault: by, decimals, program }: Token, amount: bigint) =>
   spl.createBurnCheckedInstruction(from, of, by, amount, decimals, [], program);
-/** Found once: to search an address takes longer than all that is done with it. */
+/** Cached: deriving an address takes longer than everything else here. */
 const places = new Map<string, PublicKey>();
 export function accountOf(
   { mint: of, program }: Pick<Token, 'mint' | 'program'>,
@@ -189,14 +186,14 @@ function actionInstructions(action: Action, token: Token): TransactionInstructio
   return [create(token, to), transfer(token, accountOf(token, to), units(action.amount))];
 }
 
-/** The transactions of pipelines; payloads here have one field, so that their text is canonical. */
+/** Payloads have one field, so that their text is canonical JSON. */
 export const compiled = (pipelines: readonly Pipeline[], token: Token): TransactionInstruction[][] =>
   pipelines.map(({ type, payload, actions }) => [
     proof(type, hashOf(JSON.stringify(payload))),
     ...actions.flatMap((action) => actionInstructions(action, token)),
   ]);
 
-/** The message that Squads stores for instructions of the vault. */
+/** The message that Squads stores for the vault's instructions. */
 function stored(instructions: TransactionInstruction[]): Message {
   const { header, accountKeys, compiledInstructions } = new TransactionMessage({
     ...{ payerKey: vault, recentBlockhash: blockhash, instructions },
@@ -235,7 +232,6 @@ const stateOf = (instructions: TransactionInstruction[][]): State => ({
   })),
 });
 
-/** The accounts of Squads, by what the program calls them. */
 export const PLACES: readonly (readonly [name: string, address: string])[] = [
   ['Multisig', multisig.toBase58()],
   ['Batch', batchAt.toBase58()],
@@ -251,7 +247,7 @@ const optional = (found: PublicKey | null) => ({
   found: found ?? PublicKey.default,
 });
 
-/** Behind the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
+/** After the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
 function extended(base: Buffer, kind: number, extensions: readonly Extension[]): Buffer {
   if (extensions.length === 0) return base;
   const entries = extensions.map(({ type, data }) => {
@@ -297,7 +293,6 @@ export function tokenAccount(parts: VaultParts): Account {
   return account(parts.program, extended(data, 2, parts.extensions));
 }
 
-/** The chain of a world. */
 export function accountsOf(world: World): Accounts {
   const state = stateOf(world.instructions);
   world.state(state);
@@ -317,7 +312,6 @@ export function accountsOf(world: World): Accounts {
   return accounts;
 }
 
-/** A transaction with the signatures of these; all others are left out. */
 export function transaction(
   instructions: TransactionInstruction[],
   payerKey: PublicKey,
@@ -333,7 +327,7 @@ export function transaction(
 export const vote = sqds.instructions.proposalApprove({ ...ofBatch, member: owner });
 const issued = transaction([vote], operator, [OPERATOR]);
 
-/** What is pinned. @param vaultExtension - what Token-2022 gives to every account of a wallet. */
+/** @param vaultExtension - the extension that Token-2022 gives to every account of a wallet. */
 function pinsOf({ token }: Pick<World, 'token'>, vaultExtension: object): Pins {
   const [all, at] = ['initiate, vote, execute', (one: PublicKey) => one.toBase58()];
   return {
@@ -379,21 +373,19 @@ export function honestWorld(kind: TokenKind = 'token'): World {
   };
 }
 
-/** What a refusal has to name: an address, an amount, a role; never a sentence. */
+/** Part of a refusal's text: an address, an amount or a role, never a sentence. */
 export type Fact = string | PublicKey;
 export type Facts = Fact | readonly Fact[];
 
-/** One malicious change. */
 export interface Attack {
   readonly name: string;
   readonly facts: readonly Fact[];
   readonly change: (world: World) => unknown;
-  /** Pipelines that the flywheel could do and nobody asked for: without a file they are shown, with exactly this content. */
+  /** Executable pipelines that nobody sent: without a file the screen shows exactly this content. */
   readonly shown?: readonly Pipeline[];
 }
 export const attack = (name: string, facts: Facts, change: Attack['change']): Attack => ({
   ...{ name, facts: [facts].flat(), change },
 });
-/** The facts that a message does not name. */
 export const missing = (message: string, facts: readonly Fact[]): readonly string[] =>
   facts.map(String).filter((fact) => !message.includes(fact));

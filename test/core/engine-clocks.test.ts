@@ -1,4 +1,4 @@
-/** Engines on one store whose clocks are hours or days apart, under one key: it burns once, and nobody is told of an inner error. */
+/** Engines on one store with clocks hours or days apart, under one key: one burn, and no internal error. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { Random } from '../fuzz/random.js';
@@ -24,7 +24,7 @@ const ELEMENTS = isLong ? 300 : 60;
 let test: TestEngine;
 afterEach(() => test.destroy());
 
-/** All engines at once under one key, again until it is answered. @returns the answers and what was said before. */
+/** Calls all engines at once under one key, and repeats until there is an answer. @returns the answers and the earlier errors. */
 async function together<Value>(
   call: (engine: TestEngine['engine']) => Promise<{ readonly value: Value }>,
 ): Promise<{ readonly values: ReadonlySet<string>; readonly codes: ReadonlySet<string> }> {

@@ -1,4 +1,6 @@
-/** An older copy of the store is put back while the chain has gone on: nothing is written until somebody has seen what is missing. */
+/**
+ * An older copy of the store is restored while the chain has advanced: nothing is written until an operator has accepted the gap.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
@@ -30,7 +32,7 @@ import { itLong } from '../support/long.js';
 import { openCluster } from '../support/open-cluster.js';
 import { failureOf } from '../support/service.js';
 
-/** By then all has expired. */
+/** Every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
 
 let test: TestEngine;
@@ -58,7 +60,7 @@ afterEach(async () => {
   removeDirectories();
 });
 
-/** The store as it is now, in a file of its own. */
+/** A copy of the store in a file of its own. */
 async function copyOf(store: Store): Promise<Store> {
   const copy = await openSqliteStore({ path: `${temporaryDirectory()}/store.db` });
   stores.push(copy);
@@ -66,7 +68,7 @@ async function copyOf(store: Store): Promise<Store> {
   return copy;
 }
 
-/** On a copy that is written again: all has expired that was sent before. */
+/** An engine on a copy that is writable again: everything sent before has expired. */
 async function engineOnCopy(copy: Store): Promise<Engine> {
   await failureOf(requireExpired({ chain, store: copy }));
   cluster.node.advance(LIFETIME_SLOTS);
@@ -112,7 +114,7 @@ describe('a store that is older than the chain', () => {
     expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
     await engine.gaps.accept(2);
 
-    // What was burned counts: 1 before, 5 lost, 9 now.
+    // Earlier burns count: 1 before, 5 lost, 9 now.
     await burnOn(engine, 9);
     const day = utcDay(Date.now());
     expect(await copy.read((tx) => tx.usage.used({ tokenId: tokenId(), day, kind: 'burn' }))).toBe(
@@ -121,7 +123,7 @@ describe('a store that is older than the chain', () => {
     expect(await failureOf(engine.burn(aBurnRequest(986), call()))).toMatchObject({
       code: 'ERR_DAILY_LIMIT_EXCEEDED',
     });
-    // A lost request is not known any more: its repeat is a new burn, which is what the operator was shown.
+    // A lost request is unknown to the store, so its repeat is a new burn; the operator has seen the lost one.
     expect(lost).not.toContain(await burnOn(engine, 2, 'the-lost-one'));
     expect(await findOn(copy)).toBeUndefined();
     expect(await copy.read((tx) => tx.audit.list({ limit: 1 }))).toMatchObject([
@@ -143,7 +145,7 @@ describe('a store that is older than the chain', () => {
       expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({
         code: 'ERR_STORE_BEHIND',
       });
-      // Another one on the same store learns of it from there.
+      // A second engine reads the acceptance from the store.
       const other = engineOn(copy);
       await other.reconcile();
       asked.length = 0;

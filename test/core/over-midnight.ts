@@ -1,4 +1,4 @@
-/** Burns and batches around a midnight, by a store whose clock and a chain whose blocks do not agree about the day. */
+/** Burns and batches around midnight, while store clock and block times disagree about the day. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
@@ -22,10 +22,10 @@ const DAY_MS = 86_400_000;
 const MIDNIGHT_MS = Date.UTC(2026, 1, 1);
 const STEPS = 24;
 const KINDS: readonly UsageKind[] = ['burn', 'airdrop'];
-/** How long before the store's clock a block was made, in ms; `null` where no node tells. */
+/** Store clock minus block time in ms; `null` if no node has a block time. */
 const LAGS_MS = [0, 400, 5_000, 40_000, -1_500, null];
 
-/** The chain, as one that tells of each landing a time of the block that is drawn for it, and of some burns that a fork may still take them back. */
+/** A chain that draws the block time of each landing, and reports some burns as not final yet. */
 const chainBy = ({ chain, project }: TestEngine, clock: HandClock, random: Random): Chain =>
   chainOver(chain, {
     trace: async (sought) => {
@@ -41,8 +41,8 @@ const chainBy = ({ chain, project }: TestEngine, clock: HandClock, random: Rando
   });
 
 /**
- * Acts at random from a few seconds before a midnight until two days later, and checks after each step that no day is beyond a cap.
- * @param cap - the daily caps of the test's project, in whole tokens.
+ * Acts at random from seconds before a midnight until two days later, and checks the daily caps after each step. @param cap -
+ * daily caps of the project, in whole tokens.
  */
 export async function actOverMidnight(test: TestEngine, random: Random, cap: bigint): Promise<void> {
   const { project, store } = test;

@@ -1,4 +1,4 @@
-/** A program of the user's that signs: believed only where its signature verifies, and ended whatever it does. */
+/** An external signing program: accepted only if its signature verifies, and always terminated. */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/sign.js';

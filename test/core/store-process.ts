@@ -1,4 +1,4 @@
-/** Other processes that use a store, for tests of what happens between processes. */
+/** Runs other processes on a store, for tests of concurrency between processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Writes a program that may use `openSqliteStore`, the builders of `test/support/store.ts`, and `path`, its first argument.
- * @returns the file to run.
+ * @returns the program's file.
  */
 export function writeStoreProgram(directory: string, body: string): string {
   const file = join(directory, 'program.mjs');
@@ -37,9 +37,9 @@ export function writeStoreProgram(directory: string, body: string): string {
 
 export interface StoreProcess {
   readonly child: ChildProcess;
-  /** Resolves with the lines of its output when it has written so many. */
+  /** Resolves with the output once it has this many lines. */
   lines(count: number): Promise<readonly string[]>;
-  /** Resolves when it has ended: its exit code or the signal, and all that it wrote. */
+  /** Resolves at the end with the exit code or signal, and the whole output. */
   readonly ended: Promise<{ readonly by: number | NodeJS.Signals | null; readonly output: string }>;
 }
 

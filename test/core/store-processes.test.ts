@@ -1,4 +1,4 @@
-/** One file, several processes: starting at once, and being killed in the middle. */
+/** Several processes on one store file: concurrent starts, and kills during writes. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -65,7 +65,7 @@ describe('several processes on one store', () => {
     const used = await store.read((tx) => tx.usage.used({ tokenId: 'token-1', day: DAY, kind: 'burn' }));
     expect(burns.length).toBeGreaterThanOrEqual(acknowledged);
     expect(burns.length % 50).toBe(0);
-    // 50 pending burns of 3 and 1,000 landed in each transaction.
+    // Each transaction has 50 pending burns of 3 and landed burns of 1,000.
     expect(used).toBe(BigInt(burns.length / 50) * 1_150n);
     await store.close();
     expect(rawSqlite(path, 'pragma integrity_check')).toStrictEqual([{ integrity_check: 'ok' }]);

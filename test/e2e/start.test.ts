@@ -57,7 +57,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
   it.each(sampleOf(['.cache', '.cache/flywheel', '.cache/flywheel/code.bin'], 1))(
     'is not run where others may write %s',
     async (path) => {
-      // The checksum is valid, so only the ownership check keeps this code from running.
+      // The checksum is valid, so only the check of file permissions keeps this code from running.
       const bytes = readFileSync(file);
       const end = bytes.indexOf('\n');
       const { crc32 } = await import('node:zlib');

@@ -47,7 +47,7 @@ export async function openService(opening: Opening): Promise<OpenedService> {
   if (!process.alive) await opened.close();
   return {
     ...opened,
-    // The simulated dry run accepts everything, so that doomed transactions are executed and their failure is tested too.
+    // Trials are unavailable here, so that doomed transactions are executed and their failure is tested too.
     simulator: async () => {
       throw failure('ERR_INTERNAL', 'This computer cannot run the Solana virtual machine.');
     },

@@ -1,4 +1,4 @@
-/** Who may do what (service specification, section 5; contract, sections 1.1 and 1.3). */
+/** Access rights (service specification, section 5; contract, sections 1.1 and 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Project, Scope } from '../support/in-process-service.js';
@@ -12,7 +12,7 @@ const ALL = { scopes: ['burn', 'airdrop'], proofTypes: null } as const;
 
 const OPERATIONS = ['burn', 'burnBatch', 'getBatch', 'currentBatch', 'initBatch', 'executeBatch'] as const;
 
-/** Every operation, called as well as it can be. */
+/** Calls every operation with a valid request. */
 const everyOperation = (api: Api, by: By): Promise<readonly Answer[]> =>
   Promise.all([
     api.burn(by, aBurnRequest(1)),

@@ -1,11 +1,11 @@
-/** The API as any caller has it: HTTP and JSON. What is behind it is reached through the door {@link InProcessService}. */
+/** The API over HTTP and JSON, as any caller uses it. {@link InProcessService} is the only access to the service's inside. */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
 import type { InProcessService, OtherServer, Project, ProjectInput } from '../support/in-process-service.js';
 
-/** The operations of the specification with method and path, as it writes them (sections 4.1 to 4.5). */
+/** The operations of the specification with method and path (sections 4.1 to 4.5). */
 export const ROUTES = {
   burn: ['POST', '/v1/tokenomics/burn'],
   burnBatch: ['POST', '/v1/tokenomics/burn-batch'],
@@ -15,7 +15,7 @@ export const ROUTES = {
   executeBatch: ['POST', '/v1/flywheel/batch/execute'],
 } as const;
 
-/** Those of the contract (section 1.7). */
+/** Further operations of the contract (section 1.7). */
 const FURTHER_ROUTES = {
   listBurns: ['GET', '/v1/tokenomics/burns'],
   history: ['GET', '/v1/tokenomics/history'],
@@ -132,7 +132,6 @@ export interface HistoryItem {
   readonly batchId?: string;
 }
 
-/** What of a report is looked at. */
 export interface Report {
   readonly total: ReportCosts;
   readonly rows: readonly ReportCosts[];
@@ -147,7 +146,7 @@ export interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
-/** Who asks: a project, a key, or nobody. */
+/** The caller: a project, a key, or no key. */
 export type By = Pick<Project, 'key'> | string | null;
 
 const keyOf = (by: By): string | null => (by === null || typeof by === 'string' ? by : by.key);
@@ -161,7 +160,6 @@ export interface HttpAnswer {
   readonly bytes: Buffer;
 }
 
-/** An answer with its JSON body. */
 export class Answer<Value = unknown> {
   readonly http: HttpAnswer;
   readonly body: unknown;
@@ -175,18 +173,18 @@ export class Answer<Value = unknown> {
     return this.http.status;
   }
 
-  /** Is it the answer of an earlier request with the same idempotency key? */
+  /** Whether it repeats the answer of an earlier request with the same idempotency key. */
   get replayed(): boolean {
     return this.http.headers['idempotent-replayed'] === 'true';
   }
 
-  /** The value of a success, which is status 200. */
+  /** The value of a success (status 200). */
   done(): Value {
     expect([this.status, this.body]).toEqual([200, this.body]);
     return this.body as Value;
   }
 
-  /** The message of a failure with this status and code; its body has the two fields of section 2.4 and no more. */
+  /** The message of a failure with this status and code; its body has exactly the two fields of section 2.4. */
   refused(status: number, code: string): string {
     const { message } = this.body as { message: string };
     expect([this.status, this.body]).toEqual([status, { error: code, message: expect.stringMatching(/\S/) }]);
@@ -194,7 +192,7 @@ export class Answer<Value = unknown> {
   }
 }
 
-/** Sends requests to the servers in turn, and keeps every answer. */
+/** Sends requests to the servers in turn, and records every answer. */
 export class HttpClient {
   readonly seen: HttpAnswer[] = [];
   readonly #urls: readonly string[];
@@ -228,7 +226,7 @@ export class HttpClient {
     return answer;
   }
 
-  /** A request with a JSON body as text, for what a value of this process cannot say. */
+  /** Sends a JSON text that JSON.stringify cannot produce. */
   async post<Value>(
     operation: OperationName,
     by: By,
@@ -261,7 +259,6 @@ interface Asked {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A service, each operation a method. */
 export class Api {
   readonly service: InProcessService;
   readonly http: HttpClient;
@@ -283,7 +280,7 @@ export class Api {
     return this.#ask('burn', by, { body, idempotencyKey });
   }
 
-  /** `null` leaves the idempotency key out. */
+  /** `null` omits the idempotency key. */
   burnBatch(
     by: By,
     body: unknown,
@@ -340,7 +337,6 @@ export class Api {
     return this.#ask('report', by, { query });
   }
 
-  /** The API of a second server on the same store and chain. */
   beside(other: OtherServer, use: (api: Api) => Promise<void>): Promise<void> {
     return this.service.beside(other, async (url) => {
       const http = new HttpClient([url]);

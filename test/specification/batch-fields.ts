@@ -1,4 +1,4 @@
-/** The fields of a flywheel batch, from set-up to both of its ends (service specification, section 2.5). */
+/** The fields of a batch from set-up to both end states (service specification, section 2.5). */
 import { createHash } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
@@ -41,13 +41,13 @@ async function coursesOf(api: Api): Promise<Course> {
     return (await api.getBatch(project, init.batch.id)).done();
   };
   const init = (await api.initBatch(project, burning(1, 2, 3, 4, 5, 6))).done();
-  // There is enough for either of the two when it is set up, and not for both.
+  // The vault has enough for either batch at set-up, but not for both.
   const failing = (await api.initBatch(project, burning(1, 1, 1, 1, 1, 9))).done();
   const finalized = (await api.getBatch(project, init.batch.id)).done();
   return { project, init, finalized, executed: await execute(init), failed: await execute(failing) };
 }
 
-/** Every bundle has landed as it says, and is named as block engines name it. */
+/** Every bundle landed as reported; its id is the one that block engines use. */
 async function expectLanded(api: Api, bundles: readonly BundleExecution[]): Promise<readonly string[]> {
   for (const { bundleId, txHashes } of bundles) {
     expect(bundleId).toBe(createHash('sha256').update(txHashes.join(',')).digest('hex'));
@@ -164,7 +164,7 @@ export function batchFields(under: () => Api): void {
   const init = () => course.finalized.initResult ?? expect.fail();
   const executed = () => course.executed.executeResult ?? expect.fail();
   const failed = () => course.failed.executeResult ?? expect.fail();
-  /** Transactions in the bundles before that of the sixth, which fails. */
+  /** Transactions in the bundles before the bundle of the sixth, which fails. */
   const landed = () => 5 - (5 % under().service.bundleSize);
 
   it('2.5: init result — the fields of its table and no others', async () => {

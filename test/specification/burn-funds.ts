@@ -1,11 +1,14 @@
-/** Burns for which tokens or SOL are missing: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section 7). */
+/**
+ * Burns without enough tokens or SOL: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section
+ * 7).
+ */
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
 import { balanceOf, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
 import { aBurnRequest } from './requests.js';
 
 const UNIT = 1_000_000n;
-/** A wallet with 0.0009 SOL is one fee above the least that it may hold. */
+/** A wallet with 0.0009 SOL has one fee above the rent minimum. */
 const ONE_FEE = '0.0009';
 
 const burns = (...amounts: number[]) => amounts.map((amount) => aBurnRequest(amount));

@@ -1,4 +1,7 @@
-/** Burns whose token is none, or whose record cannot be written: per element, with the request still succeeding (service specification, section 7). */
+/**
+ * Burns without a token, or whose record cannot be written: an error by element, and the request succeeds (service specification,
+ * section 7).
+ */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
@@ -6,7 +9,7 @@ import type { Api } from './api.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
-/** The store takes so many more records of the project's burns and refuses every other, as a full disk would. */
+/** The store takes this many more burn records of the project and refuses others, as a full disk does. */
 async function withRoomFor(
   { service }: Api,
   { tokenId }: Project,

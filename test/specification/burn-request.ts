@@ -1,4 +1,4 @@
-/** What is asked of a burn (service specification, sections 1, 2.1, 4.1 and 9). */
+/** Requirements on a burn request (service specification, sections 1, 2.1, 4.1 and 9). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';

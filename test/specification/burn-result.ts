@@ -1,4 +1,4 @@
-/** What a burn answers: its result, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
+/** The result of a burn, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
@@ -34,7 +34,7 @@ export function burnResults(under: () => Api): void {
   });
 }
 
-/** Three good elements and two bad ones, in a mixed order. */
+/** Three valid and two invalid elements, mixed. */
 const mixed = (): BurnRequest[] => [
   aBurnRequest(1, { proof: { n: 1 } }),
   aBurnRequest(2, { proof: { b: [1, { c: 'é' }], a: null, __key: '' }, type: 'NOPE' }),

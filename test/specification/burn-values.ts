@@ -1,6 +1,6 @@
 /**
- * Values of a burn that cannot be burned, though the request has the right structure: judged by element, each with its
- * code; and properties that the specification does not name (sections 2.1, 2.3 and 7; contract, section 1.3).
+ * Values that cannot be burned in a well-formed request: an error code by element; and unknown properties (sections 2.1, 2.3 and
+ * 7; contract, section 1.3).
  */
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
@@ -31,7 +31,7 @@ const TYPES: readonly (readonly [string, string])[] = [
 ];
 
 export function burnValues(under: () => Api): void {
-  /** Puts the element between two good ones: they burn, it is refused, the answer is 200. */
+  /** Puts the element between two valid ones: those burn, the element is refused, and the status is 200. */
   const refusedInBatch = async (
     bad: { readonly proof: unknown; readonly type: string },
     type: string,

@@ -1,4 +1,4 @@
-/** Cancelling a batch over HTTP (contract, section 1.7): during its set-up, and while its members are faster. */
+/** Cancelling a batch over HTTP (contract, section 1.7): during set-up, and while members act at the same time. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HandClock } from '../support/chain.js';
 import { replacing } from '../support/doubles.js';
@@ -24,7 +24,7 @@ afterEach(() => test.destroy());
 
 type Chain = TestEngine['chain'];
 
-/** Asks an engine whose chain has some other parts, as any client does. */
+/** Sends requests to an engine whose chain has replaced methods. */
 async function serving<Result>(
   parts: Partial<Chain>,
   use: (
@@ -75,7 +75,7 @@ describe('a batch that is cancelled while it is set up', () => {
     let lists = 0;
     const submitBundles: Chain['submitBundles'] = async (...sent) => {
       lists += 1;
-      // What is left pays for some of the accounts, and not for all.
+      // The remaining SOL pays for some of the accounts, not for all.
       if (lists === 2) await drain(test, test.project.registration.operator, 12_000_000n);
       return test.chain.submitBundles(...sent);
     };
@@ -184,11 +184,11 @@ describe('what members have done of a batch', () => {
       return now;
     };
     const { id } = init.batch;
-    // Accounts as they stand before members act, for whoever reads a state that is not final.
+    // Reads accounts before the members act, for a reader of a state that is not final.
     await serving({ getAccounts }, async (ask) => void (await ask(`${id}/approval`, {})));
     await executeOutside(test, init, 2);
     await cancelOutside(test, init);
-    // These members act with the operator's key, which is nobody else's where a chain is asked for what a store has lost.
+    // These members use the operator's key. A chain search for lost transactions would take them for the engine's own.
     const history = async () => [];
     await serving({ getAccounts, history, pollMs: 1 }, async (ask) => {
       const path = operation === 'cancel' ? `${id}/cancel` : 'execute';
@@ -210,7 +210,7 @@ describe('what members have done of a batch', () => {
     let lists = 0;
     const submitBundles: Chain['submitBundles'] = async (...sent) => {
       lists += 1;
-      // The first is the operator's approval.
+      // The first list is the operator's approval.
       if (lists > 1) throw new TypeError('The chain is out of reach.');
       return test.chain.submitBundles(...sent);
     };

@@ -1,4 +1,4 @@
-/** Accounts and transactions of the chain, read and written with web3.js and the layouts of SPL tokens. */
+/** Reads and writes accounts and transactions with web3.js and the layouts of SPL tokens. */
 import {
   type AccountInfo,
   type Keypair,
@@ -44,11 +44,10 @@ export function tokenAccount({ mintAddress, tokenProgram }: Project, wallet: str
   )[0];
 }
 
-/** Base units of the project's mint that exist. */
 export const supplyOf = (under: OnChain, { mintAddress }: Project): Promise<bigint> =>
   numberAt(under, mintAddress, MINT_SUPPLY_AT);
 
-/** Base units of the project's token that a wallet holds; 0 without an account. */
+/** 0 without a token account. */
 export const balanceOf = (under: OnChain, project: Project, wallet: string): Promise<bigint> =>
   numberAt(under, tokenAccount(project, wallet).toBase58(), TOKEN_AMOUNT_AT);
 
@@ -78,15 +77,13 @@ export async function landedRecord({ service }: OnChain, txHash: string): Promis
   return landed;
 }
 
-/** Time of the block in which a transaction landed, as ISO text. */
+/** Block time of a transaction, as ISO text. */
 export const blockTimeOf = async (under: OnChain, txHash: string): Promise<string> =>
   new Date((await landedRecord(under, txHash)).blockTimeMs).toISOString();
 
-/** The wire bytes of a landed transaction. */
 export const wireBytes = async (under: OnChain, txHash: string): Promise<Uint8Array> =>
   (await landedRecord(under, txHash)).bytes;
 
-/** Programs and data of the instructions of a landed transaction, in order. */
 export async function instructionsOf(
   under: OnChain,
   txHash: string,
@@ -98,13 +95,12 @@ export async function instructionsOf(
   }));
 }
 
-/** Texts of the memo instructions of a landed transaction. */
 export const memosOf = async (under: OnChain, txHash: string): Promise<readonly string[]> =>
   (await instructionsOf(under, txHash))
     .filter(({ program }) => program === MEMO_PROGRAM)
     .map(({ data }) => Buffer.from(data).toString());
 
-/** Texts of all memos that ran, also of those that the multisig ran for its vault, in order. */
+/** All executed memos in order, including those that the multisig executed for its vault. */
 export async function memosRun(under: OnChain, txHash: string): Promise<readonly string[]> {
   const { logs } = await landedRecord(under, txHash);
   return logs.flatMap((line, index) => {
@@ -116,7 +112,7 @@ export async function memosRun(under: OnChain, txHash: string): Promise<readonly
 
 export const treasuryOf = ({ service }: OnChain): Keypair => keypairOf(service.secretOf(service.treasury));
 
-/** Lands one transaction that `payer` signs and pays for, past the service. */
+/** Lands one transaction that `payer` signs and pays for, without the service. */
 export async function land(
   { service }: OnChain,
   payer: Keypair,
@@ -131,7 +127,6 @@ export async function land(
   if (error !== null) throw new TypeError(`The payment did not land: ${JSON.stringify(error)}`);
 }
 
-/** Sends SOL. */
 export const sendLamports = (under: OnChain, from: Keypair, to: string, lamports: bigint): Promise<void> =>
   land(under, from, [
     SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: new PublicKey(to), lamports }),
@@ -143,7 +138,7 @@ const account = (pubkey: PublicKey, rights: '' | 's' | 'w' | 'sw' = '') => ({
   isWritable: rights.endsWith('w'),
 });
 
-/** Sends base units of the project's token; the recipient's account is opened when missing. */
+/** Opens the recipient's account if it is missing. */
 export async function sendTokens(
   under: OnChain,
   project: Project,

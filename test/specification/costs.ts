@@ -1,4 +1,4 @@
-/** What is told of costs is what burn wallet, operator and vault have less than before, whatever others do meanwhile (contract, section 1.7). */
+/** Reported costs equal what burn wallet, operator and vault have paid, whatever others do meanwhile (contract, section 1.7). */
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import {
 import { aBurnRequest, aPipeline, approved, burning, keypairOf, signVote, someWallet } from './requests.js';
 
 const CLOSE_ACCOUNT = 9;
-/** What somebody sends to an address that is not there yet: less than its rent. */
+/** Lamports sent to an address before its account exists: less than its rent. */
 const GIFT = 900_000n;
 
 async function heldBy(api: Api, project: Project): Promise<bigint> {
@@ -25,7 +25,7 @@ async function heldBy(api: Api, project: Project): Promise<bigint> {
   return held.reduce((sum, one) => sum + one, 0n);
 }
 
-/** Holds what the report tells against what is gone. */
+/** Compares the reported costs with the balances. */
 async function expectTold(api: Api, project: Project, before: bigint): Promise<void> {
   const { total, rows } = (await api.report(project, { byType: 'true' })).done();
   expect(BigInt(total.costLamports)).toBe(before - (await heldBy(api, project)));
@@ -41,10 +41,10 @@ const init = async (api: Api, project: Project, ...pipelines: readonly object[])
 const execute = async (api: Api, project: Project, batch: InitBatchResult): Promise<void> =>
   void (await api.executeBatch(project, approved(project, batch))).done();
 
-/** Lists that an execution sends: the approval of the operator, then the transactions of the batch. */
+/** Transaction lists of an execution: the operator's approval, then the batch's transactions. */
 const EXECUTION = 2;
 
-/** Executes a batch on another server, while something happens between its beginning and its landing. */
+/** Executes a batch on another server, while `act` runs between its start and its landing. */
 async function executeAround(
   api: Api,
   project: Project,
@@ -58,7 +58,7 @@ async function executeAround(
   };
   const id = batch.batch.id;
   const { signedTx } = approved(project, batch);
-  // The vote of the owner stands, so that what is sent is the operator's alone.
+  // The owner's vote has landed, so the operator sends everything else.
   expect(await api.service.land(Buffer.from(signedTx, 'base64'))).toBeNull();
   await api.beside({ beforeSending }, async (other) => {
     (await other.executeBatch(project, { batchId: id, signedTx })).done();
@@ -73,7 +73,7 @@ export function costs(under: () => Api): void {
     const before = await heldBy(api, project);
     (await api.burn(project, aBurnRequest(1))).done();
     const [first, second, third] = [someWallet(), someWallet(), someWallet()];
-    // All are set up before any is executed, when nobody has a token account yet.
+    // All batches are set up before any is executed, when no token account exists yet.
     const whole = await init(api, project, airdropTo(first), airdropTo(second), airdropTo(second));
     const failing = await init(api, project, airdropTo(second), airdropTo(third, 9));
     const cancelled = await init(api, project, airdropTo(third));

@@ -6,7 +6,7 @@ import type { Answer, Api } from './api.js';
 import { sendTokens, supplyOf, treasuryOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
-/** A failure of each kind that needs no preparation. */
+/** One failure of each kind that needs no preparation. */
 const failures = async (api: Api): Promise<readonly (readonly [number, string, Answer])[]> => {
   const { project } = api;
   const airdropOnly = (await api.service.createKey({ scopes: ['airdrop'], proofTypes: null })).key;
@@ -25,7 +25,7 @@ const failures = async (api: Api): Promise<readonly (readonly [number, string, A
   ];
 };
 
-/** Somebody else is faster: acts between the look at the chain and the first transaction. */
+/** Another client acts between the reading of the chain and the first transaction. */
 const onFirst = (act: () => Promise<unknown>) => async (nth: number) => {
   if (nth === 1) await act();
 };
@@ -65,7 +65,7 @@ export function errors(under: () => Api): void {
       const answer = await late.burn(project, aBurnRequest(2), key);
       expect(answer.refused(400, 'ERR_BURN_TOKENOMICS_FAILED')).toContain('insufficient funds');
     });
-    // Its cap is given back, and its key is free.
+    // Its cap is released, and its key is unused.
     await sendTokens(api, project, { from: treasuryOf(api), to: project.burnWallet, amount: 1_000_000n });
     expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });

@@ -1,11 +1,11 @@
-/** Numbers that a double does not carry: in a proof they are refused, so that no two proofs share a hash (contract, section 1.3). */
+/** Numbers that a double cannot represent are refused in a proof, so that no two proofs share a hash (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api, HttpClient } from './api.js';
 import { supplyOf } from './chain-reading.js';
 import { aPipeline, burnAction, canonicalHash } from './requests.js';
 
-/** Texts that read back as another decimal. */
+/** Texts that parse to another decimal. */
 const NOT_CARRIED = [
   '9007199254740993',
   '9007199254740995',
@@ -28,7 +28,7 @@ const CARRIED = [
 const burnText = (proof: string, burnAmount = '1'): string =>
   `{"type":"PRODUCT_BUY","proof":${proof},"burnAmount":${burnAmount},"persistOnchain":false}`;
 
-/** Places in a proof where a number may stand. */
+/** Places of numbers in a proof. */
 const PLACES = [
   (number: string) => `{"id":${number}}`,
   (number: string) => `{"list":[{"deep":[1,${number}]}]}`,
@@ -65,7 +65,6 @@ export function exactPayloads(under: () => Api): void {
   });
 }
 
-/** Over HTTP, where a body is text. */
 export function exactBodies(under: () => Api): void {
   const open = (): { api: Api; http: HttpClient } => {
     const api = under();

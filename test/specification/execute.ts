@@ -1,4 +1,4 @@
-/** Execute of a flywheel batch (contract, sections 1.2, 1.3 and 1.4). */
+/** Execution of a batch (contract, sections 1.2, 1.3 and 1.4). */
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import {
   ComputeBudgetProgram,
@@ -26,14 +26,14 @@ import {
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64');
 
-/** The instruction by which a member approves a batch, as any other tool would build it. */
+/** A member's approval instruction, as other tools build it. */
 const approval = (project: Project, batchIndex: bigint): TransactionInstruction =>
   squads.proposalApprove({
     ...{ multisigPda: new PublicKey(project.multisig), transactionIndex: batchIndex },
     member: new PublicKey(project.owner),
   });
 
-/** Instructions under a newer blockhash, signed by those of these who pay for it or are named. @param payer - @default the owner */
+/** Instructions under a newer blockhash, signed by those of these signers that it requires. @param payer - @default the owner */
 async function ownersOwn(
   api: Api,
   project: Project,
@@ -51,7 +51,7 @@ async function ownersOwn(
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
-/** The same approval under a newer blockhash with the owner as payer. */
+/** The same approval under a newer blockhash, with the owner as payer. */
 const renewed = (
   api: Api,
   project: Project,
@@ -94,7 +94,7 @@ export function execute(under: () => Api): void {
     const rival = (await api.initBatch(project, burning(20))).done();
     const { bundleSize } = api.service;
     const landed = 6 - (6 % bundleSize);
-    // The seventh asks for more than is left; what comes after its bundle would fit.
+    // The seventh pipeline exceeds the balance; pipelines after its bundle would succeed.
     const failing = (await api.initBatch(project, burning(1, 1, 1, 1, 1, 1, 30, 1, 1))).done();
     (await api.executeBatch(project, approved(project, rival))).done();
     const supply = await supplyOf(api, project);
@@ -236,7 +236,7 @@ export function execute(under: () => Api): void {
     const body = approved(project, init);
     expect(await api.service.land(bytesOf(body.signedTx))).toBeNull();
     await api.service.expireBlockhashes();
-    // Its blockhash has run out: sent again it could not land.
+    // Its blockhash has expired, so resending it could not land.
     expect((await api.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
   });
 
@@ -246,7 +246,7 @@ export function execute(under: () => Api): void {
     const body = { batchId: init.batch.id };
     expect((await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST')).toContain('signedTx');
     expect(await statusOf(api, project, init)).toBe('FINALIZED');
-    // Paid and sent by the owner, with what a wallet adds: as a `signedTx` it would not be taken.
+    // Paid and sent by the owner, with a wallet's additions; refused as `signedTx`.
     const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: 100_000 });
     const vote = await renewed(api, project, init, limit);
     (await api.executeBatch(project, { ...body, signedTx: vote })).refused(400, 'ERR_INVALID_SIGNED_TX');
@@ -265,13 +265,13 @@ export function execute(under: () => Api): void {
     ];
     for (const init of inits) (await api.executeBatch(project, approved(project, init))).done();
     expect(await statusOf(api, project, inits[1] ?? expect.fail())).toBe('FAILED');
-    // 7 are burned, and 8 could still be.
+    // 7 are burned, and 8 may still be.
     (await api.burn(project, aBurnRequest(6))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
     (await api.burn(project, aBurnRequest(5))).done();
   });
 }
 
-/** What the owner may sign in the place of what was issued. */
+/** Approvals that the owner may sign in place of the issued one. */
 export function ownApprovals(under: () => Api): void {
   it('contract 1.2: "the same single instruction …" — of either version', async () => {
     const api = under();
@@ -327,7 +327,7 @@ export function ownApprovals(under: () => Api): void {
   });
 }
 
-/** What has to let days pass: the clock of the service has to be that of the test. */
+/** Cases that advance days, so the service needs the test's clock. */
 export function executeOverDays(under: () => Api): void {
   it('contract 1.4: "A batch that waits over midnight moves its reservation to the new day when it is executed."', async () => {
     const api = under();
@@ -336,7 +336,7 @@ export function executeOverDays(under: () => Api): void {
     passToNextNoon(api);
     const fresh = (await api.issueApproval(project, init.batch.id)).done();
     (await api.executeBatch(project, approved(project, fresh))).done();
-    // Six of today's ten are used up by what landed today.
+    // Six of today's ten are used by today's landings.
     expect((await api.burn(project, aBurnRequest(5))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED')).toContain(
       '6',
     );

@@ -1,4 +1,4 @@
-/** Failures of the service's own, and messages of many problems (contract, section 1.3). */
+/** Internal failures of the service, and messages with many problems (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Answer, Api } from './api.js';
@@ -17,7 +17,7 @@ export function faults(under: () => Api): void {
     api.service.breakStore({ lost: 'flywheel', tokenId: project.tokenId });
     const init = await api.initBatch(project, burning(1), 'k-1');
     init.refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
-    // What is registered meanwhile, a try that another server is still at may find.
+    // Another server's attempt in progress may find a registration that is made meanwhile.
     expect(init.http.headers['idempotency-key-unused']).toBeUndefined();
     const body = { batchId: randomUUID(), signedTx: 'AAAA' };
     (await api.executeBatch(project, body)).refused(400, 'ERR_FLYWHEEL_NOT_FOUND');

@@ -1,4 +1,4 @@
-/** The flywheel, its vault and its registration (service specification, sections 1, 4.5 and 8). */
+/** The project, its vault and its registration (service specification, sections 1, 4.5 and 8). */
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { accounts, getProposalPda, getVaultPda } from '@sqds/multisig';
 import { expect, it } from 'vitest';
@@ -37,7 +37,7 @@ export function flywheel(under: () => Api): void {
       2,
       [owner, operator].sort(),
     ]);
-    // A batch that fails keeps its proposal, on which both approvals stand.
+    // A failed batch keeps its proposal with both approvals.
     const [first, failing] = [
       (await api.initBatch(project, burning(7))).done(),
       (await api.initBatch(project, burning(8))).done(),

@@ -1,11 +1,10 @@
-/** Operations beyond the specification (contract, section 1.7): lists, the key that asks, fresh approvals, cancelling. */
+/** Operations beyond the specification (contract, section 1.7): lists, key information, fresh approvals, cancelling. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
 import { lamportsOf, supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burning, signVote, someWallet } from './requests.js';
 
-/** Sends a request to an operation of a batch. */
 const post = ({ http, project }: Api, path: string, body?: string, type = 'application/json') =>
   http.send('POST', `/v1/flywheel/batch/${path}`, {
     headers: { 'x-service-api-key': project.key, ...(body === undefined ? {} : { 'content-type': type }) },
@@ -19,7 +18,6 @@ const refusal = ({ status, bytes }: { readonly status: number; readonly bytes: B
 const saying = (error: string, part = '') => ({ error, message: expect.stringContaining(part) });
 
 type Query = Readonly<Record<string, string | number>>;
-/** Of a list of pipelines. */
 interface Listed {
   readonly index: number;
   readonly proofHash: string;
@@ -114,7 +112,7 @@ export function further(under: () => Api): void {
     const all = (await api.history(project)).done();
     expect(all.nextCursor).toBeNull();
     const { hash, txHash } = burned;
-    // Newest first; the burn and the batch may be of one slot, and are then in any order.
+    // Newest first; burn and batch may share a slot, and then have no order.
     const dates = all.items.map(({ date }) => date);
     expect(dates).toEqual(dates.toSorted().reverse());
     expect(all.items.find((item) => item.txHash === txHash)).toEqual({
@@ -233,11 +231,11 @@ export function further(under: () => Api): void {
         executeResult: { total: 2, totalSuccessful: 0, totalFailed: 2, failedTxMsg: 'cancelled' },
       },
     });
-    // Nothing but fees is gone, and the books say so.
+    // Only fees are paid, as the records say.
     const cost = held - (await lamportsOf(api, project.operator));
     expect(answer.http.headers['x-batch-cost']).toBe(`operator=${cost};vault=0`);
     expect(cost).toBeLessThan(100_000n);
-    // "to cancel what is cancelled gives the same answer", and execute says how it ended.
+    // "to cancel what is cancelled gives the same answer"; execute reports the cancelled batch.
     expect((await api.cancelBatch(project, init.batch.id)).done()).toEqual(answer.done());
     const executed = (await api.executeBatch(project, approved(project, init))).done();
     expect(executed.result.failedTxMsg).toBe('cancelled');
@@ -259,7 +257,7 @@ export function further(under: () => Api): void {
       readonly cancelTx: string;
     };
     expect(asked).toEqual({ ownerVoteNeeded: true, cancelTx: expect.stringMatching(/\S/) });
-    // What still can run still counts.
+    // Executable pipelines still count.
     (await api.burn(project, aBurnRequest(2))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
     for (const bad of [asked.cancelTx, approved(project, failing).signedTx, 'AAAA'])
       (await api.cancelBatch(project, failing.batch.id, { signedTx: bad })).refused(

@@ -1,4 +1,4 @@
-/** What only HTTP shows of headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
+/** HTTP headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
@@ -118,7 +118,7 @@ export function headers(under: () => Api): void {
     const foreign = aBurnRequest(1, { type: 'NOPE' });
     expect([await said(foreign), await said(aBurnRequest(0)), await said({})]).toEqual(Array(3).fill('true'));
     expect([await saidOfInit({}), await saidOfInit(burning(0))]).toEqual(['true', 'true']);
-    // What caps refuse now, a try that another server is still at may do.
+    // A cap refusal is not final: another server's attempt in progress may still succeed.
     expect([await said(aBurnRequest(2)), await saidOfInit(burning(2))]).toEqual([undefined, undefined]);
     (await api.burn(project, aBurnRequest(1), 'k-1')).done();
     expect([await said({ ...aBurnRequest(1), persistOnchain: 'yes' }), await said(aBurnRequest(2))]).toEqual([

@@ -1,4 +1,4 @@
-/** What only HTTP shows of paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
+/** HTTP paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { aBurnRequest } from './requests.js';
 import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
 
 const MIB = 1_024 * 1_024;
-/** Deeper than a body may be. */
+/** Deeper than the limit of a body. */
 const DEEP = `${'['.repeat(70)}${']'.repeat(70)}`;
 
 export function pathsAndMethods(under: () => Api): void {
@@ -103,7 +103,7 @@ export function pathsAndMethods(under: () => Api): void {
       const over = await http.post('burn', project, body, key);
       over.refused(413, 'ERR_PAYLOAD_TOO_LARGE');
     }
-    // Its idempotency key is as free as before.
+    // Its idempotency key is still unused.
     expect((await http.post('burn', project, JSON.stringify(BODIES.burn), key)).replayed).toBe(false);
     const exact = await http.post('burn', project, large(4 * MIB));
     exact.refused(400, 'ERR_INVALID_REQUEST');

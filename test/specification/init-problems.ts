@@ -1,4 +1,7 @@
-/** What init says of many problems at once, and what can be read of a batch from its first instant (contract, sections 1.2 and 1.3; service specification, section 2.5). */
+/**
+ * Init requests with many problems, and reading a batch from its first moment (contract, sections 1.2 and 1.3; service
+ * specification, section 2.5).
+ */
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';
 import { viewsDuring } from './lifecycle.js';

@@ -1,4 +1,4 @@
-/** Init of a flywheel batch (contract, section 1.2). */
+/** Init of a batch (contract, section 1.2). */
 import { ComputeBudgetProgram, Message, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import bs58 from 'bs58';
@@ -14,7 +14,7 @@ const airdrop = (toAddress: string, amount: number) =>
   ({ action: 'AIRDROP', toAddress: toAddress, amount }) as const;
 const memo = (message: string) => ({ action: 'MEMO', message }) as const;
 
-/** Refused, and neither chain nor store nor cap has seen anything of it. */
+/** The refused request changes neither chain nor store nor cap. */
 async function nothingBehind(api: Api, project: Project, ask: () => Promise<Answer>): Promise<Answer> {
   const state = async () => [
     await api.service.landedCount(),
@@ -132,7 +132,7 @@ export function init(under: () => Api): void {
   it('contract 1.2: "The service validates everything …: … addresses"', async () => {
     const api = under();
     const project = await api.register();
-    // A vault is no wallet: nobody could use what it is given.
+    // Tokens sent to a vault's address as a wallet would be lost.
     for (const toAddress of ['', 'nobody', '0OIl', '1'.repeat(31), '1'.repeat(33), project.vaultAddress]) {
       const pipelines = [aPipeline([airdrop(toAddress, 1)])];
       const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));
@@ -226,7 +226,7 @@ export function init(under: () => Api): void {
       transactionIndex: BigInt(batch.batchIndex),
       member: new PublicKey(owner),
     });
-    // On a cluster it may also say what it pays for compute units.
+    // On a cluster there may be a compute unit price too.
     const [only, ...more] = message.compiledInstructions.filter(
       ({ programIdIndex }) =>
         message.staticAccountKeys[programIdIndex]?.equals(ComputeBudgetProgram.programId) !== true,

@@ -1,4 +1,4 @@
-/** Two projects of one service: with the key of one, nothing of the other is seen, used up, found again or changed. */
+/** Two projects of one service: the key of one cannot see, use up, replay or change anything of the other. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Answer, Api } from './api.js';

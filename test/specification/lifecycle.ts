@@ -1,14 +1,14 @@
-/** States and moves of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
+/** States and transitions of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
 import { expect, it } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api, Batch } from './api.js';
 import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
 import { approved, burning } from './requests.js';
 
-/** A batch whose set-up has stopped midway. */
+/** A batch whose set-up stopped midway. */
 async function stopped(api: Api, project: Project, key: string): Promise<Batch> {
   const beforeSending = async (nth: number): Promise<void> => {
-    // The operator's SOL goes before the second list: what is left pays for some of the accounts, and not for all.
+    // Before the second list the operator's SOL is drained to pay for some of the accounts, not for all.
     if (nth === 2) await drain(api, project.operator, 12_000_000n);
   };
   await api.beside({ beforeSending }, async (starved) => {
@@ -18,7 +18,7 @@ async function stopped(api: Api, project: Project, key: string): Promise<Batch> 
   return (await api.currentBatch(project)).done() ?? expect.fail('There is no batch.');
 }
 
-/** All views of the current batch that a reader could have had while `act` ran, without repetitions. */
+/** Every distinct view of the current batch that a reader could have had while `act` ran. */
 export async function viewsDuring(
   api: Api,
   project: Project,

@@ -1,4 +1,4 @@
-/** Rate limits as they are by default, and repeats beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
+/** Default rate limits, and replays beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
@@ -17,7 +17,7 @@ interface Limited {
   readonly ask: Ask;
 }
 
-/** Requests that are counted as any other and leave nothing behind. */
+/** Requests that count against the limit and change nothing. */
 const LIMITS: readonly Limited[] = [
   {
     operation: 'burn',
@@ -78,7 +78,7 @@ const many = (count: number, ask: () => Promise<Answer>): Promise<readonly Answe
 const secondKey = async ({ service }: Api): Promise<string> =>
   (await service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null })).key;
 
-/** The limits of a server that was given none. */
+/** Limits of a server without configured limits. */
 export function rateLimits(under: () => Api): void {
   for (const { row, policy, allowed, windowSeconds, ask } of LIMITS) {
     it(row, async () => {
@@ -161,7 +161,7 @@ export function rateLimits(under: () => Api): void {
       (await limited.burn(project, request, key)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
     });
     expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
-    // Free for any body, since nothing was kept of it.
+    // Any body may use the key, because nothing was stored under it.
     expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });
 
@@ -189,7 +189,7 @@ function repeats(under: () => Api): void {
       expect(again.http.bytes).toEqual(first.http.bytes);
       expect(again.http.headers['idempotent-replayed']).toBe('true');
       expect(before - (await supplyOf(api, project))).toBe(1_000_000n);
-      // What is no repeat is refused as before.
+      // A request that is no replay is still refused.
       (await limited.burnBatch(project, requests)).refused(429, 'ERR_RATE_LIMIT_EXCEEDED');
     });
   });

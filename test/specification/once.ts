@@ -1,4 +1,4 @@
-/** At most once: idempotency keys, whose they are, and what survives a crash (contract, section 1.4). */
+/** At most once: idempotency keys, their owners, and recovery from a crash (contract, section 1.4). */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Scope } from '../support/in-process-service.js';
@@ -7,11 +7,11 @@ import { landedRecord, supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning, passToNextNoon } from './requests.js';
 
 const UNIT = 1_000_000n;
-/** A server that hangs is waited for so long. */
+/** The time after which another server takes over from a hanging one. */
 const LEASE_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** What is sent waits until it is let go. */
+/** Holds transactions back until released. */
 function pause() {
   let [letGo, arrive] = [(): void => undefined, (): void => undefined];
   const open = new Promise<void>((resolve) => {
@@ -218,7 +218,7 @@ export function once(under: () => Api): void {
   });
 }
 
-/** What has to let time pass: the clock of the service has to be that of the test. */
+/** Cases that advance time, so the service needs the test's clock. */
 export function onceOverTime(under: () => Api): void {
   it('contract 1.4: "At most once, also after a crash" — a server that hangs is waited for, for a quarter of a minute', async () => {
     const api = under();
@@ -233,7 +233,7 @@ export function onceOverTime(under: () => Api): void {
       api.service.passTime(5_000);
       const taken = await api.burn(project, request, key);
       expect([taken.status, taken.replayed]).toEqual([200, false]);
-      // What it sends now is the very same transaction, which cannot land twice.
+      // The server now sends the same transaction, which cannot land twice.
       letGo();
       expect((await first).status).toBe(409);
       const repeated = await api.burn(project, request, key);
@@ -250,7 +250,7 @@ export function onceOverTime(under: () => Api): void {
       api.service.passTime(LEASE_MS - 4_000);
       if (nth === 2) await hold.beforeSending();
     };
-    // More than share one commit.
+    // More than one commit holds.
     const requests = Array.from({ length: 140 }, (_, order) => aBurnRequest(1, { proof: { order } }));
     const before = await supplyOf(api, project);
     await api.beside({ beforeSending }, async (slow) => {

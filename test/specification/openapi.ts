@@ -1,4 +1,4 @@
-/** The description that the server gives of itself, held against the specification, and against every answer of this suite. */
+/** Compares the server's OpenAPI document with the specification, and with every answer of this suite. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect, it } from 'vitest';
 import { answerJudge, type OpenApiDocument, type OpenApiOperation } from '../support/openapi.js';
@@ -18,7 +18,6 @@ const LIMITS: Readonly<Record<OperationName, RegExp>> = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Follows `$ref` inside the document. */
 function resolve(document: OpenApiDocument, schema: unknown): Json {
   const reference = (schema as Json)['$ref'];
   if (typeof reference !== 'string') return schema as Json;
@@ -42,7 +41,7 @@ export function openApi(under: () => Api): void {
     return resolve(document, content['application/json']?.schema);
   };
 
-  // Of a server with the limits of the contract, since a server describes its own.
+  // A server describes its own limits, so this one has the limits of the contract.
   beforeAll(() =>
     under().beside({ rateLimits: {} }, async ({ http }) => {
       const answer = await http.send('GET', '/openapi.json');
@@ -145,13 +144,13 @@ export function openApi(under: () => Api): void {
   });
 }
 
-/** Every answer so far is as the server describes it. */
+/** Every recorded answer is as described. */
 export async function expectDescribed({ http }: Api): Promise<void> {
   const description = await http.send('GET', '/openapi.json');
   const judge = answerJudge(JSON.parse(description.bytes.toString()) as OpenApiDocument);
   const routes = OPERATIONS.map((operation) => {
     const [method, path] = ROUTES[operation];
-    // Paths of their own are no ids; what is too long to be one has a case of its own.
+    // Fixed paths are no ids; overlong ids have their own case.
     const id = '(?!(?:init|execute)$)[^/]{1,200}';
     return { method, path, pattern: new RegExp(`^${path.replace('{batchId}', id)}$`) };
   });

@@ -1,4 +1,4 @@
-/** Requests that are good unless a test says otherwise. */
+/** Valid requests, with parts that a test can replace. */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
@@ -28,14 +28,12 @@ export const aPipeline = (actions: readonly unknown[], more: Partial<Pipeline> =
 
 export const burnAction = (amount: number) => ({ action: 'BURN', amount }) as const;
 
-/** The body of an init whose pipelines burn these amounts. */
 export const burning = (...amounts: number[]) => ({
   pipelines: amounts.map((amount) => aPipeline([burnAction(amount)])),
 });
 
 export const keypairOf = (secret: string): Keypair => Keypair.fromSecretKey(Buffer.from(secret, 'hex'));
 
-/** An address that nobody has used. */
 export const someWallet = (): string => Keypair.generate().publicKey.toBase58();
 
 function signedBy(signer: Keypair, transaction: VersionedTransaction): string {
@@ -43,11 +41,10 @@ function signedBy(signer: Keypair, transaction: VersionedTransaction): string {
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
-/** Adds the owner's signature to a vote, as a wallet would. */
+/** Adds the owner's signature to a vote, as a wallet does. */
 export const signVote = ({ ownerSecret }: Pick<Project, 'ownerSecret'>, vote: string): string =>
   signedBy(keypairOf(ownerSecret), VersionedTransaction.deserialize(Buffer.from(vote, 'base64')));
 
-/** The body of an execute that the owner has approved. */
 export const approved = (
   project: Pick<Project, 'ownerSecret'>,
   {
@@ -61,7 +58,7 @@ export const approved = (
 
 const DAY_MS = 86_400_000;
 
-/** Sets the clock to noon (UTC) of the next day: far from both midnights. */
+/** Noon (UTC) of the next day is far from both midnights, where caps reset. */
 export function passToNextNoon({ service }: { readonly service: InProcessService }): void {
   const nextDay = Math.floor(service.nowMs() / DAY_MS) + 1;
   service.passTime(nextDay * DAY_MS + DAY_MS / 2 - service.nowMs());

@@ -1,6 +1,5 @@
 /**
- * The service specification, sentence by sentence, over HTTP; what it leaves open, as the contract fills it. Each case is named
- * by the section and a quote.
+ * The service specification, sentence by sentence, over HTTP; the contract fills its gaps. Each case names a section and a quote.
  */
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { InProcessService } from '../support/in-process-service.js';
@@ -66,13 +65,13 @@ export const REQUESTS: Readonly<Record<string, Cases>> = {
   faults,
 };
 
-/** What depends on the chain. */
+/** Cases that depend on the chain. */
 export const ON_CHAIN: Readonly<Record<string, Cases>> = {
   'burn requests': burnRequests,
   execute,
 };
 
-/** What depends on the store as well. */
+/** Cases that depend on the store too. */
 export const ON_STORE: Readonly<Record<string, Cases>> = {
   ...ON_CHAIN,
   'at most once': once,
@@ -80,7 +79,7 @@ export const ON_STORE: Readonly<Record<string, Cases>> = {
   isolation,
 };
 
-/** What never gets as far as the chain. */
+/** Cases that never reach the chain. */
 export const SERVER: Readonly<Record<string, Cases>> = {
   'rate limits': rateLimits,
   'paths and methods': pathsAndMethods,
@@ -89,7 +88,7 @@ export const SERVER: Readonly<Record<string, Cases>> = {
   OpenAPI: openApi,
 };
 
-/** Runs cases on one service, since each holds a virtual machine; cases that count register a project of their own. */
+/** Runs cases on one service, because each service has its own virtual machine; cases that count register their own project. */
 export function specification(
   suites: Readonly<Record<string, Cases>>,
   open: () => Promise<InProcessService>,
@@ -103,6 +102,6 @@ export function specification(
     await api.service.close();
   });
   for (const [what, cases] of Object.entries(suites)) describe(what, () => cases(() => api));
-  // Last: by now nearly everything has been asked.
+  // Last, when nearly every answer has been recorded.
   it('answers all of it as its OpenAPI document says', () => expectDescribed(api));
 }

@@ -1,10 +1,9 @@
-/** Well-formed requests of every operation as raw HTTP, for cases about what is around them. */
+/** Well-formed raw HTTP requests of every operation, for cases about paths, headers and bodies. */
 import { randomUUID } from 'node:crypto';
 import type { Project } from '../support/in-process-service.js';
 import { type Api, type HttpAnswer, type HttpClient, type OperationName, ROUTES } from './api.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
-/** A good body for each operation that takes one. */
 export const BODIES: Readonly<Record<OperationName, unknown>> = {
   burn: aBurnRequest(1),
   burnBatch: [aBurnRequest(1)],
@@ -16,16 +15,13 @@ export const BODIES: Readonly<Record<OperationName, unknown>> = {
 export const POSTS = ['burn', 'burnBatch', 'initBatch', 'executeBatch'] as const;
 export const OPERATIONS = Object.keys(ROUTES) as OperationName[];
 
-/** The raw way to the server, with its first project. */
 export interface Wire {
   readonly http: HttpClient;
   readonly api: Api;
   readonly project: Project;
-  /** Each operation, called well. */
   call(operation: OperationName, headers?: Record<string, string>): Promise<HttpAnswer>;
 }
 
-/** The code in an error body. */
 export const errorOf = ({ bytes }: HttpAnswer): string =>
   (JSON.parse(bytes.toString()) as { error: string }).error;
 

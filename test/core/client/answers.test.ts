@@ -1,4 +1,4 @@
-/** Services that answer something else than they were asked, echo the key, or send more than can be held. */
+/** Services that contradict the request, echo the key, or send more than fits into memory. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
@@ -46,7 +46,6 @@ async function failure(promise: Promise<unknown>): Promise<FlywheelError> {
   return error as FlywheelError;
 }
 
-/** A copy of an answer with one thing changed. */
 function changed(answer: unknown, path: string, value: unknown): unknown {
   const copy = structuredClone(answer) as Record<string, unknown>;
   const steps = path.split('.');
@@ -98,7 +97,7 @@ const READS: ReadonlySet<keyof typeof acts> = new Set([
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000000';
 
-/** Which operation, what of its answer is changed to what, and what is said of that. */
+/** Operation, path in its answer, new value, and the expected message. */
 const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, RegExp])[] = [
   ['burn', 'result', 'FAILURE', /result is "FAILURE", not "SUCCESS"/],
   ['burn', 'result', '', /result is ""/],
@@ -196,7 +195,7 @@ describe('an answer that contradicts the request', () => {
     expect(error.message.length).toBeLessThan(600);
     expect(error.options).toMatchObject({ status: 200, requestId: 'r-1' });
     if (!reads) expect(error.options.cause).toMatchObject({ code: 'ERR_RESPONSE_INVALID' });
-    // A service that contradicts the request might act a second time.
+    // A service that contradicts the request might act twice.
     expect(stub.requests).toHaveLength(1);
   });
 
@@ -258,7 +257,7 @@ describe('the request id', () => {
   });
 });
 
-/** Answers with the id of the request, as a service does that is of this contract. */
+/** Answers with the request id, as a service of this contract does. */
 const echoing =
   (value: unknown): StubAnswer =>
   (request, response, count) =>
@@ -402,7 +401,7 @@ describe('a key that comes back', () => {
     return [message, hint, wireCode, stack, options.requestId, ...causes].join('\n');
   };
   const split = `${KEY.slice(0, 8)}\u200b\u0000${KEY.slice(8)}`;
-  /** Whatever of the key is long enough to be of use to anyone. */
+  /** A part of the key that is long enough to be useful. */
   const PART = KEY.slice(0, 12);
   const visible = (text: string): string => text.replaceAll('\u0000', '').replaceAll('\u200b', '');
 

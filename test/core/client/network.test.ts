@@ -1,4 +1,4 @@
-/** Servers that stall, break off, flood or lie about themselves: the client ends in time and says what is true. */
+/** Servers that stall, disconnect, flood or send wrong headers: the client ends in time with a correct error. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
@@ -33,11 +33,11 @@ const KEY = 'secret-api-key-1234567890';
 const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
 const burn = EXAMPLES.burn.request as BurnRequest;
 
-/** Of one try; there are three at most. */
+/** Timeout of one attempt; there are at most three. */
 const TIMEOUT_MS = 100;
-/** Far less than any other wait of these tests takes. */
+/** Far below every other wait of these tests. */
 const PROMPT_MS = 10_000;
-/** Three tries, and what a busy machine needs beside. */
+/** Three attempts, and slack for a busy machine. */
 const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
 
 const closers: (() => Promise<void>)[] = [];
@@ -54,7 +54,7 @@ async function hostile(behave: Behaviour): Promise<Hostile> {
 function client(url: string, deps: Partial<RemoteServiceDeps> = {}): Service {
   const { service } = remoteClient(url, { requestTimeoutMs: TIMEOUT_MS, ...deps });
   closers.push(async () => {
-    // Closing is never what hangs.
+    // Closing never blocks.
     expect((await settled(service.close(), 1_000)).error).toBeUndefined();
   });
   return service;
@@ -68,7 +68,7 @@ async function failure(promise: Promise<unknown>, withinMs = LIMIT_MS): Promise<
 
 const head = (more = ''): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}`;
 
-/** What each does to a request, and what a read says of it. */
+/** The server's behaviour, and the error of a read. */
 const STALLS: readonly (readonly [string, Behaviour, RegExp])[] = [
   ['is silent', silent, /^No answer from 127\.0\.0\.1:\d+ within 0\.1 s/],
   ['sends half a status line', answers('HTTP/1.1 20'), /^No answer/],
@@ -177,7 +177,7 @@ describe.each([
       7,
       call.idempotencyKey,
     ]);
-    // Three tries each.
+    // Three attempts each.
     expect(server.connections).toBeLessThanOrEqual(6);
   });
 });
@@ -354,7 +354,7 @@ describe('TLS that does not hold', () => {
   });
 });
 
-/** A timer that is not in a hurry, as in the program. */
+/** An unref'd timer, as in the program. */
 const realSleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
   const { setTimeout: sleep } = await import('node:timers/promises');
   await sleep(ms, undefined, signal === undefined ? {} : { signal });
@@ -381,7 +381,7 @@ describe('an interruption', () => {
     const burning = service.burn(burn, { ...call, signal: controller.signal });
     const waiting = settled(burning, 20_000);
     await server.reached;
-    // What the server has said may still be on its way; the wait that follows is the one to be ended.
+    // The answer may still be in transit; the test interrupts the wait that follows.
     await realSleep(100);
     const startedMs = performance.now();
     controller.abort();
@@ -457,7 +457,7 @@ describe('the time for all of a call', () => {
     const server = await hostile(refusal('503 No', 'retry-after: 1\r\n'));
     const service = client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 500, sleep: realSleep });
     const { error } = await settled(service.burn(burn, call), 5_000);
-    // There is no time for a second try.
+    // No time remains for a second attempt.
     expect(error).toMatchObject({ code: 'ERR_UNAVAILABLE', exitCode: 6 });
     expect(server.connections).toBe(1);
   });

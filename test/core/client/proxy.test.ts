@@ -1,4 +1,4 @@
-/** Proxies that do not do what a proxy is for: nothing is sent through them, the command ends, and no password is shown. */
+/** Broken proxies: no request passes, the command ends, and no password is shown. */
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { proxyFor } from '../../../src/client/dial.js';
@@ -240,7 +240,7 @@ describe('user and password of a proxy', () => {
 });
 
 describe('NO_PROXY', () => {
-  /** Which way undici's own agent goes: straight, or to the proxy. */
+  /** Whether undici's own proxy agent connects directly. */
   async function undiciGoesStraight(url: string, noProxy: string): Promise<boolean> {
     let straight = false;
     const fail = (): Error => new Error('only the way matters');

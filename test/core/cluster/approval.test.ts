@@ -1,6 +1,6 @@
 /**
- * Approvals on a cluster whose blockhashes run out within seconds: one that expired before its owner came is given out once more,
- * and however many votes of the owner reach the chain, the batch runs once and each is counted for what it cost.
+ * Approvals on a cluster with blockhashes of a few seconds: an expired approval is issued again, and however many of the owner's
+ * votes land, the batch runs once and each vote's cost is counted.
  */
 import { describe, expect, it } from 'vitest';
 import { decodeApproval } from '../../../src/chain/squads/builders.js';
@@ -28,7 +28,7 @@ async function freshApproval({ service, test }: Under, batchId: string): Promise
   return signApproval(value.proposalApproveTx, test.project.owner);
 }
 
-/** Until no transaction with this blockhash is taken any more. */
+/** Waits until the blockhash has expired. */
 async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
   const { blockhash } = decodeApproval(Buffer.from(signedTx, 'base64'));
   const isValid = async (): Promise<boolean> =>
@@ -43,7 +43,7 @@ async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
 const signatureOf = (signedTx: string): string =>
   base58Encode(decodeTransaction(Buffer.from(signedTx, 'base64')).signatures[0] ?? new Uint8Array());
 
-/** What the votes of the owner have cost, by what the chain says of each. */
+/** Costs of the owner's votes, from the chain. */
 async function paidFor({ test }: Under, votes: readonly string[]): Promise<readonly (bigint | null)[]> {
   const records = await test.chain.lookUp(votes.map(signatureOf));
   return records.map((record) => record?.feeLamports ?? null);
@@ -81,7 +81,7 @@ describe('an approval on a cluster', () => {
     const { service, test, node } = under;
     const before = await supplyOf(under, test.project);
     const { batchId, signedTx } = await waitingBatch(under);
-    // The owner sends the first one too, and the cluster takes its time with it.
+    // The owner also sends the first approval, which lands late.
     node.faults.set([{ fault: 'late', rate: 1, slots: 12, methods: ['sendTransaction'], times: 1 }]);
     await rpcResult(node.url, 'sendTransaction', signedTx, { encoding: 'base64', skipPreflight: true });
     node.faults.set([]);
@@ -105,7 +105,7 @@ describe('an approval on a cluster', () => {
     const before = await supplyOf(under, test.project);
     const { batchId, signedTx } = await waitingBatch(under);
     const fresh = await freshApproval(under, batchId);
-    // The fresh one waits, and the owner sends the first one meanwhile.
+    // The fresh approval waits, and the owner sends the first one meanwhile.
     node.faults.set([{ fault: 'late', rate: 1, slots: 12, methods: ['sendTransaction'], times: 1 }]);
     const sends = () => under.calls.filter((method) => method === 'sendTransaction').length;
     const sentBefore = sends();

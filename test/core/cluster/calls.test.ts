@@ -1,11 +1,11 @@
-/** What a cluster is asked for: providers count every call, and limit them. */
+/** Limits the number of RPC calls, which providers count and limit. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { aBurn } from '../../support/examples.js';
 import { openOnCluster } from '../../support/service.js';
 
 it('a burn-batch of 300 takes at most two calls an element', async () => {
-  // By the clock, since many transactions share a block then.
+  // By clock, because many transactions then share a block.
   const under = await openOnCluster({ pace: 'clock' });
   const { project } = under.test;
   const burns = Array.from({ length: 300 }, (_, index) => aBurn({ proof: { index } }));

@@ -5,7 +5,7 @@ import { openService } from '../../support/in-process-service.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 
-/** Clusters that lose, delay, double, hang up and refuse; forks and old answers have tests of their own. */
+/** Clusters that lose, delay, duplicate, disconnect and refuse; other tests cover forks and old answers. */
 const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultRule[] }[] = [
   {
     what: 'loses and delays what it is sent',

@@ -1,4 +1,4 @@
-/** The engine on a cluster that does not behave: every burn and every batch happens once, whatever is asked how often. */
+/** The engine on a faulty cluster: every burn and batch happens once, however often it is requested. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
@@ -12,9 +12,9 @@ import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
 const UNIT = 1_000_000n;
-/** Calls with one key at most; each ends with what it has learned stored. */
+/** The most calls with one key; each stores its progress. */
 const MAX_CALLS = 60;
-/** Errors after which nothing is known yet. */
+/** Errors with an unknown outcome. */
 const OPEN = [
   'ERR_UNAVAILABLE',
   'ERR_RESPONSE_INVALID',
@@ -22,13 +22,13 @@ const OPEN = [
   'ERR_BATCH_IN_PROGRESS',
 ];
 
-/** No test waits long for an answer that never comes. */
+/** Shortens timeouts, so that no test waits for a missing answer. */
 const impatient = ({ address, post }: RpcNode): RpcNode => ({
   address,
   post: (body, terms) => post(body, { ...terms, timeoutMs: Math.min(terms.timeoutMs, 1_000) }),
 });
 
-/** Asks again with the same key until there is an answer. */
+/** Repeats with the same key until there is an answer. */
 async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Value> {
   let last: unknown;
   for (let call = 0; call < MAX_CALLS; call += 1) {
@@ -43,7 +43,7 @@ async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Valu
 }
 
 const SENDING = { methods: ['sendTransaction'] };
-/** The first, the last and every third or so run in each check; what test/core has on its clusters is between them. */
+/** Every check runs the first, the last and about every third; test/core covers clusters between them. */
 const worlds: readonly [string, readonly FaultRule[]][] = [
   ['lets some expire', [{ fault: 'expire', rate: 0.2, times: 2 }]],
   ['drops transactions', [{ fault: 'drop', rate: 0.7, times: 6 }]],
@@ -104,7 +104,7 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
         try {
           return await execute();
         } catch (error) {
-          // A blockhash of this cluster is good for seconds only.
+          // A blockhash of this cluster is valid for seconds.
           if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
           const { value } = await service.issueApproval({ batchId }, project.call());
           signedTx = signApproval(value.proposalApproveTx, project.owner);
@@ -148,7 +148,7 @@ describe('where only what is final counts', () => {
     const supply = async () =>
       (await rpcResult<{ value: { amount: string } }>(node.url, 'getTokenSupply', ...shown)).value.amount;
     const before = await supply();
-    // The line goes down once a pipeline has landed, before it is final.
+    // The connection fails after a pipeline landed and before it is final.
     isOut = async () => (await supply()) !== before;
     expect(await failureOf(execute())).toMatchObject({ code: 'ERR_UNAVAILABLE' });
     isOut = async () => false;

@@ -1,4 +1,4 @@
-/** What is paid for a place in a block: within what is allowed, counted to the lamport, and never in the way of a check. */
+/** Priority fees: within the limit, counted to the lamport, and never in the way of a check. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { checkVote } from '../../../src/approval/check-vote.js';
@@ -28,7 +28,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
     under,
     burned.value.success.map(({ txHash }) => txHash),
   );
-  // A trial leaves less than 30,000 units to pay for.
+  // A simulation leaves less than 30,000 unused units.
   for (const record of records) {
     expect(feeOf(record)).toBeGreaterThan(5_000n);
     expect(feeOf(record)).toBeLessThan(5_000n + 1_500n);

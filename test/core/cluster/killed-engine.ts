@@ -1,4 +1,4 @@
-/** Engines on a cluster in this process that die at any one of their calls over the network, before it or after it. */
+/** Engines on a cluster that die before or after any chosen network call. */
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
@@ -7,15 +7,15 @@ import type { TestEngine } from '../../support/engine.js';
 import type { TestNode } from '../../support/local-rpc.js';
 import { wayTo } from '../../support/open-cluster.js';
 
-/** The call that is the last. */
+/** The last call of an engine. */
 export interface Death {
   /** Counted from 1 over all engines of a {@link Lives}. */
   readonly call: number;
-  /** `before`: nobody hears of it. `after`: it is done, and its answer is lost. */
+  /** `before`: the call is not sent. `after`: it is executed, and its answer is lost. */
   readonly when: 'before' | 'after';
 }
 
-/** Engines one after the other, over one store and one node. */
+/** Successive engines over one store and one node. */
 export class Lives {
   readonly #test: TestEngine;
   readonly #node: TestNode;
@@ -28,12 +28,11 @@ export class Lives {
     this.#death = death;
   }
 
-  /** Calls over the network by all engines so far. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** An engine that lives until its death; nothing that it would do afterwards is done. */
+  /** An engine that has no effect after its death. */
   engine(): Engine {
     let isDead = false;
     const { store } = this.#test;

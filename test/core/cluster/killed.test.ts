@@ -1,6 +1,6 @@
 /**
- * An engine on a cluster dies at any of its calls over the network, before the call or after it; then another one opens what it
- * left. Every burn has happened once, the batch is in its one final state, and the books balance.
+ * Kills an engine on a cluster before or after any of its network calls; another engine takes over. Every burn happens once, the
+ * batch reaches its one final state, and the audit finds no error.
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -15,13 +15,13 @@ import { type Death, Lives } from './killed-engine.js';
 const UNIT = 1_000_000n;
 /** `KILL_AT=17` tries that call only. */
 const WHERE = process.env['KILL_AT'];
-/** So many deaths, spread over all. */
+/** Number of kill points, spread over all calls. */
 const SOME = 6;
 const MAX_TRIES = 20;
 
 type Under = Awaited<ReturnType<typeof openOnCluster>>;
 
-/** What one project asks for, step by step; each step may be asked for again, by its key. */
+/** The steps of one project; each can be repeated under its key. */
 function asked({ test: { project } }: Under) {
   const keys = { burn: randomUUID(), burns: randomUUID(), init: randomUUID() };
   const one = aBurn({ burnAmount: 1 });
@@ -44,7 +44,7 @@ const isOpen = (error: unknown): boolean =>
       (error.cause as Error | undefined)?.message === 'killed'
     : (error as Error).message === 'killed';
 
-/** Asks, and where the engine dies over it, asks the next one; every second time that finishes what was left first. */
+/** Repeats on the next engine when one dies; every second time that engine recovers first. */
 async function untilAnswered<Value>(
   lives: Lives,
   isReconciled: boolean,
@@ -82,7 +82,7 @@ async function live(death: Death | null): Promise<number> {
 
   expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
   const calls = lives.calls;
-  // An answer does not wait for accounts that could not be closed; after that nothing is left for anybody.
+  // An answer does not wait for failed account closings; recovery completes them.
   await step((engine) => engine.reconcile());
   expect(await step((engine) => engine.reconcile())).toEqual({ burns: 0, requests: 0, batches: 0 });
   expect(new Set(burned).size).toBe(3);
@@ -96,7 +96,6 @@ async function live(death: Death | null): Promise<number> {
   return calls;
 }
 
-/** An engine dies before a call or after it. */
 function deaths(calls: number): readonly Death[] {
   const at = (call: number): Death[] => [
     { call, when: 'before' },

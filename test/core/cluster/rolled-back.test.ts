@@ -1,4 +1,4 @@
-/** A cluster that takes back what it had confirmed: everything happens once all the same, and answers name what stands on chain. */
+/** A cluster that rolls back confirmed blocks: everything happens once, and answers name the transaction that is on chain. */
 import { describe, expect, it } from 'vitest';
 import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
@@ -10,14 +10,14 @@ import type { FaultRule } from '../../support/test-cluster/faults.js';
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
 
 const UNIT = 1_000_000n;
-/** Slots until a block is final: time for a whole batch on a fork. */
+/** Slots until a block is final: enough for a whole batch on a fork. */
 const FINALIZED_AFTER = 60;
-/** Slots between two looks. */
+/** Slots between two polls. */
 const LOOK_SLOTS = 5;
 const CALL = { idempotencyKey: '6f1c2a58-52e3-4b1d-9d50-0b7a3f1f6a11' };
 const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback', times: 1, slots, lost });
 
-/** Is nothing left that the chain may take back, and nothing that it has? */
+/** Whether nothing can be rolled back any more, and no rollback is unresolved. */
 async function isSettled({ test }: Cluster): Promise<boolean> {
   const { store } = test.deps;
   return store.read(async (tx) => {
@@ -26,7 +26,6 @@ async function isSettled({ test }: Cluster): Promise<boolean> {
   });
 }
 
-/** Lets the engine look again and again. */
 async function untilSettled(under: Cluster): Promise<void> {
   do {
     under.node.advance(LOOK_SLOTS);
@@ -55,7 +54,7 @@ async function executeBatch(
   return (await service.executeBatch({ batchId: batch.id, signedTx }, project.call())).value.result;
 }
 
-/** What there is before a batch of {@link PIPELINES}: base units of the mint, lamports of the operator. */
+/** State before a batch of {@link PIPELINES}: base units of the mint, lamports of the operator. */
 async function holdings(under: Cluster): Promise<{ readonly supply: bigint; readonly lamports: bigint }> {
   const { project, chain } = under.test;
   const [operator] = await chain.getAccounts([address(project.registration.operator)]);
@@ -115,7 +114,7 @@ describe('what a fork has taken back', () => {
     const { service, node, test } = under;
     const { project } = test;
     const before = await supplyOf(under, project);
-    // What is sent again lies about until it is too old.
+    // A resent transaction waits until its blockhash has expired.
     node.faults.set([onFork(10, true), { fault: 'expire', times: 1, after: 1 }]);
     const burns = [5, 7].map((burnAmount) => aBurn({ burnAmount }));
     const first = await service.burnBatch(burns, project.call(CALL));

@@ -1,4 +1,4 @@
-/** Machines on one PostgreSQL whose clocks are minutes and days apart: the database's clock decides, and nothing is done twice. */
+/** Machines on one PostgreSQL with clocks minutes and days apart: the database clock decides, and nothing happens twice. */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { EngineParts } from '../../../src/engine/deps.js';
 import type { Engine } from '../../../src/engine/engine.js';
@@ -32,7 +32,6 @@ afterEach(async () => {
 
 const open = openPostgresStoreIn(() => server.url);
 
-/** A machine with its own clock and its own connections. */
 async function machine(
   id: string,
   aheadMs: number,

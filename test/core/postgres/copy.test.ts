@@ -1,4 +1,4 @@
-/** Copying all that a store in a file holds into each kind of database: all of it and nothing else, or nothing. */
+/** Copies a file store into each kind of database: everything and nothing else, or nothing. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { copyStore } from '../../../src/store/copy.js';
 import { sqlName } from '../../../src/store/ddl.js';
@@ -45,7 +45,7 @@ afterEach(async () => {
   for (const under of opened.splice(0)) await under.dispose();
 });
 
-/** Something of everything, in every state that it can be in. */
+/** Inserts records of every table, in every state. */
 async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await register(store);
   await store.bind('Genesis1');
@@ -100,14 +100,13 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await raw("update flywheels set name = 'fly', facts = '{}', min_operator_sol = '00000000000000000005'");
 }
 
-/** A cell as either driver gives it. */
+/** Normalizes a cell of either driver. */
 function comparable(cell: unknown): unknown {
   if (cell instanceof ArrayBuffer || cell instanceof Uint8Array)
     return Buffer.from(new Uint8Array(cell)).toString('hex');
   return typeof cell === 'number' ? String(cell) : cell;
 }
 
-/** All rows of a store, as they stand. */
 async function contentOf(
   { raw }: StoreUnderTest,
   instead: Readonly<Record<string, object>> = {},

@@ -1,4 +1,4 @@
-/** A database that whoever runs it has to change: rights that are missing, tables of others, a search_path that leads elsewhere. */
+/** Databases that an administrator has to fix: missing rights, foreign tables, another search_path. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
@@ -35,7 +35,6 @@ const address = (user: string): string => {
   return url.href;
 };
 
-/** Made and registered in by its owner. */
 async function madeStore(): Promise<void> {
   const store = await openPostgresStore({ url: address('postgres') });
   await register(store);
@@ -59,7 +58,7 @@ const grant = (rights: string): Promise<unknown> =>
 const insert = (store: Store): Promise<unknown> =>
   store.transaction((tx) => tx.requests.insert(aRequest({ id: 'new', value: 'new' })));
 
-/** An error of this code that names the place and what is missing, says what to do, and holds no secret. */
+/** An error with this code that names the database and the missing right, says what to do, and has no secret. */
 const lack = (code: string, ...parts: readonly string[]) => ({
   code,
   message: expect.stringMatching(
@@ -143,7 +142,7 @@ describe('a search_path', () => {
       await admin.query(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'guest'",
       );
-      // The first to use a connection that was ended is told so.
+      // The first use of a terminated connection fails.
       for (const _connection of [1, 2, 3, 4]) await store.progress().catch(() => undefined);
       await expect(store.progress()).rejects.toMatchObject(lack('ERR_STORE_UNAVAILABLE', 'tables'));
     });

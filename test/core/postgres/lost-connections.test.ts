@@ -1,4 +1,4 @@
-/** The store on PostgreSQL when connections break, the server goes away, and many start at once. */
+/** The store on PostgreSQL with broken connections, an absent server, and many concurrent starts. */
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,20 +7,20 @@ import type { Store } from '../../../src/store/store.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
 
-/** What the way to the server does with a message that holds `commit`. */
+/** The relay's handling of a message with `commit`. */
 type Way = 'passes' | 'loses the commit' | 'loses the answer' | 'ends with the commit';
 
 let server: PostgresServer;
 let way: Way = 'passes';
 let sockets: Set<Socket>;
-/** Does the way take no connection any more? */
+/** Whether the relay refuses connections. */
 let isEnded = false;
 let closeProxy: () => void;
 let url: string;
 let schema = 0;
 const opened: Store[] = [];
 
-/** A way to the server that can be cut around a commit. */
+/** A relay to the server that can cut around a commit. */
 async function startProxy(port: number): Promise<number> {
   sockets = new Set();
   const proxy = createServer((near) => {
@@ -148,7 +148,7 @@ describe('the server', () => {
     await ask('alter role postgres set synchronous_commit = off');
     const store = await open(url);
     await register(store);
-    // A rule of the test's own sees what the connection that writes is set to.
+    // A trigger of the test records the settings of the writing connection.
     await ask(`create table s${schema}.seen (setting text)`);
     await ask(`create function s${schema}.note() returns trigger language plpgsql as
       'begin insert into s${schema}.seen values (current_setting(''synchronous_commit'')); return new; end'`);

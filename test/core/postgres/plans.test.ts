@@ -1,4 +1,4 @@
-/** What every burn asks, and what has moved, is found by an index among many rows of others. */
+/** The queries of every burn and of recovery use an index among many rows of other projects. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MovedFilter } from '../../../src/store/repositories/pipelines.js';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
-  /** As many rows as there are numbers, each like the one that is there but for some columns. */
+  /** Copies the existing row once for each number, with some columns changed. */
   const many = async (table: string, numbers: string, changed: Record<string, string>): Promise<void> => {
     const { rows } = await admin.query<{ name: string }>(
       'select column_name as name from information_schema.columns where table_schema = current_schema() and table_name = $1',
@@ -64,7 +64,7 @@ afterAll(async () => {
   await database.dispose();
 });
 
-/** How the database answers the statement with these words among those that are asked. */
+/** The query plan of the statement with these words, out of those that `ask` runs. */
 async function planOf(words: string, ask: () => Promise<unknown>): Promise<string> {
   const asked = vi.spyOn(pg.Client.prototype, 'query');
   await ask();

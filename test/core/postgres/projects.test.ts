@@ -1,4 +1,4 @@
-/** Engines of several machines on one PostgreSQL: of one project one writes at a time, and no project waits for another. */
+/** Engines of several machines on one PostgreSQL: a project has one writer at a time, and projects do not wait for each other. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EngineParts } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
@@ -51,11 +51,11 @@ it('lets a project write while a transaction of another is held open, and its ow
       await tx.usage.latestDay(tokenId);
       const { value } = await there.burn(aBurnRequest(1), other.call());
       expect(value).toMatchObject({ result: 'SUCCESS' });
-      // In the same process too.
+      // Also within one process.
       await here.burn(aBurnRequest(1), other.call());
       const own = hasty.transaction(async () => undefined, { tokenId });
       await expect(own).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
-      // What is of no project waits for all of them.
+      // A transaction without a project waits for all of them.
       const all = hasty.transaction(async () => undefined);
       await expect(all).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
     },

@@ -1,4 +1,4 @@
-/** Counting requests in a database: together with all servers on it, by its clock, and never unlimited. */
+/** Rate limits in a database: shared by all servers, by the database clock, and never unlimited. */
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeRate } from '../../../src/http/rate-limit.js';
@@ -55,7 +55,7 @@ describe('openPostgresRateCounts', () => {
     expect(await allowed(counts, 12)).toBe(10);
     await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${3 * HOUR_US}`);
     expect(await allowed(counts, 12)).toBe(3);
-    // A clock that was set back locks nobody out for as long as it went back.
+    // After the clock was set back, no client is locked out for that long.
     await admin.query(`update rate_counts set whole_at_us = whole_at_us + ${1_000 * HOUR_US}`);
     expect(await allowed(counts)).toBe(0);
     await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${HOUR_US}`);

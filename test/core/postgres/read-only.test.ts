@@ -1,4 +1,4 @@
-/** A database that takes no writes for a while, as a standby does that is reached after a failover. */
+/** A database that temporarily refuses writes, as a standby does after a failover. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
@@ -31,7 +31,7 @@ const TAKES_NO_WRITES = {
   message: expect.stringContaining('accepts no writes'),
 };
 
-/** Settings of sessions that are begun from then on, after all others were ended. */
+/** Applies to new sessions; existing ones are terminated. */
 async function setReadOnly(to: 'on' | 'off'): Promise<void> {
   await admin.query(`alter database postgres set default_transaction_read_only = ${to}`);
 }
@@ -44,7 +44,7 @@ describe('a database that takes no writes', () => {
     await store.progress();
     await setReadOnly('on');
     await endOthers();
-    // The first to use a connection that was ended is told so.
+    // The first use of a terminated connection fails.
     await store.progress().catch(() => undefined);
     await expect(store.progress()).rejects.toMatchObject(TAKES_NO_WRITES);
     await expect(store.bind('genesis')).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });

@@ -1,4 +1,4 @@
-/** The database is replaced by an older copy under a server that goes on: it writes nothing before it has asked the chain. */
+/** The database of a running server is replaced by an older copy: the server writes nothing before it has checked the chain. */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
 
-/** Slots go by as the tests say: by then all has expired. */
+/** Slots advance on demand; every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
 
 let test: TestEngine;
@@ -50,7 +50,7 @@ beforeAll(async () => {
       return cluster.history(account, past);
     },
   });
-  // A recovery finds no more than what is there.
+  // A recovery replays only the existing WAL.
   database = await startPostgres('restore_command=/bin/false');
   store = await openPostgresStore({ url: database.url });
   await copyStore(test.store, store);
@@ -70,7 +70,7 @@ afterAll(async () => {
 const burn = async (key: string = randomUUID()): Promise<string> =>
   (await engine.burn(aBurnRequest(1), test.project.call({ idempotencyKey: key }))).value.txHash;
 
-/** Somebody with all rights, in another database; nobody else is connected to that of the service meanwhile. */
+/** Runs statements as a superuser from another database, while the service's database has no connection. */
 async function alone(...statements: readonly string[]): Promise<void> {
   const url = new URL(database.url);
   url.pathname = '/template1';
@@ -99,13 +99,13 @@ const supplyNow = async (): Promise<bigint> => {
   return decodeMint(account ?? null)?.supply ?? -1n;
 };
 
-/** Somebody has seen what is missing. */
+/** The operator accepts the gap. */
 async function acceptAll(): Promise<void> {
   const found = await engine.gaps.find();
   await engine.gaps.accept(found?.gap.transactions ?? 0);
 }
 
-/** Its connections were cut, so that it may have to be asked more than once. */
+/** Retries, because the connections were cut. */
 async function whenThere<Result>(work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -116,7 +116,7 @@ async function whenThere<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** What is done first begins the wait. */
+/** The first call starts the wait for expiry. */
 async function afterExpiry<Result>(work: () => Promise<Result>): Promise<Result> {
   expect(await failureOf(whenThere(work))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
   node.advance(LIFETIME_SLOTS);
@@ -159,7 +159,7 @@ it('burns nothing twice that was in flight when an older copy took the place of 
   expect(failure).toMatchObject({ code: 'ERR_UNAVAILABLE', status: 503 });
   expect(failure.message).toContain('sent before may still land');
   expect(failure.options.retryAfterSeconds).toBeGreaterThan(1);
-  // No more than others does who administers see what is not there yet.
+  // Administration sees no more than other calls before the wait is over.
   expect(await failureOf(engine.gaps.find())).toMatchObject({ code: 'ERR_UNAVAILABLE' });
   expect(await supplyNow()).toBe(supply);
   await chain.submit(held);

@@ -1,7 +1,4 @@
-/**
- * How much is asked of a database for one burn under a cap, over HTTP: each statement, those that begin and end transactions and
- * that of the rate limit included.
- */
+/** Counts the statements of one burn under a cap over HTTP, including begin, commit and the rate limit. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
@@ -10,7 +7,7 @@ import { type RunningServer, startServer } from '../../support/http.js';
 import { ask } from '../../support/http-serve.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
 
-/** Two of them count what has landed for good, which on a cluster comes later. */
+/** Two statements record finality, which happens later on a cluster. */
 const MOST = 16;
 
 let database: DatabaseUnderTest;

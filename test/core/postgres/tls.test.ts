@@ -1,4 +1,4 @@
-/** TLS to a database: each mode of libpq against a server that has a certificate, and one that has none. */
+/** TLS to a database: each libpq mode against a server with and without a certificate. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -21,11 +21,11 @@ import {
 } from '../../support/postgres.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
-/** Its certificate is for 127.0.0.1, not for localhost. */
+/** The certificate is for 127.0.0.1, not for localhost. */
 let withTls: PostgresServer;
 let without: OwnDatabase;
 let admin: pg.Client;
-/** Authorities: the one that signed it, and another. */
+/** Certificate authorities: the one that signed it, and another. */
 let own: string;
 let other: string;
 
@@ -55,7 +55,7 @@ const address = (server: { readonly url: string }, options: string, host = '127.
   return url.href;
 };
 
-/** Of all connections to the server that has a certificate, which protocols they speak. */
+/** TLS versions of all connections to the server with a certificate. */
 async function protocols(): Promise<readonly unknown[]> {
   const { rows } = await admin.query(
     `select distinct coalesce(version, 'none') as version from pg_stat_ssl join pg_stat_activity using (pid)
@@ -64,7 +64,7 @@ async function protocols(): Promise<readonly unknown[]> {
   return rows.map((row) => row.version);
 }
 
-/** Stores and counts by this address, and looks how. */
+/** Opens a store and rate counts at this address. @returns the TLS versions in use. */
 async function protocolsBy(url: string): Promise<readonly unknown[]> {
   const store = await openPostgresStore({ url });
   const counts = openPostgresRateCounts({ url });

@@ -1,4 +1,7 @@
-/** The schema of a database: made once by many, refused where it is another, and left alone by those whose it is no more. */
+/**
+ * The schema of a database: created once by concurrent starts, refused if it is another one, and unchanged by servers that no
+ * longer own it.
+ */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STORE_VERSION } from '../../../src/store/ddl.js';
