@@ -7,13 +7,13 @@ keepScratchTogether();
 interface Kind {
   readonly include: readonly string[];
   readonly timeoutMs?: number;
-  /** Loads everything anew for each file. */
+  /** Reloads all modules for each file. */
   readonly isolate?: boolean;
-  /** At a time. */
+  /** Files in parallel. */
   readonly workers?: number;
 }
 
-/** One project for files that run alike; nothing is retried. */
+/** Projects with the same settings; no retries. */
 const project = (name: string, { include, timeoutMs = 60_000, isolate = true, workers = 3 }: Kind) => ({
   test: {
     name,
@@ -24,12 +24,12 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true, wo
     retry: 0,
     pool: 'forks' as const,
     maxWorkers: workers,
-    // Projects of as many workers run together; those that wait for processes go first.
+    // Projects with the same number of workers run together; projects that wait for processes run first.
     sequence: { groupOrder: 3 - workers },
   },
 });
 
-/** The longest file first, and then what is many, so that all workers have work to the end. */
+/** The longest file first, then the projects with many files, so that all workers stay busy to the end. */
 const ORDER = ['simulation', 'built', 'alone', 'quick'];
 
 class LongestFirst extends BaseSequencer {
@@ -43,14 +43,14 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     allowOnly: false,
-    // Compiled sources: each project asks for them again, and so does the next run.
+    // Caches compiled sources, which each project and run would compile again.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: LongestFirst },
     globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
       // Tier 1, `npm test`: no PostgreSQL and no cluster. One project, because each project compiles the sources again; not
-      // isolated, because loading them anew for each file takes as long as the tests. Nothing is mocked.
+      // isolated, because reloading them for each file takes as long as the tests. Nothing is mocked.
       project('quick', {
         include: [
           'unit/*.test.ts',
@@ -60,12 +60,12 @@ export default defineConfig({
           ),
         ],
         isolate: false,
-        // All the time is computing: one for each of two cores.
+        // CPU-bound: one worker for each of two cores.
         workers: 2,
       }),
-      // Tier 2, `npm run test:all`: tier 1 and all below, of which a part is waiting for processes and slots.
+      // Tier 2, `npm run test:all`: tier 1 and all below, which partly wait for processes and slots.
       project('built', { include: ['{core,abuse,e2e}/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),
-      // Other people's clients meet here what a process is like that has not loaded ours: undici changes its `fetch`.
+      // Isolated, because undici changes the global `fetch` and other clients must see a process without our modules.
       project('alone', {
         include: ['unit/rpc-node/*.test.ts', 'conformance/**/*.test.ts'],
         timeoutMs: 120_000,

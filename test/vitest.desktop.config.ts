@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What needs a browser or a shell that not every machine has; nothing is retried, and what is missing fails. */
+/** Tests that need a browser or a shell that some machines lack; no retries, and a missing program fails. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What belongs to `npm run ci:long`: it needs the registry, a validator or the real Squads program. What is missing fails. */
+/** Tests of `npm run ci:long` that need the registry, a validator or the real Squads program; a missing one fails. */
 const project = (name: string, include: readonly string[], timeoutMs: number) => ({
   test: {
     name,
@@ -20,13 +20,13 @@ export default defineConfig({
     globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
     projects: [
-      // Every suite with every node, and the packed program installed with each.
+      // Every suite with every Node, and the packed program installed with each.
       project('nodes', ['nodes/**/*.test.ts'], 3_600_000),
-      // Servers in threes, what moves between databases, the whole specification on a cluster: minutes each.
+      // Several servers, copies between databases, the whole specification on a cluster: minutes each.
       project('programs', ['long/programs/**/*.test.ts'], 600_000),
-      // On a validator that VALIDATOR_URL names.
+      // On the validator at VALIDATOR_URL.
       project('validator', ['validator/**/*.test.ts'], 120_000),
-      // On the real program that SQUADS_PROGRAM names.
+      // On the real program from SQUADS_PROGRAM.
       project('squads', ['conformance/squads*.test.ts', 'long/real-squads.test.ts'], 120_000),
     ],
   },

@@ -1,4 +1,4 @@
-/** The built program against hostile servers and proxies: exit numbers, how long it takes, how much it holds, what it prints. */
+/** The built program against hostile servers and proxies: exit codes, duration, memory, output. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ const remote = (url: string, env: Record<string, string> = {}): SpawnOptions => 
 const errorOf = ({ stderr }: Pick<Spawned, 'stderr'>) =>
   JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
 
-/** Far less than what is waited for takes. */
+/** Far below every timeout of these tests. */
 const PROMPT_MS = 10_000;
 
 describe('flywheel', () => {
@@ -77,7 +77,7 @@ describe('flywheel', () => {
 
   it('is interrupted at once while a name is looked up', async () => {
     const hook = join(emptyDirectory(), 'hook.cjs');
-    // The one thread that looks up names is kept busy, as it is by a resolver that does not answer.
+    // Blocks the one thread for name look-ups, as an unresponsive resolver does.
     writeFileSync(
       hook,
       `require('node:crypto').pbkdf2('a', 'b', 1e8, 64, 'sha512', () => undefined);
@@ -145,7 +145,6 @@ describe('memory', () => {
   /** The program alone takes less than half of it. */
   const MOST_RSS_KIB = 300 * 1_024;
 
-  /** Writes again and again as fast as it is read, up to a size. */
   const NOT_THERE = [
     'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 43\r\nconnection: close\r\n\r\n',
     '{"error":"ERR_NOT_FOUND","message":"None."}',
@@ -155,7 +154,7 @@ describe('memory', () => {
     (start: string, more: string, size = 12 * MEGABYTE): Behaviour =>
     (socket, asked) =>
       asked((request) => {
-        // It does not say what it has done.
+        // Look-ups are unavailable.
         if (/^GET \S*(?:idempotencyKey|proofHash)=/.test(request)) return void socket.end(NOT_THERE);
         socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n${start}`);
         void pour(socket, more.repeat(Math.ceil(MEGABYTE / more.length / 10)), size);
@@ -207,7 +206,7 @@ describe('memory', () => {
     }));
     const server = await hostile(flood(start, more));
     const url = `http://127.0.0.1:${server.port}`;
-    // The answer to a small request may be small; that to a large one may be as large as this.
+    // A small request bounds its answer's size; the answer to a large request may be as large as this one.
     const [small, large] = await Promise.all([
       peak(remote(url), ...CURRENT, '--max-wait', '0'),
       peak({ ...remote(url), stdin: JSON.stringify(burns) }, 'burn-batch', '-', '--max-wait', '0'),

@@ -1,4 +1,4 @@
-/** A journal that cannot be written once its operation has landed: the outcome is told, and nothing is done twice. */
+/** The journal cannot be written after the operation landed: the outcome is printed, and nothing is done twice. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -10,7 +10,7 @@ import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '12.5', '--json'];
 
-/** Where the command keeps its journal below its home. */
+/** Path of the journal below a home. */
 function journalIn(home: string): string {
   const found = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((path) =>
     path.endsWith('journal.db'),
@@ -19,7 +19,7 @@ function journalIn(home: string): string {
   return join(home, found);
 }
 
-/** Lets nobody else write to it. @returns what ends that */
+/** Locks the journal against other writers. @returns a function that unlocks it */
 function hold(journal: string): () => void {
   const other = new Database(journal);
   other.exec('BEGIN IMMEDIATE');
@@ -29,7 +29,7 @@ function hold(journal: string): () => void {
   };
 }
 
-// Each waits for a file that is held.
+// Concurrent, because each test waits for a locked file.
 describe.concurrent('an operation whose journal cannot be written once it has landed', () => {
   const servers: RunningServer[] = [];
   afterAll(async () => {
@@ -39,7 +39,7 @@ describe.concurrent('an operation whose journal cannot be written once it has la
   const told = ({ stderr }: Spawned) =>
     JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
 
-  /** Runs a command whose journal is held from when the service has done it, and then the same once more. */
+  /** Locks the journal once the service has executed the command, then runs the same command again. */
   async function twice(operation: 'burn' | 'burnBatch', words: (home: string) => readonly string[]) {
     const home = emptyDirectory();
     let release: (() => void) | undefined;

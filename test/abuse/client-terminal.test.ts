@@ -1,4 +1,7 @@
-/** Text of a service at a terminal: nothing of it is obeyed, hidden, or taken for a line of ours; as JSON it stays what it is. */
+/**
+ * Text of a service on a terminal: no control sequence takes effect, nothing is hidden or passes for our output; JSON keeps it
+ * unchanged.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { emptyDirectory } from '../support/spawn.js';
 const range = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)).join('');
 
-/** Everything that a terminal obeys or does not show, and a line of its own. */
+/** Every control and invisible character, and a line that imitates our output. */
 const EVIL = [
   'evil',
   range(0, 0x1f),
@@ -27,9 +30,9 @@ const EVIL = [
   '\nFORGED: all is well\r\nFORGED again\u2028FORGED too',
 ].join('');
 
-/** What may be in no output but as a line break of ours. */
+/** Characters that no output may have, except our own line breaks. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/u;
-/** Our own spinner draws itself, and takes itself away, with these. */
+/** Control sequences of our own spinner. */
 const SPINNER = ['\u001b[?2026h', '\u001b[?2026l', '\u001b[1G', '\u001b[0K'];
 
 const UUID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -77,9 +80,9 @@ interface Case {
   readonly words: readonly string[];
   readonly answer: unknown;
   readonly status?: number;
-  /** What reads answer, where it is not `answer`. */
+  /** The answer to reads. @default `answer` */
   readonly read?: unknown;
-  /** Part of what is printed, where that is not of the service. */
+  /** Expected part of the output that is not the service's. */
   readonly shows?: string;
 }
 
@@ -124,11 +127,11 @@ afterEach(async () => {
   for (const stub of stubs.splice(0)) await stub.close();
 });
 
-/** A command line with the real client, against a service that gives this answer. */
+/** The command line with the real client against a service with this answer. */
 async function commandLine({ answer, read = answer, status = 200 }: Case, human: boolean): Promise<TestCli> {
   const headers = { 'x-request-id': 'r\u009b31m\u00ad', 'retry-after': '\u009b2J', location: '/\u009b' };
   const stub = await startStub((request, ...rest) => {
-    // It does not say what it has done.
+    // Look-ups are unavailable.
     const isLookUp = /[?&](?:idempotencyKey|proofHash)=|\/pipelines\b/.test(request.url ?? '');
     const reply = isLookUp
       ? json(404, { error: 'ERR_NOT_FOUND', message: 'Nothing is at this path.' })

@@ -1,4 +1,4 @@
-/** Bodies that are cheap to send and dear to check: what is too much is refused. */
+/** Bodies that are cheap to send and expensive to check are refused. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeService, fakeService, GOOD_KEY } from '../support/fake-service.js';
@@ -8,7 +8,7 @@ import { sendRaw } from '../support/http-raw.js';
 const PATH = '/v1/tokenomics/burn-batch';
 const KIB = 1_024;
 const MIB = KIB * KIB;
-/** Of one body (contract, section 1.6). */
+/** Limit of one body (contract, section 1.6). */
 const MAX_JSON_VALUES = 80_000;
 const MAX_JSON_OBJECTS = 40_000;
 const MAX_OBJECT_KEYS = 10_000;

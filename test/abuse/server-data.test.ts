@@ -1,4 +1,4 @@
-/** `flywheel serve` whose data directory is wiped, restored or mixed up: nothing is ever written into the wrong files. */
+/** `flywheel serve` whose data directory is wiped, restored or mixed up: nothing is written to the wrong files. */
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, pers
 const burn = (server: ServeProcess, { key }: ServedHome): Promise<Response> =>
   ask(`${server.url}/v1/tokenomics/burn`, key, { body: BURN, idempotencyKey: randomUUID() });
 
-/** A database with what SQLite keeps beside it. */
+/** A database file and its SQLite side files. */
 const parts = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`];
 
-/** Takes a database away, with or without another in its place. */
+/** Removes a database, or replaces it by another. */
 function replace(path: string, by?: string): void {
   for (const [at, part] of parts(path).entries()) {
     rmSync(part, { force: true });

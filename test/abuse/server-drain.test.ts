@@ -1,4 +1,4 @@
-/** `flywheel serve` that has to stop under load: nobody who has sent a request is cut off, and nothing burns twice. */
+/** `flywheel serve` that stops under load: every sent request gets its answer, and nothing burns twice. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const PATH = '/v1/tokenomics/burn';
 const BURN = { type: 'PRODUCT_BUY', proof: { load: true }, burnAmount: 1, persistOnchain: false };
 const BODY = JSON.stringify(BURN);
 
-/** What became of one request: its status, or how its connection ended; `refused` is a request that was never sent. */
+/** The HTTP status of a request, or the end of its connection; `refused` requests were never sent. */
 type Outcome = number | 'refused' | 'reset' | 'ended';
 
 interface Sent {
@@ -34,7 +34,7 @@ const requestText = (apiKey: string, key: string, connection: string): string =>
     BODY,
   ].join('\r\n');
 
-/** A client on one connection after another, with so many requests on their way at once. */
+/** A client that opens one connection after another, with this many requests in progress. */
 class LoadClient {
   readonly sent: Sent[] = [];
   readonly #port: number;
@@ -53,7 +53,7 @@ class LoadClient {
     this.#options = options;
   }
 
-  /** Sends until nobody listens any more. */
+  /** Sends until the port is closed. */
   async run(): Promise<void> {
     while (!this.#isStopped) await this.#oneConnection();
   }
@@ -97,7 +97,7 @@ class LoadClient {
   }
 }
 
-/** The first answer of what was received, if it is whole. */
+/** The first complete answer in the received text. */
 function cutAnswer(text: string): { status: number; isLast: boolean; rest: string } | undefined {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return undefined;
@@ -162,7 +162,7 @@ describe('flywheel serve under load', () => {
       sent.filter(({ outcome }) => outcome !== undefined && outcomes.includes(outcome));
     expect(withOutcome('reset')).toEqual([]);
     expect(sent.filter(({ outcome }) => outcome === undefined)).toEqual([]);
-    // Behind an answer that closes its connection nothing is promised (RFC 9112, section 9.6).
+    // Requests pipelined behind an answer that closes its connection have no guarantee (RFC 9112, section 9.6).
     if (options.ahead === 1) expect(withOutcome('ended')).toEqual([]);
 
     const done = withOutcome(200).map(({ key }) => key);
@@ -179,7 +179,7 @@ describe('closeGracefully', () => {
   const BURN_REQUEST = (id: string): string =>
     requestText(GOOD_KEY, id, 'keep-alive').replace('host: a', `host: a\r\nx-request-id: ${id}`);
 
-  /** A server with one connection on which nothing is asked now. */
+  /** A server with one idle connection. */
   const idleConnection = async () => {
     const fake = fakeService();
     const server = await startServer({ service: fake.service }, { limits: { drainIdleMs: 400 } });
@@ -203,7 +203,7 @@ describe('closeGracefully', () => {
     expect([await ended, await closed]).toEqual(['closed', true]);
     const [, second] = answers();
     expect([second?.headers['x-request-id'], second?.headers['connection']]).toEqual(['second', 'close']);
-    // It came before the last connection was taken, or behind it: it is done, or it may come again.
+    // The request arrived before the last connection was accepted and was executed, or it can be repeated.
     expect(second?.status === 200 ? 2 : 1).toBe(fake.calls.length);
     if (second?.status !== 200) expect([second?.status, second?.headers['retry-after']]).toEqual([503, '1']);
   });

@@ -1,4 +1,4 @@
-/** Clients that leave: whatever they break off, each request ends once, and none keeps a place that others need. */
+/** Clients that disconnect: each request ends once, and frees its place for others. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Agent, request } from 'undici';
@@ -9,9 +9,9 @@ import { type RunningServer, startServer } from '../support/http.js';
 import { isLong } from '../support/long.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
-/** More than the system takes from the server as long as nobody reads it. */
+/** More than the system buffers for an unread socket. */
 const LARGE_ANSWER = { note: 'x'.repeat(8_000_000) };
-/** Of twenty clients each. */
+/** Waves of twenty clients. */
 const WAVES = isLong ? 15 : 2;
 
 const headers = (id: string, method: string, path: string, lines: readonly string[]): string =>
@@ -31,7 +31,7 @@ const burn = (id: string): string =>
   ]) + BURN;
 const current = (id: string): string => headers(id, 'GET', '/v1/flywheel/batch/current', []);
 
-/** How a client leaves: both sides at once, without a word, or with its own side first. */
+/** Ways to disconnect: both directions with FIN, with RST, or half-closed. */
 const LEAVING = {
   close: (socket: Socket) => void socket.destroySoon(),
   reset: (socket: Socket) => void socket.resetAndDestroy(),
@@ -44,7 +44,7 @@ describe('a client that hangs up', () => {
   let server: RunningServer;
   let finish: (() => void)[];
   const sockets: Socket[] = [];
-  /** Asks on one connection, however long an answer takes. */
+  /** One connection without a timeout. */
   let asking: Agent;
 
   beforeEach(async () => {
@@ -90,7 +90,7 @@ describe('a client that hangs up', () => {
       .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };
   const running = () => metric(/^flywheel_http_requests_running /);
-  /** The one that asks is among them. */
+  /** Includes the connection that asks. */
   const connections = () => metric(/^flywheel_http_connections /);
   const burnsCounted = () => metric(/^flywheel_http_requests_total\{operation="burn"/);
 
@@ -195,7 +195,7 @@ describe('a client that hangs up', () => {
       LEAVING[random.pick(Object.keys(LEAVING) as Leaving[])](socket);
     };
     for (let wave = 0; wave < WAVES; wave += 1) await Promise.all(Array.from({ length: 20 }, oneClient));
-    // What was begun and never read by the server is no request; all others have their end.
+    // A request that the server never read does not count; all others have ended.
     await until(async () => (await connections()) === 1);
     expect(await running()).toBe(0);
     const ended = begun.filter((id) => linesOf(id).length > 0);

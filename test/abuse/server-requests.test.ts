@@ -1,4 +1,4 @@
-/** Requests that two programs could read differently, and connections that shut others out. */
+/** Requests that two parsers may read differently, and connections that exhaust the server. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {

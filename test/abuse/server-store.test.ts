@@ -1,4 +1,4 @@
-/** `flywheel serve` whose store breaks under it: every answer is 503, nothing leaks, and the log says what is wrong. */
+/** `flywheel serve` whose store breaks while it runs: every answer is 503, nothing leaks, and the log names the cause. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, openSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const PAGE_BYTES = 4_096;
 
 const both = (path: string): readonly string[] => [path, `${path}-wal`].filter((file) => existsSync(file));
 
-/** What may become of a file, and how the log speaks of it. */
+/** Damages of a file, and the expected log text. */
 const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = [
   [
     'is not a database',

@@ -1,16 +1,16 @@
-/** Tests of the built program and of the specification know nothing of the sources: a redesign rewrites what is named here, and none of them. */
+/** Tests of the built program and of the specification do not import `src`; a redesign changes only the files named here. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './sources.js';
 
-/** What such tests may import of test/support although it reaches the sources: each opens one thing that is not spawned. */
+/** Files of test/support that may import `src` for these tests; each opens one thing that is not spawned. */
 const DOORS = [
-  // The command line in this process, over made-up services and over all that is real.
+  // The command line in this process, over fake services or real ones.
   ...['in-process', 'flywheel-here'],
-  // The service, a service with made-up answers, and an HTTP server before either.
+  // The service, a fake service, and an HTTP server before either.
   ...['in-process-service', 'service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
-  // A ledger without a flywheel, a node over it, and what others do there.
+  // A ledger without a project, a node over it, and other users of it.
   ...['chain', 'registration', 'local-rpc', 'cluster-directory', 'send-by-rpc'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
 ];
@@ -23,13 +23,12 @@ const files = ['abuse', 'e2e', 'specification'].flatMap((folder) =>
     .map((name) => join(ROOT, 'test', folder, name)),
 );
 
-/** Files that a file of tests imports. */
 const importsOf = (file: string): readonly string[] =>
   [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']*)\.js'/g)].map(([, path]) =>
     relative(ROOT, join(dirname(file), `${path}.ts`)),
   );
 
-/** What is imported, by way of test/support too, up to the doors. */
+/** Direct and indirect imports through test/support, up to the allowed files. */
 function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   for (const one of importsOf(file).filter((path) => !found.has(path))) {
     found.add(one);

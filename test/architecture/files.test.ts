@@ -1,4 +1,4 @@
-/** What holds for every file of the program: documentation, one edge to the process, one table of errors. */
+/** Rules for every file of the program: documentation, one access to the process, one table of errors. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ describe('errors', () => {
   });
 
   it('are all raised somewhere', () => {
-    // To be listed among what may happen is not to happen: lists of codes do not count.
+    // A code in a list is not raised there, so lists do not count.
     const raising = sources
       .filter(({ path }) => path !== 'src/errors/codes.ts' && path !== 'src/contract/operations.ts')
       .map(({ text }) => text.replace(/errors: \[[^\]]*\]/g, ''))

@@ -1,13 +1,10 @@
-/** The layers of the program: which folder may import which, and where each package is used. One table says it all. */
+/** The layers of the program: allowed imports between folders and of packages. */
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { type Source, sources } from './sources.js';
 
-/**
- * Each layer with the layers that it may import; a path may be longer than one folder, and the longest that fits counts. What
- * is not named is not allowed.
- */
+/** Each layer with the layers that it may import. Longer paths win; a missing entry means no import. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   values: ['errors'],
@@ -48,10 +45,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The files at the top of `src` put the layers together and are imported by none of them. */
+/** Files at the top of `src` connect the layers; no layer imports them. */
 const TOP = 'top';
 
-/** Where each package may be imported; what node brings along may be used anywhere but as {@link NODE_MODULES} says. */
+/** Folders that may import each package; {@link NODE_MODULES} restricts modules of Node. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@commander-js/extra-typings': ['cli'],
   '@solana/web3.js': ['chain/rpc'],
@@ -74,7 +71,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   zod: ['values', 'actions', 'contract', 'client', 'compose'],
 };
 
-/** Modules of node that touch the world: only where that is the purpose. */
+/** Folders that may import modules of Node with effects on the outside. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:fs': [
     'files',
@@ -185,7 +182,7 @@ describe('a package', () => {
   });
 });
 
-/** The files that a file imports, itself or by way of others, types too. */
+/** Direct and indirect imports, including types. */
 function reached(from: string, found = new Set<string>()): ReadonlySet<string> {
   const source = sources.find(({ path }) => path === from);
   if (source === undefined || found.has(from)) return found;
@@ -203,7 +200,7 @@ describe('a program that imports this one', () => {
   });
 });
 
-/** The files and packages that are loaded with a file before anything is asked of it: types are none, what is imported late is later. */
+/** Files and packages loaded with a file at start: without types and dynamic imports. */
 function loadedWith(from: string, found = new Set<string>()): ReadonlySet<string> {
   const source = sources.find(({ path }) => path === from);
   found.add(from);

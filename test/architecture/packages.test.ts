@@ -1,4 +1,4 @@
-/** What comes with the program: native packages are installed beside it, all else is bundled, under licences that allow it. */
+/** Dependencies of the program: native packages are installed, all others are bundled, under permitted licences. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The check of a batch before it is signed, in a process that has checked one before. */
+/** Measures the check of a batch before signing, in a warm process. */
 import { Keypair } from '@solana/web3.js';
 import { multisigFacts, readTokenOnChain } from '../../src/approval/flywheel-facts.js';
 import { readMultisigAccount } from '../../src/approval/read-batch.js';
@@ -13,7 +13,7 @@ import { type BenchRatio, median } from './ratio.js';
 const PIPELINES = 100;
 const CHECKS = 41;
 
-/** Burns, and airdrops to recipients who have no token account yet, in turns. */
+/** Burns, and airdrops to recipients without a token account, in turn. */
 const pipelines = (count: number) =>
   Array.from({ length: count }, (_, index) => ({
     type: 'WATCH_AD',
@@ -54,7 +54,7 @@ export async function benchApprovals(): Promise<BenchRatio[]> {
       await reviewBatch(chain, { simulator: async () => simulator }, pins, input);
       times.push(performance.now() - start);
     }
-    // The first half compiles it.
+    // The first half warms up the compiler.
     const ratio = median(times.slice(CHECKS >> 1));
     return [
       {

@@ -1,4 +1,6 @@
-/** Batches from init to executed, beside the same transactions built, signed and run without store and ledger. */
+/**
+ * Measures batches from init to executed, against building, signing and running the same transactions without store and ledger.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,7 +25,7 @@ const PAIRS = 11;
 const RUN_PIPELINES = 1_000;
 const RUN_PAIRS = 5;
 
-/** A burn and an airdrop to somebody who has a token account; `name` makes them other ones. */
+/** A burn and an airdrop to an owner of a token account; `name` makes the proofs distinct. */
 const pipelines = (count: number, owner: string, name: string): Pipeline[] =>
   Array.from({ length: count }, (_, index) => ({
     type: 'WATCH_AD',
@@ -38,7 +40,7 @@ export async function benchBatch(bin: string, env: NodeJS.ProcessEnv): Promise<B
   const ratios: number[] = [];
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const { engineMs, bareMs } = await measure();
-    // The first one compiles both sides.
+    // The first pair warms up the compiler.
     if (pair > 0) ratios.push(bareMs / engineMs);
   }
   return [
@@ -61,7 +63,7 @@ async function measure(): Promise<{ engineMs: number; bareMs: number }> {
     const sources = pipelines(PIPELINES, owner.address, 'batch');
     // The engine has loaded its runtime to register the project.
     const planned = await planBare(opened, keypair, sources);
-    // Init to executed: what the engine does to close the accounts then is counted, and nothing of it on the other side.
+    // From init to executed: closing the accounts counts for the engine only.
     const bare = openBareBatch({ ...planned, rentCollector: null });
     const bareStart = performance.now();
     bare();
@@ -79,7 +81,7 @@ async function measure(): Promise<{ engineMs: number; bareMs: number }> {
   }
 }
 
-/** Whole processes, each pair in a data directory of its own. */
+/** Whole processes; each pair has its own data directory. */
 async function benchRun(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio> {
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-bench-run-'));
   try {
@@ -98,9 +100,8 @@ async function benchRun(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio
   }
 }
 
-/** @returns the path of the program. */
 async function buildFloor(): Promise<string> {
-  // Below node_modules, so that what is left external is found from there.
+  // Below node_modules, so that external packages resolve from there.
   const outfile = resolve('node_modules/.cache/flywheel/bare-batch.mjs');
   await build({
     entryPoints: ['test/bench/floor/bare-batch-main.ts'],
@@ -139,7 +140,7 @@ async function runBesideFloor(
   return run.ms / bare.ms;
 }
 
-/** The vault messages that the engine would make, by way of its own planner, and all that their transactions read. */
+/** The engine's own vault messages, and all accounts that their transactions read. */
 async function planBare(
   { store, chain, dataDir }: Pick<TestEngine, 'store' | 'chain' | 'dataDir'>,
   ownerKeypair: Uint8Array,

@@ -1,4 +1,4 @@
-/** How long others wait beside the body that takes the engine longest. */
+/** Measures the waiting time of other clients beside the most expensive bodies. */
 import { SHARED_LIMITS } from '../../src/compose/open-engine.js';
 import { createLog } from '../../src/http/log.js';
 import { openTestEngine } from '../support/engine.js';
@@ -11,7 +11,7 @@ const PATH = '/v1/tokenomics/burn-batch';
 const ROUNDS = 3;
 const ELEMENTS = 1_000;
 
-/** Bodies that take long to check, and those that take the engine long: it hashes, burns, stores and answers. */
+/** Bodies that are expensive to check, and bodies that are expensive to execute. */
 function dearRequests(): Readonly<Record<string, Omit<DearRequest, 'key'>>> {
   const burn = (proof: string, type = 'PRODUCT_BUY'): string =>
     `{"type":"${type}","proof":${proof},"burnAmount":0.000001,"persistOnchain":false}`;

@@ -1,4 +1,7 @@
-/** Burns: one process beside the least that it could take, ten thousand beside the bare machine, one on a store with a million. */
+/**
+ * Measures burns: one process against a minimal program, ten thousand against the bare machine, and one on a store with a
+ * million.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -19,18 +22,16 @@ const ELEMENTS = 10_000;
 const PER_REQUEST = 1_000;
 const EARLIER_BURNS = 1_000_000;
 
-/** The least that any program would take for one burn. */
+/** A minimal program for one burn. */
 const FLOOR = resolve('test/bench/floor/burn.cjs');
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '1', '--json'];
 
-/** A data directory that the command line can use. */
 async function openCommandLineEngine(): Promise<TestEngine> {
   const opened = await openTestEngine();
   writePrivate(dataFiles(opened.dataDir).apiKey, opened.project.key.reveal());
   return opened;
 }
 
-/** With the data directory of an engine. */
 const environment = (env: NodeJS.ProcessEnv, { dataDir }: TestEngine): NodeJS.ProcessEnv => ({
   ...env,
   FLYWHEEL_DATA_DIR: dataDir,
@@ -64,7 +65,7 @@ const element = (index: number) => ({
   persistOnchain: false,
 });
 
-/** Each thousand beside the same thousand bare, so that both meet the same machine. */
+/** Each thousand against the same thousand bare, so that both see the same load of the machine. */
 export async function benchManyBurns(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   try {
@@ -95,7 +96,7 @@ async function burnThousand({ engine, project }: TestEngine, from: number): Prom
   if (value.success.length !== PER_REQUEST) throw new Error('A burn of the measurement failed.');
 }
 
-/** Building, signing with node's own Ed25519 and running the same burns in LiteSVM, without any store. */
+/** Builds, signs with Node's Ed25519 and runs the same burns in LiteSVM, without a store. */
 async function openBareMachine({
   chain,
   store,
@@ -163,7 +164,7 @@ export async function benchLargeStore(bin: string, env: NodeJS.ProcessEnv): Prom
   }
 }
 
-/** Writes rows of a million burns into ledger and store, copies of a real one but for what must differ. */
+/** Writes a million burns into ledger and store: copies of a real one with distinct keys. */
 async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): Promise<void> {
   await engine.burn(element(0), project.call());
   await close();

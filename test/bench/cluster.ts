@@ -1,4 +1,4 @@
-/** The engine on a cluster with slots of 400 ms and confirmation after two, in multiples of its slots, beside a sender that does nothing else. */
+/** Measures the engine on a cluster with slots of 400 ms and confirmation after two, in slots, against a bare sender. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Connection } from '@solana/web3.js';
@@ -17,12 +17,12 @@ const SLOT_MS = 400;
 const CONFIRMED_AFTER = 2;
 const BURNS = 1_000;
 const PIPELINES = 100;
-/** Burns of the bare sender on their way at a time, as many as the engine has. */
+/** Burns of the bare sender in progress at a time, as many as the engine has. */
 const WINDOW = 256;
 /** Of engine and bare sender alike. */
 const POLL_MS = 50;
 
-/** The engine on a cluster, with the transactions counted that were sent, each once. */
+/** Counts each sent transaction once. */
 async function openOnCluster() {
   const test = await openTestEngine();
   const sent = new Set<string>();
@@ -84,7 +84,6 @@ async function benchBurnBatch(on: OnCluster): Promise<BenchRatio> {
   return { name: `cluster: burn-batch of ${BURNS} : the bare sender`, ratio: ms / bareMs, target: 2 };
 }
 
-/** Waits until all of them are confirmed. */
 async function confirmed(connection: Connection, signatures: readonly string[]): Promise<void> {
   for (;;) {
     const { value } = await connection.getSignatureStatuses([...signatures]);
@@ -94,7 +93,7 @@ async function confirmed(connection: Connection, signatures: readonly string[]):
   }
 }
 
-/** As many burns, signed before, sent by web3.js in windows of the same size. */
+/** As many presigned burns, sent by web3.js in windows of the same size. */
 async function bareBurns({ test, chain, url }: OnCluster): Promise<number> {
   const [token] = await test.store.read((tx) => tx.tokens.list());
   if (token === undefined) throw new Error('There is no token to burn.');

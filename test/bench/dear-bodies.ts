@@ -1,9 +1,9 @@
-/** Bodies that are cheap to send and dear to check, the worst that a search over shapes of JSON has found. */
+/** Bodies that are cheap to send and expensive to check; the worst that a search over JSON shapes found. */
 
-/** The largest body that is accepted, with room for what one piece more takes. */
+/** The largest accepted body, minus room for one more piece. */
 const LARGEST_BYTES = 4 * 1_024 * 1_024 - 64 * 1_024;
 
-/** Repeats a piece as long as the text stays as small as asked for, inside one array. */
+/** Repeats a piece inside one array up to the size. */
 function arrayOf(
   sizeBytes: number,
   piece: (index: number) => string,
@@ -19,7 +19,7 @@ function arrayOf(
   return `[${pieces.join(',')}]`;
 }
 
-/** Elements as everybody sends them, about 10 KiB each. */
+/** Typical elements, about 10 KiB each. */
 export const plainBody = (sizeBytes = LARGEST_BYTES): string =>
   arrayOf(sizeBytes, (index) =>
     JSON.stringify({
@@ -30,7 +30,6 @@ export const plainBody = (sizeBytes = LARGEST_BYTES): string =>
     }),
   );
 
-/** Fields of an object under keys of one kind. */
 const fields = (times: number, key: (index: number) => string, value: (index: number) => string): string =>
   `{${Array.from({ length: times }, (_, index) => `"${key(index)}":${value(index)}`).join()}}`;
 
@@ -40,7 +39,7 @@ const farApart = (index: number): string => `${(index * 4_294_967) % 4_294_967_2
 const burnOf = (proof: string): string =>
   `{"type":"PRODUCT_BUY","proof":${proof},"burnAmount":-1,"persistOnchain":false}`;
 
-/** Each about as large as is accepted, and accepted by the parser unless it says otherwise. */
+/** Each near the size limit, and accepted by the parser unless its name says otherwise. */
 export const dearBodies = (sizeBytes = LARGEST_BYTES): Readonly<Record<string, string>> => ({
   'objects of 9,900 keys that are no Latin text': arrayOf(
     sizeBytes,

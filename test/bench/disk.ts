@@ -1,4 +1,4 @@
-/** How much larger the two files of a data directory are for a burn, with the indexes that history needs. */
+/** Measures the bytes that one burn adds to the files of a data directory, with indexes. */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ import type { BenchRatio } from './ratio.js';
 
 const BURNS = 1_000;
 
-/** Begins with as many burns that are not counted, so that no table is small. */
+/** Starts with as many uncounted burns, so that no table is small. */
 export async function benchDisk(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   const { engine, project } = opened;
@@ -24,14 +24,14 @@ export async function benchDisk(): Promise<BenchRatio[]> {
     const before = bytesOf(opened);
     await burn(BURNS);
     const ratio = (bytesOf(opened) - before) / BURNS;
-    // With the answer and its key, until they are forgotten.
+    // Includes the stored answer and its key, which expire later.
     return [{ name: 'bytes on disk a burn', ratio, target: 2_500, unit: 'B' }];
   } finally {
     await opened.destroy();
   }
 }
 
-/** Of both files, with all in them that was in their logs. */
+/** Both files, after their WALs are checkpointed. */
 function bytesOf({ dataDir }: TestEngine): number {
   const Database = createRequire(import.meta.url)('libsql') as new (
     path: string,

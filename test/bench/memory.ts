@@ -1,4 +1,4 @@
-/** Memory of the service before and after a hundred thousand requests. */
+/** Measures the service's memory before and after a hundred thousand requests. */
 import { createRequire } from 'node:module';
 import { createLog } from '../../src/http/log.js';
 import { openTestEngine } from '../support/engine.js';

@@ -1,7 +1,6 @@
 /**
- * The built server, as a process of its own, under what a shop and a dashboard ask of it: 300 requests a second of 50 keys, seven
- * reads to three burns. They arrive as they do from people, at random and whether or not the earlier ones are answered, and a request
- * that is late to be sent has waited since it was due.
+ * Measures the built server as a process under mixed load: 300 requests a second of 50 keys, seven reads to three burns. Arrivals
+ * are random and independent of answers; waiting starts at a request's due time.
  */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -16,7 +15,7 @@ const A_SECOND = 300;
 const WARM_UP_SECONDS = 5;
 const SECONDS = 20;
 const RUNS = 3;
-/** Far more than are ever open at once, so that none waits for another here. */
+/** More than are ever open at once, so that no request waits for a connection here. */
 const CONNECTIONS = 100;
 const MS = 1_000;
 
@@ -34,7 +33,7 @@ const PATHS: Readonly<Record<Kind, string>> = {
   list: '/v1/tokenomics/burns?limit=20',
 };
 
-/** Numbers between 0 and 1 that are the same in every run (mulberry32). */
+/** Seeded numbers in [0, 1) (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -66,7 +65,7 @@ async function askOnce(agent: Agent, url: string, key: string, kind: Kind, index
   if (statusCode !== 200) throw new Error(`${kind}: ${statusCode} ${text}`);
 }
 
-/** @returns milliseconds within which 99 of 100 reads of the current batch are answered. */
+/** @returns the 99th percentile of reads of the current batch, in ms. */
 async function p99Of(url: string, keys: readonly string[], seconds: number, seed: number): Promise<number> {
   const agent = new Agent({ connections: CONNECTIONS });
   const random = randomNumbers(seed);
@@ -104,7 +103,7 @@ async function makeKeys(home: ServedHome): Promise<readonly string[]> {
 export async function benchMixed(): Promise<BenchRatio[]> {
   const home = await initHome();
   const keys = await makeKeys(home);
-  // Keys are drawn at random, and one may have a burst that its usual rate refuses.
+  // Keys are drawn at random, so one may exceed its usual rate in a burst.
   const server = await serve(
     home,
     ...['burn', 'current', 'burns'].flatMap((word) => ['--rate', `${word}=1000/s`]),

@@ -1,6 +1,6 @@
 /**
- * Clients of a server in a thread of their own, so that what they do does not keep the server waiting: one sends what is dear
- * to check, the others ask small questions all the while and note how long they wait.
+ * Clients in their own thread, so that their work does not delay the server: one sends expensive requests, the others send small
+ * ones and measure their waiting time.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -24,7 +24,7 @@ const send = (path, body) =>
   });
 
 const asked = [];
-// Connections are made before it counts.
+// Connections are opened before the measurement.
 await Promise.all(Array.from({ length: 20 }, () => send(question)));
 const timer = setInterval(() => asked.push(send(question)), everyMs);
 await send(dear.path, dear.body);

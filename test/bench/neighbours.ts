@@ -1,4 +1,4 @@
-/** What others wait while one client sends what is dear to check. */
+/** Measures the waiting time of other clients while one client sends an expensive request. */
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { RunningServer } from '../support/http.js';
@@ -9,10 +9,10 @@ export interface DearRequest {
   readonly key: string;
 }
 
-/** Time between two questions of the others. */
+/** Time between two requests of the others. */
 const EVERY_MS = 3;
 
-/** Sends a request while others ask for the current batch. @returns milliseconds that 99 of 100 of the others wait at most. */
+/** @returns the 99th percentile of the others' waiting time, in ms. */
 export async function p99Beside(server: RunningServer, { path, body, key }: DearRequest): Promise<number> {
   const worker = new Worker(resolve('test/bench/neighbours.mjs'), {
     workerData: {

@@ -1,4 +1,4 @@
-/** Whole processes: the built command line beside another node, as a rule one that does nothing, in pairs, by their medians. */
+/** Measures whole processes: the built command line against another Node process, usually an empty one, in pairs, by medians. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type BenchRatio, median } from './ratio.js';
@@ -8,7 +8,7 @@ const POLL_MS = 2;
 
 export interface ProcessRun {
   readonly ms: number;
-  /** Highest resident memory seen; 0 where /proc does not tell. */
+  /** Peak resident memory; 0 without /proc. */
   readonly peakMib: number;
 }
 
@@ -21,7 +21,6 @@ function peakMib(pid: number): number {
   }
 }
 
-/** Runs node with arguments to its end. */
 export function runNode(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -45,7 +44,7 @@ export function runNode(
   });
 }
 
-/** Median time of a command over that of another, taken in turns. */
+/** Median duration of one command divided by another's, run in turn. */
 export async function besides(
   args: readonly string[],
   other: readonly string[],

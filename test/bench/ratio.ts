@@ -1,9 +1,9 @@
-/** What a measurement says: a ratio of two times, or one number, with the bound that it must keep. */
+/** The result of a measurement: a ratio of two times, or one number, with its limit. */
 
 export interface BenchRatio {
   readonly name: string;
   readonly ratio: number;
-  /** The ratio must not pass this; with `atLeast` it must not stay below it. */
+  /** Maximum, or minimum with `atLeast`. */
   readonly target: number;
   readonly atLeast?: boolean;
   readonly unit?: string;

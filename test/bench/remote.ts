@@ -1,4 +1,4 @@
-/** One command against a service on this machine, beside a node that does nothing. */
+/** Measures one command against a local service, relative to an empty Node process. */
 import { initHome, serve } from '../support/http-serve.js';
 import { besideBareNode, runNode } from './processes.js';
 import { type BenchRatio, median } from './ratio.js';

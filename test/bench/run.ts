@@ -1,4 +1,4 @@
-/** `npm run bench [part …]`: every measurement as a ratio within this run; ends with 1 when one misses its target. */
+/** `npm run bench [part …]`: every measurement as a ratio within this run; exit code 1 if one misses its target. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,7 @@ import { benchRemote } from './remote.js';
 
 const bin = resolve('bin/flywheel.js');
 const home = mkdtempSync(join(tmpdir(), 'flywheel-bench-'));
-// What the machine needs to run node stays; what would change the program's settings, or have node itself read certificates, does not.
+// Keeps what the machine needs to run Node; drops settings of the program, and variables that make Node read certificates.
 const env: NodeJS.ProcessEnv = Object.fromEntries(
   Object.entries({ ...process.env, HOME: home }).filter(
     ([name]) => !/^(FLYWHEEL|XDG)_|^NODE_EXTRA_CA_CERTS$/.test(name),

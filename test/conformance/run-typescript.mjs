@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const [entry] = process.argv.splice(2, 1);
-// Below node_modules, so that packages left external are found from there.
+// Below node_modules, so that external packages resolve from there.
 const outfile = resolve(
   'node_modules/.cache/flywheel',
   `${entry.replaceAll(/\W+/g, '-')}-${process.pid}.mjs`,
@@ -24,6 +24,6 @@ await build({
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
 });
-// Another process may bundle the same program meanwhile, so that each has a file of its own.
+// Another process may bundle the same program at the same time, so each has its own file.
 process.once('exit', () => rmSync(outfile, { force: true }));
 await import(pathToFileURL(outfile).href);

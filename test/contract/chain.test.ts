@@ -1,4 +1,4 @@
-/** What every implementation of the port `Chain` promises. */
+/** The contract of the `Chain` port, which every implementation must meet. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
@@ -169,7 +169,7 @@ describe('Chain: local', () => {
       expect(await chain.isBlockhashValid(blockhash)).toBe(false);
       expect(await chain.submit([late.bytes])).toEqual([expired]);
       expect(await balance(bob)).toBe(0n);
-      // Landed before, so it is still taken, however old it is.
+      // Landed before, so it is still accepted, however old it is.
       expect(await chain.submit([inTime.bytes])).toEqual([null]);
     });
 

@@ -1,4 +1,4 @@
-/** The client gives what the server answered: each operation, its errors and what is said in headers. */
+/** The client returns the server's answers: each operation, its errors and its headers. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../../src/contract/service.js';

@@ -1,4 +1,4 @@
-/** A Chromium of its own for each test, without anything that it would do on its own account. */
+/** Starts a separate Chromium for each test, without background activity. */
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { emptyDirectory } from '../support/spawn.js';
 
@@ -14,17 +14,16 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** A page in an empty profile, with everything that it asked for and complained of. */
+/** A page in an empty profile, with its requests and errors. */
 export interface OpenPage {
   readonly page: Page;
-  /** Addresses of all requests. */
   readonly requests: readonly string[];
-  /** Errors of scripts, and what the console was told of them. */
+  /** Script errors, and console errors. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
 
-/** @param script - runs in the page before its own, as the part of an extension does. */
+/** @param script - runs in the page before its own scripts, as an extension does. */
 export async function openBrowser(
   script: string,
   options: { readonly colorScheme?: 'dark' | 'light' } = {},

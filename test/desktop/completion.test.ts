@@ -1,4 +1,4 @@
-/** The completion scripts in the shells that they are for: what the tab key gives after some words. */
+/** The completion scripts in their shells: the words that the tab key offers. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ const bin = join(home, 'bin');
 
 type Shell = 'bash' | 'zsh' | 'fish';
 
-/** How each shell is asked for the words that would complete a line; every one of them is printed on a line. */
+/** The command that prints a shell's completions of a line, one a line. */
 const ASK: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
-  // What readline does before it calls the function.
+  // As readline does before it calls the function.
   bash: (line) => [
     '--norc',
     '-c',
@@ -21,7 +21,7 @@ const ASK: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
        [[ $(complete -p flywheel) == *'-F _flywheel flywheel' ]] || exit 1
        _flywheel; printf '%s\\n' "\${COMPREPLY[@]}"`,
   ],
-  // In a shell with a terminal of its own, where completion runs as it does for people.
+  // In a pseudo terminal, where completion runs as for users.
   zsh: (line) => [
     '-f',
     '-c',
@@ -40,7 +40,7 @@ const ASK: Readonly<Record<Shell, (line: string) => readonly string[]>> = {
 
 beforeAll(async () => {
   mkdirSync(bin);
-  // The shells look whether there is such a program.
+  // The shells check whether the program exists.
   const program = [process.execPath, join(process.cwd(), 'bin', 'flywheel.js')];
   writeFileSync(join(bin, 'flywheel'), `#!/bin/sh\nexec '${program.join("' '")}' "$@"\n`);
   chmodSync(join(bin, 'flywheel'), 0o755);

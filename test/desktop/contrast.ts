@@ -1,6 +1,6 @@
 /** How well a page can be read. */
 
-/** For a page to evaluate: contrast of text and what is behind it (WCAG 2.2, 1.4.3), the least of all that is shown. */
+/** Evaluated in a page: the lowest contrast between visible text and its background (WCAG 2.2, 1.4.3). */
 export const LEAST_CONTRAST = `(() => {
   const channel = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   const luminance = (color) => {

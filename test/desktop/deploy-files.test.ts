@@ -1,4 +1,4 @@
-/** The files of `examples/deploy` fit each other, the program and docs/operations.md. */
+/** The files of `examples/deploy` match each other, the program and docs/operations.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -63,7 +63,7 @@ describe('the compose file', () => {
     expect(tmpfs.filter((one) => one.startsWith('/data'))).toEqual([]);
     expect(volumes).toContain('admin-data:/data');
     expect(Object.keys(compose.volumes)).toContain('admin-data');
-    // A volume that is made has the owner of the directory in the image.
+    // A new volume gets the owner of the image's directory.
     expect(read('Dockerfile')).toMatch(/install -d -o node -g node -m 700 \/data$/m);
   });
 
@@ -137,7 +137,7 @@ describe('the alerts', () => {
     const home = await initHome();
     const server = await serve(home);
     const scrape = async (): Promise<string> => (await fetch(`${server.url}/metrics`)).text();
-    // What a look asks of the chain is told by the next one.
+    // A scrape reports the chain state of the previous one.
     await scrape();
     const text = await scrape();
     await server.end('SIGTERM');
@@ -160,7 +160,7 @@ describe('the alerts', () => {
         lines.some((line) => line.startsWith(name) && line.includes(label)),
         name,
       ).toBe(true);
-    // Keys would make a series each.
+    // A label for each key would create one series each.
     expect(text).not.toContain(home.keyId);
   }, 60_000);
 });

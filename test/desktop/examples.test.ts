@@ -1,4 +1,4 @@
-/** The examples do what they say, as they stand in `examples`, against a server on loopback. */
+/** Runs the examples in `examples` unchanged, against a loopback server. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
@@ -11,16 +11,16 @@ import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROOT = process.cwd();
 const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');
-/** Numbers with which the program ends. */
+/** Exit codes of the program. */
 const EXIT = { usage: 2, partial: 3, auth: 4, unknownOutcome: 7 };
 const BURN_BATCH = '/v1/tokenomics/burn-batch';
 
-/** Stands before the server. */
+/** A proxy before the server. */
 interface Front {
   readonly url: string;
-  /** How many more bursts reach the server while their answers get lost. */
+  /** Number of further requests whose answers are lost. */
   lost: number;
-  /** Whether nothing reaches the server. */
+  /** Whether no request reaches the server. */
   away: boolean;
   readonly server: Server;
 }
@@ -56,12 +56,12 @@ async function front(url: string): Promise<Front> {
 let home: ServedHome;
 let server: ServeProcess;
 let gate: Front;
-/** Where the installed program would be on the PATH. */
+/** Directory of the installed program on the PATH. */
 const bin = join(emptyDirectory(), 'bin');
 
 beforeAll(async () => {
   mkdirSync(bin);
-  // Short waits between tries: what is tested is what comes after the last one.
+  // Short waits: the test concerns the state after the last attempt.
   const run = `exec '${process.execPath}' '${ROOT}/bin/flywheel.js' "$@"`;
   const program = `#!/bin/sh\ncase "$1" in burn*|batch|pending) ${run} --max-wait 1;; *) ${run};; esac\n`;
   writeFileSync(join(bin, 'flywheel'), program, { mode: 0o755 });
@@ -78,7 +78,7 @@ beforeEach(() => Object.assign(gate, { lost: 0, away: false }));
 const burned = async (): Promise<number> =>
   Number(JSON.parse((await besides(home, 'local', 'status')).stdout).burned);
 
-/** Runs a shell as it is run elsewhere, with nothing of this process's settings. */
+/** Runs a shell without settings of this process. */
 function shell(words: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
   const child = spawn('bash', [...words], {
     cwd,
@@ -95,7 +95,6 @@ function shell(words: readonly string[], cwd: string, env: Readonly<Record<strin
 }
 
 let count = 0;
-/** Elements that were not burned before. */
 const burns = (...amounts: readonly number[]): string =>
   JSON.stringify(
     amounts.map((burnAmount) => {
@@ -115,7 +114,7 @@ describe('the GitHub workflow', () => {
   const text = example('github-actions/burn.yml');
   const job = parse(text).jobs.burn as { env: Record<string, string>; steps: readonly Step[] };
 
-  /** Runs its steps as a runner does: a shell each, until one fails. */
+  /** Runs the steps as a CI runner does: a shell each, until one fails. */
   async function runJob(file: string, workspace = emptyDirectory()) {
     writeFileSync(join(workspace, 'burns.json'), file);
     const values: Readonly<Record<string, string>> = {
@@ -318,7 +317,7 @@ describe('the scenario', () => {
     const place = emptyDirectory();
     const play = () =>
       shell([join(ROOT, 'examples/scenario/play.sh'), join(place, 'ledger')], place, {
-        // Whatever else is set up here: the story is played on this machine.
+        // The workflow runs against this machine.
         FLYWHEEL_API_URL: gate.url,
         FLYWHEEL_API_KEY: home.key,
       });

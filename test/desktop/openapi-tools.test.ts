@@ -1,4 +1,4 @@
-/** What other people's tools make of the service's OpenAPI: two linters have nothing to say, two generators make a client. */
+/** Other tools on the service's OpenAPI document: two linters report nothing, two generators produce a working client. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The page of `report --html` in a real Chromium: light and dark, wide and narrow, by keyboard, and for who cannot see it. */
+/** The page of `report --html` in a real Chromium: light and dark, wide and narrow, by keyboard and screen reader. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
@@ -9,7 +9,6 @@ import { LEAST_CONTRAST } from './contrast.js';
 let opened: OpenPage | undefined;
 afterEach(() => opened?.close());
 
-/** A page over burns of two types, made by the built program. */
 async function makePage(): Promise<string> {
   const home = emptyDirectory();
   const run = async (...words: string[]): Promise<void> => {
@@ -39,7 +38,7 @@ it('can be read in light and dark, on a phone, and by keyboard', async () => {
     expect(await page.locator('svg[role=img] rect').count()).toBe(2);
     expect(await page.getByRole('img').first().getAttribute('aria-label')).toContain('2,469');
     expect(await page.getByRole('row').count()).toBe(3);
-    // A chart fits any width; the table may have to be scrolled.
+    // A chart fits any width; the table may scroll.
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.className')).toBe('table');
     expect(complaints).toEqual([]);

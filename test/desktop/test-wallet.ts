@@ -1,18 +1,18 @@
-/** A wallet for tests: what stands in for an extension in the page, and the hands behind it, which hold the key. */
+/** A test wallet: its in-page part, like an extension's, and its signing part outside the page. */
 import type { Page } from 'playwright-core';
 
-/** What of a wallet a page gets to see. */
+/** The part of a wallet that a page sees. */
 export interface TestWallet {
   readonly name: string;
   readonly addresses: readonly string[];
   readonly chains?: readonly string[];
-  /** Signs, or does what such wallets do; `undefined`: never answers. */
+  /** `undefined`: never answers. */
   sign(transaction: Uint8Array): Promise<Uint8Array>;
 }
 
 const BINDING = 'testWalletSigns';
 
-/** Registers the wallet as the Wallet Standard says: at once, and whenever a page says that it is ready. */
+/** Registers the wallet as the Wallet Standard says: at once, and when a page announces that it is ready. */
 export const walletScript = ({
   name,
   addresses,
@@ -44,7 +44,7 @@ export const walletScript = ({
   window.addEventListener('wallet-standard:app-ready', ({ detail }) => register(detail));
 })();`;
 
-/** Gives the wallet in the page its hands. */
+/** Connects the in-page wallet to the signer outside. */
 export async function giveHands(page: Page, { sign }: TestWallet): Promise<void> {
   await page.exposeBinding(BINDING, async (_source, { transaction }: { readonly transaction: string }) => {
     try {

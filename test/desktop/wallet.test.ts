@@ -1,4 +1,4 @@
-/** The owner approves a batch with the wallet in the browser: the built program, a real Chromium, and wallets of all kinds. */
+/** The owner approves a batch with a browser wallet: the built program, a real Chromium, and several kinds of wallets. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
@@ -40,7 +40,7 @@ const ASSERTION: Instruction = {
   data: Uint8Array.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4]),
 };
 
-/** Only the batch itself, which waits, is not listed: nothing of the approval is left open. */
+/** No pending approval; the waiting batch itself is not listed. */
 const PENDING: readonly unknown[] = [];
 
 let template: Template;
@@ -66,13 +66,11 @@ afterEach(async () => {
 });
 
 interface Running {
-  /** The address of the page. */
   readonly url: string;
   readonly ended: Promise<Spawned>;
   interrupt(): void;
 }
 
-/** Starts the command and waits for its page. */
 async function approving(...words: readonly string[]): Promise<Running> {
   const child = operator.start(
     'batch',
@@ -104,7 +102,7 @@ async function visiting(url: string, wallet: TestWallet | null): Promise<OpenPag
   return browser;
 }
 
-/** Signs with the owner's key what it makes of the transaction. */
+/** Signs the changed transaction with the owner's key. */
 const aWallet = (change: (wire: Uint8Array) => Uint8Array = (wire) => wire): TestWallet => ({
   name: 'Testwallet',
   addresses: [owner.address],
@@ -117,7 +115,7 @@ const aWallet = (change: (wire: Uint8Array) => Uint8Array = (wire) => wire): Tes
   },
 });
 
-/** The same transaction with other instructions or another payer or blockhash. */
+/** The same transaction with other instructions, payer or blockhash. */
 const remade =
   (change: {
     readonly before?: readonly Instruction[];
@@ -188,7 +186,7 @@ describe('batch approve --wallet', () => {
   });
 
   it('sends what carries assertions of Lighthouse', async () => {
-    // Nothing of that program is on the embedded chain, which therefore does not take it.
+    // The embedded chain lacks that program and refuses the transaction.
     const { url, ended } = await approving('--json', '--wait', '4');
     const { page } = await visiting(url, aWallet(remade({ after: [ASSERTION] })));
     await click(page, 'Approve with Testwallet');
@@ -322,7 +320,7 @@ describe('batch approve --wallet', () => {
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
         /^(Burn|Airdrop) .* of the vault\)\?$/,
       );
-      // The pipelines scroll, so that they can be reached as well.
+      // The scrolling list of pipelines must be focusable too.
       for (const focus of [/12\.5/, /^Approve with Testwallet$/]) {
         await page.keyboard.press('Tab');
         expect(await page.locator(':focus').innerText()).toMatch(focus);
@@ -336,7 +334,7 @@ describe('batch approve --wallet', () => {
   );
 });
 
-/** How much lighter the lighter of text and ground is (WCAG 2, relative luminance). */
+/** Contrast ratio of text and background (WCAG 2, relative luminance). */
 const contrastOf = (page: OpenPage['page'], place: string): Promise<number> =>
   page.locator(place).first().evaluate(CONTRAST) as Promise<number>;
 

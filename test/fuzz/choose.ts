@@ -1,4 +1,4 @@
-/** Which instruction comes next, most likely one that moves a proposal on; and what is changed beside all instructions. */
+/** Chooses the next instruction, usually one that advances a proposal, and changes made outside instructions. */
 
 import { reconfigure } from './configuration.js';
 import {
@@ -46,13 +46,13 @@ const OPERATIONS: readonly Operation[] = [
   close,
 ];
 
-/** What moves the transaction at the target's index on, most likely. */
+/** Usually the operation that advances the transaction at the target's index. */
 function nextOperation(target: Target): Operation {
   const { world, address, index, state } = target;
   const { random } = world;
   const begin = random.oneIn(2) ? batchCreate : vaultTransactionCreate;
   if (state.transactionIndex === 0n) return begin;
-  // What was closed can be proposed once more, though there is nothing left to run.
+  // A closed transaction can be proposed again, though it cannot run.
   const isGone = world.get(transactionAddress(address, index).address) === null;
   if (isGone && !random.oneIn(4)) return begin;
   switch (proposalOf(target)?.status.kind) {
@@ -69,7 +69,7 @@ function nextOperation(target: Target): Operation {
   }
 }
 
-/** An account, its rights or the data, changed at random. */
+/** Changes an account, its permissions or the data at random. */
 function damaged(world: World, instruction: Instruction): Instruction {
   const { random } = world;
   const accounts = [...instruction.accounts];
@@ -100,7 +100,7 @@ function damaged(world: World, instruction: Instruction): Instruction {
   return { ...instruction, accounts, data };
 }
 
-/** The next instruction; one in eight is damaged. */
+/** One instruction in eight is damaged. */
 export function randomInstruction(world: World): Instruction {
   const { random } = world;
   const target = random.oneIn(25) ? undefined : pickTarget(world);
@@ -109,7 +109,7 @@ export function randomInstruction(world: World): Instruction {
   return random.oneIn(8) ? damaged(world, instruction) : instruction;
 }
 
-/** Sets something that no instruction here can: as configuration changes, or strangers sending lamports, would. */
+/** Changes that no instruction here makes, such as configuration changes or lamports from others. */
 export function meddle(world: World): void {
   const target = pickTarget(world);
   if (target === undefined) return;
@@ -137,7 +137,7 @@ export function meddle(world: World): void {
   if (random.oneIn(30)) occupy(world, funded);
 }
 
-/** Changes a few bytes of an account of the program, or its length. */
+/** Changes a few bytes of a program account, or its length. */
 function spoil(world: World): void {
   const { random } = world;
   const config = programConfigAddress().address;
@@ -156,7 +156,7 @@ function spoil(world: World): void {
   world.put(address, data.slice(0, length), SQUADS_PROGRAM, account.lamports);
 }
 
-/** Something of somebody else lies where an account is to be made. */
+/** Puts a foreign account where an account will be created. */
 function occupy(world: World, address: Address): void {
   if (world.get(address) !== null) return;
   const owner = world.random.pick([SYSTEM_PROGRAM, TOKEN_PROGRAM, SQUADS_PROGRAM]);

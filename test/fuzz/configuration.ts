@@ -1,4 +1,4 @@
-/** What the instructions that are not native do to a multisig, set by hand: members, threshold, time lock, collector, staleness. */
+/** Applies the effects of instructions that the native program lacks: members, threshold, time lock, collector, staleness. */
 import {
   ACCOUNT_SIZE,
   type Address,
@@ -21,7 +21,7 @@ function newMember(world: World): Address {
   return world.random.oneIn(3) && vaults.length > 0 ? world.random.pick(vaults) : world.wallet().address;
 }
 
-/** One action of a configuration, as a vote or an authority would bring it about. */
+/** One configuration action, as a vote or the authority applies it. */
 function changed(world: World, state: Multisig): Multisig {
   const { random } = world;
   const { members } = state;
@@ -54,11 +54,11 @@ function changed(world: World, state: Multisig): Multisig {
 const having = ({ members }: Multisig, bit: number): number =>
   members.filter(({ permissions }) => (permissions & bit) !== 0).length;
 
-/** As the program requires it at the end of every change. */
+/** The program's invariant after every change. */
 const isSound = (state: Multisig): boolean =>
   having(state, 1) > 0 && having(state, 4) > 0 && state.threshold <= having(state, 2) && state.threshold > 0;
 
-/** Changes a multisig; most often what was proposed before is stale afterwards, and now and then it is not even sound. */
+/** Usually makes earlier proposals stale, and sometimes the multisig invalid. */
 export function reconfigure(world: World, address: Address, before: Multisig): void {
   const account = world.get(address);
   const { random } = world;
@@ -66,7 +66,7 @@ export function reconfigure(world: World, address: Address, before: Multisig): v
   const next = changed(world, before);
   if (!isSound(next) && !random.oneIn(8)) return;
   const staleTransactionIndex = random.oneIn(3) ? before.staleTransactionIndex : before.transactionIndex;
-  // It grows where it has to and never shrinks; bytes behind a value that became shorter stay as they were.
+  // The account grows and never shrinks; bytes after a shorter value stay.
   const data = Buffer.alloc(Math.max(account.data.length, ACCOUNT_SIZE.multisig(next.members.length)));
   data.set(account.data);
   data.set(encodeAccount(MULTISIG, { ...next, staleTransactionIndex }));

@@ -1,4 +1,4 @@
-/** What holds of every transaction, whatever it was. */
+/** Invariants of every transaction. */
 
 import {
   ACCOUNT_SIZE,
@@ -44,7 +44,7 @@ function errorProblem({ error }: ExecutionResult): string | null {
 function lamportsProblem(world: World, { changes, feeLamports }: ExecutionResult): string | null {
   let lost = 0n;
   for (const [address, state] of changes) {
-    // A bundled program has lamports that the world does not list.
+    // A bundled program has lamports outside the world's list.
     if (state?.executable === true && world.get(address) === null) return null;
     lost += (world.get(address)?.lamports ?? 0n) - (state?.lamports ?? 0n);
   }
@@ -59,14 +59,14 @@ function failureProblem(result: ExecutionResult): string | null {
   return changes.size === 1 ? null : `failed, yet changed ${changes.size} accounts`;
 }
 
-/** How long an account of the program has to be, or why it is none. */
+/** The required length of a program account, or the reason why it is invalid. */
 function sizeProblem(data: ReadonlyBytes): string | null {
   const multisig = decodeAccount(MULTISIG, data);
   const transaction = decodeAccount(VAULT_TRANSACTION, data);
   const inBatch = decodeAccount(VAULT_BATCH_TRANSACTION, data);
   const proposal = decodeAccount(PROPOSAL, data);
   let expected: number | undefined;
-  // A multisig keeps the room of members who have left.
+  // A multisig keeps the space of former members.
   if (multisig !== undefined) {
     const least = ACCOUNT_SIZE.multisig(multisig.members.length);
     return data.length >= least && (data.length - least) % 33 === 0
@@ -94,7 +94,7 @@ function sizeProblem(data: ReadonlyBytes): string | null {
 
 function accountProblem(before: AccountState | null, after: AccountState): string | null {
   if (after.owner !== SQUADS_PROGRAM) return null;
-  // Who only got lamports was not written by the program.
+  // A program does not write an account that only receives lamports.
   if (before !== null && sameBytes(before.data, after.data)) return null;
   const size = sizeProblem(after.data);
   if (size !== null) return size;
@@ -102,7 +102,7 @@ function accountProblem(before: AccountState | null, after: AccountState): strin
   return after.lamports < needed ? `${after.lamports} lamports where the rent is ${needed}` : null;
 }
 
-/** The first thing that is wrong with a result, or `null`. */
+/** The first violation in a result, or `null`. */
 export function problemOf(world: World, result: ExecutionResult): string | null {
   const general = errorProblem(result) ?? failureProblem(result) ?? lamportsProblem(world, result);
   if (general !== null || world.isSpoiled) return general;
@@ -113,7 +113,7 @@ export function problemOf(world: World, result: ExecutionResult): string | null 
   return null;
 }
 
-/** Addresses whose lamports went down. */
+/** Addresses that lost lamports. */
 export const losers = (world: World, { changes }: ExecutionResult): Address[] =>
   [...changes].flatMap(([address, state]) =>
     (state?.lamports ?? 0n) < (world.get(address)?.lamports ?? 0n) ? [address] : [],

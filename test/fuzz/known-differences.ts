@@ -1,6 +1,6 @@
 /**
- * What the native program is known to do otherwise than the real one: met, counted and let pass. The runner's README lists
- * them. A transaction meets one only if both logs are the same up to the very line by which the real program's differs.
+ * Known differences between the native and the real program, which are counted and accepted; the runner's README lists them. A
+ * transaction has one only if both logs are equal up to the line where the real program differs.
  */
 
 import { unmetered } from '../conformance/squads/replay.js';
@@ -8,17 +8,17 @@ import { type ExecutionResult, INSTRUCTION_ERROR_SENTENCES, SQUADS_PROGRAM } fro
 
 interface KnownDifference {
   readonly name: string;
-  /** The first line of the real program's log that is not in the native one's. */
+  /** The first line of the real program's log that the native log lacks. */
   readonly line: RegExp;
 }
 
 const KNOWN: readonly KnownDifference[] = [
-  // The machine runs an inner call as if it stood in the transaction itself, where Token-2022 has nothing against it.
+  // The machine runs an inner call like a top-level one, which Token-2022 permits.
   { name: 'CPI guard', line: /^Program log: CPI Guard is enabled, and a program attempted/ },
-  // As above; LiteSVM runs what a cluster lets only a transaction call.
+  // As above; LiteSVM runs instructions that a cluster permits at top level only.
   { name: 'inner precompile', line: /not supported by inner instructions$/ },
-  // A program compiled for the cluster does not see what a call did to an executable account, and gives its lamports back
-  // as they were; a native program sees everything. Squads itself debits no account but its own, so nothing else ends so.
+  // A program compiled for the cluster does not see a call's changes to an executable account, and restores its lamports; a
+  // native program sees them. Squads debits its own accounts only, so no other case exists.
   {
     name: 'lamports sent to a program',
     line: new RegExp(
@@ -32,7 +32,7 @@ const KNOWN: readonly KnownDifference[] = [
   },
 ];
 
-/** Without what only the real program's failures say: their place in its source, both keys, what a call before returned. */
+/** Drops what only failures of the real program log: source location, both keys, and the return data of an earlier call. */
 function comparable({ logs }: ExecutionResult): readonly string[] {
   let explains = false;
   return unmetered(logs).filter((line) => {
@@ -41,7 +41,6 @@ function comparable({ logs }: ExecutionResult): readonly string[] {
   });
 }
 
-/** The known difference that a transaction meets, or `undefined`. */
 export function knownDifference(native: ExecutionResult, real: ExecutionResult): string | undefined {
   const [ours, theirs] = [comparable(native), comparable(real)];
   const line = theirs.find((told, at) => told !== ours[at]);

@@ -1,4 +1,4 @@
-/** Random inner messages: burns, transfers, memos, votes in other multisigs, rights that are too few, keys that repeat. */
+/** Random inner messages: burns, transfers, memos, votes in other multisigs, missing permissions, repeated keys. */
 
 import { memo, s, w } from './pieces.js';
 import {
@@ -26,10 +26,9 @@ import type { World } from './world.js';
 /** The instruction's number (spl-token-interface, `TokenInstruction`). */
 const CLOSE_TOKEN_ACCOUNT = 9;
 
-/** For whom a message is made. */
 export interface MessageContext {
   readonly vault: Address;
-  /** From which its ephemeral signers derive. */
+  /** Its ephemeral signers are derived from this address. */
   readonly parent: Address;
   readonly protectedAccounts: readonly Address[];
 }
@@ -61,7 +60,7 @@ function lamportCall(world: World, { vault, parent }: MessageContext): Instructi
   });
 }
 
-/** Opens an account at an address that only the program signs for; closed and opened again, it is another. */
+/** Opens an account at an ephemeral signer's address; the address differs after closing and opening. */
 function opening(world: World, { vault, parent }: MessageContext): Instruction {
   const sizeBytes = world.random.below(200);
   return createAccount({
@@ -73,7 +72,7 @@ function opening(world: World, { vault, parent }: MessageContext): Instruction {
   });
 }
 
-/** Empties the token account of the vault and closes it into itself or a wallet; most often it is opened again at once. */
+/** Empties the vault's token account and closes it into itself or a wallet; usually opens it again at once. */
 function reopening(world: World, vault: Address): readonly Instruction[] {
   const { random, mint } = world;
   const account = associatedTokenAddress(vault, mint, TOKEN_PROGRAM);
@@ -99,14 +98,14 @@ function tokensIn(world: World, account: Address): bigint {
   return data !== undefined && data.length >= 72 ? viewOf(data).getBigUint64(64, true) : 0n;
 }
 
-/** Programs that only a transaction itself can call. */
+/** Programs callable at top level only. */
 const PRECOMPILES = [
   'Ed25519SigVerify111111111111111111111111111',
   'KeccakSecp256k11111111111111111111111111111',
   'Secp256r1SigVerify1111111111111111111111111',
 ] as Address[];
 
-/** Asks for no signature to be verified, which is granted. */
+/** Requests zero signature checks, which succeeds. */
 const precompile = (program: Address): Instruction => ({ program, accounts: [], data: Uint8Array.of(0, 0) });
 
 function anyCall(world: World, context: MessageContext): Instruction {
@@ -137,7 +136,6 @@ function anyCall(world: World, context: MessageContext): Instruction {
   }
 }
 
-/** Lays the calls out as a message with the vault first. */
 function layOut(
   vault: Address,
   calls: readonly Instruction[],
@@ -166,7 +164,7 @@ function layOut(
   };
 }
 
-/** Moves some of the keys that need not be static into a new table. */
+/** Moves some keys that need not be static into a new table. */
 function withTable(world: World, vault: Address, calls: readonly Instruction[]): Message {
   const order = compile(vault, calls);
   const { signers, writableNonSigners } = order;
@@ -208,10 +206,7 @@ function damaged(world: World, message: Message): Message {
   }
 }
 
-/**
- * A message for a vault; most of them run.
- * @param nested - an instruction of the program itself that the vault could sign, another each time.
- */
+/** A message for a vault; most succeed. @param nested - returns a new instruction of the program that the vault can sign. */
 export function randomMessage(
   world: World,
   context: MessageContext,

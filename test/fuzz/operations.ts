@@ -1,4 +1,4 @@
-/** Random instructions of the Squads program on the multisigs of a world, most of them near to valid. */
+/** Random Squads instructions on the multisigs of a world, most of them nearly valid. */
 
 import { randomMessage } from './messages.js';
 import { call, meta, r, s, w, ws } from './pieces.js';
@@ -34,19 +34,19 @@ import type { World } from './world.js';
 
 export const VAULTS = 2;
 
-/** A multisig as it stands, and the index that the next instruction is about. */
+/** A multisig's state, and the index of the next instruction. */
 export interface Target {
   readonly world: World;
   readonly address: Address;
   readonly state: Multisig;
   readonly index: bigint;
-  /** Most often one who may do it. */
+  /** Usually a member with the permission. */
   readonly member: Address;
 }
 
 const memoOf = ({ random }: World): string | null => (random.oneIn(6) ? 'why not' : null);
 
-/** Makes a multisig; half of them sound, members among the wallets and the vaults of other multisigs. */
+/** Half of the multisigs are valid; members are wallets and vaults of other multisigs. */
 export function createMultisig(world: World): Instruction {
   const { random } = world;
   const createKey = random.oneIn(8) ? world.wallet() : world.newSigner();
@@ -127,7 +127,7 @@ function messageFor(target: Target, vaultIndex: number, index: bigint): Message 
   );
 }
 
-/** What a vault could do as a member of a multisig, most often of one that it is in: vote, propose, run, close. */
+/** An act of a vault as a member, usually of a multisig that it belongs to: vote, propose, execute, close. */
 function nestedCall(world: World, vault: Address): Instruction | undefined {
   const { random } = world;
   const states = world.multisigs.flatMap(({ address }) => {
@@ -143,7 +143,7 @@ function nestedCall(world: World, vault: Address): Instruction | undefined {
   const instruction = operation(target);
   if (instruction === undefined) return undefined;
   const wallets = new Set(world.wallets.map(({ address }) => address));
-  // The vault takes the place of every wallet that would have to sign.
+  // The vault replaces every signing wallet.
   const accounts = instruction.accounts.map((account) =>
     account.signer && wallets.has(account.address) ? { ...account, address: vault } : account,
   );
@@ -219,7 +219,7 @@ export function vote(target: Target): Instruction {
   ]);
 }
 
-/** The accounts behind the listed ones, as squads-v4.md, section 8 wants them. */
+/** Remaining accounts, in the order of squads-v4.md, section 8. */
 function messageAccounts(world: World, message: Message, own: readonly Address[]): AccountMeta[] {
   const statics = message.staticKeys.map((key, index) =>
     meta(key, isSigner(message, index) && !own.includes(key), isWritable(message, index)),

@@ -1,4 +1,4 @@
-/** Small instructions that the fuzzer needs and the project itself builds in another form. */
+/** Small instruction builders for the fuzzer, which the project builds in another form. */
 import {
   type AccountMeta,
   type Address,
@@ -18,7 +18,6 @@ export const memo = (text: string, signers: readonly Address[]): Instruction => 
   data: Buffer.from(text),
 });
 
-/** Asks for compute units. */
 export function unitLimit(units: number): Instruction {
   const data = Buffer.alloc(5);
   data[0] = 2;
@@ -26,7 +25,7 @@ export function unitLimit(units: number): Instruction {
   return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
 }
 
-/** Asks for heap; granted in whole KiB from 32 to 256. */
+/** Requests heap; granted in whole KiB from 32 to 256. */
 export function heapFrame(bytes: number): Instruction {
   const data = Buffer.alloc(5);
   data[0] = 1;
@@ -34,7 +33,6 @@ export function heapFrame(bytes: number): Instruction {
   return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
 }
 
-/** Offers a price for each compute unit. */
 export function unitPrice(microLamports: bigint): Instruction {
   const data = Buffer.alloc(9);
   data[0] = 3;
@@ -42,7 +40,7 @@ export function unitPrice(microLamports: bigint): Instruction {
   return { program: COMPUTE_BUDGET_PROGRAM, accounts: [], data };
 }
 
-// Accounts of an instruction, and an instruction of the Squads program, in few letters: the builders are tables of them.
+// Short names for accounts and Squads instructions, because the builders are tables of them.
 export const meta = (address: Address, signer: boolean, writable: boolean): AccountMeta => ({
   address,
   signer,

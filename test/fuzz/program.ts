@@ -1,4 +1,4 @@
-/** All that the fuzzer takes of the program. Whoever moves a file of `src` changes this one and no other here. */
+/** The fuzzer's only imports of `src`. Moving a file of `src` changes this file only. */
 
 export type { ChainClock } from '../../src/chain/account.js';
 export { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../src/chain/account.js';

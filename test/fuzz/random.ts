@@ -35,7 +35,6 @@ export class Random {
     return Uint8Array.from({ length }, () => this.below(256));
   }
 
-  /** The values in a random order. */
   shuffled<Value>(values: readonly Value[]): Value[] {
     return values
       .map((value) => ({ value, order: this.bits() }))

@@ -1,4 +1,4 @@
-/** Makes a transaction as small as it gets while it still shows what was found. */
+/** Shrinks a transaction that still shows a finding. */
 import { partOf } from './program.js';
 import type { Plan } from './transaction.js';
 
@@ -25,7 +25,7 @@ function* smaller(plan: Plan): Generator<Plan> {
   }
 }
 
-/** The smallest plan found by leaving things out, one after the other. */
+/** Leaves parts out, one after the other. */
 export function shrink(plan: Plan, shows: (plan: Plan) => boolean): Plan {
   let best = plan;
   for (;;) {

@@ -1,9 +1,7 @@
 /**
- * `npm run ci:long -- fuzz`: random transactions on random multisigs, for a bounded time.
- *
- * FUZZ_SECONDS bounds it (60), FUZZ_SEED repeats a run, SQUADS_PROGRAM names the real program: then every transaction runs
- * on both, and a difference is made small and written as a vector into FUZZ_FOUND_DIR (test/fuzz/found). Without it,
- * invariants are checked. Exit code 1 when something was found.
+ * `npm run ci:long -- fuzz`: random transactions on random multisigs for a limited time. FUZZ_SECONDS limits it (60), FUZZ_SEED
+ * repeats a run. With SQUADS_PROGRAM, every transaction runs on the real program too, and a shrunken difference is written as a
+ * vector into FUZZ_FOUND_DIR (test/fuzz/found). Without it, only invariants are checked. Exit code 1 after a finding.
  */
 
 import { randomInt } from 'node:crypto';
@@ -52,7 +50,7 @@ const fromState = (state: AccountState | null): VectorAccount | null =>
         data: Buffer.from(state.data).toString('base64'),
       };
 
-/** A plan on a world as a vector, with the end that a runtime gives it. */
+/** A plan on a world as a vector, with the result of one runtime. */
 function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name: string): Vector {
   const { message } = decodeTransaction(bytes);
   const named = [
@@ -79,21 +77,21 @@ function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name
 function run(runtime: Runtime, world: World, bytes: Uint8Array): ExecutionResult {
   const sent = Buffer.from(bytes);
   const result = runtime.execute(sent, world, world.clock);
-  // The sender uses the memory for something else as soon as the transaction has run.
+  // A sender reuses the buffer after the transaction has run.
   sent.fill(0xff);
   return result;
 }
 
-/** What a plan does on a world as it stands, and all that is wrong with that; nothing of it is kept. */
+/** The effect of a plan on the present world and all violations; nothing is committed. */
 interface Verdict {
   readonly bytes: Uint8Array;
   readonly result: ExecutionResult;
   readonly problems: readonly string[];
-  /** Name of the known difference that it met; what it does is then not held against anything. */
+  /** Name of a known difference; the result is then not compared. */
   readonly known?: string | undefined;
 }
 
-/** Where the native program differs from the real one, if that is not a difference that is known. */
+/** Unknown differences between the native and the real program. */
 function besideReal(
   world: World,
   bytes: Uint8Array,
@@ -108,7 +106,7 @@ function besideReal(
   return known === undefined ? { problems } : { problems: [], known };
 }
 
-/** `undefined` for a plan that cannot be signed. */
+/** `undefined` if the plan cannot be signed. */
 function judge(world: World, plan: Plan): Verdict | undefined {
   const bytes = sign(world, plan);
   if (bytes === undefined) return undefined;
@@ -132,7 +130,7 @@ function report(world: World, plan: Plan, found: readonly string[], step: string
   process.exit(1);
 }
 
-/** No vault loses lamports but by an execution that the votes allow. */
+/** A vault loses lamports only by an execution with enough votes. */
 function vaultProblem(
   world: World,
   book: VoteBook,

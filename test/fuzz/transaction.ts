@@ -1,4 +1,7 @@
-/** Random transactions: instructions that may build on each other, a fee payer, sometimes a budget, a lookup table, a wrong signature. */
+/**
+ * Random transactions: instructions that depend on each other, a fee payer, sometimes a budget, a lookup table, a wrong
+ * signature.
+ */
 
 import { randomInstruction } from './choose.js';
 import { heapFrame, memo, unitLimit, unitPrice } from './pieces.js';
@@ -22,14 +25,14 @@ import type { World } from './world.js';
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 const MAX_KEYS = 64;
 
-/** A transaction before it is signed, so that it can be made smaller and signed again. */
+/** An unsigned transaction, which can be shrunk and signed again. */
 export interface Plan {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
   readonly versioned: boolean;
-  /** Of a versioned one: the lookup table from which it takes what it can, or `null`. */
+  /** Lookup table of a versioned transaction, or `null`. */
   readonly table: Address | null;
-  /** Signature to spoil, or `null`. */
+  /** Index of the signature to corrupt, or `null`. */
   readonly spoiled: number | null;
 }
 
@@ -49,10 +52,10 @@ function extras(world: World): Instruction[] {
   return list;
 }
 
-/** Tries bytes on the world as it stands and keeps nothing. */
+/** Runs bytes on the present world without a commit. */
 export type Rehearse = (bytes: Uint8Array) => ExecutionResult;
 
-/** Instructions each of which is made for what those before it leave; ends with the first that fails. The world stays as it was. */
+/** Each instruction is made for the state after the earlier ones; ends with the first failure. Commits nothing. */
 function chained(world: World, count: number, rehearse: Rehearse): Instruction[] {
   const made: Instruction[] = [];
   const undo: (readonly [Address, AccountState | null])[] = [];
@@ -76,7 +79,7 @@ function chained(world: World, count: number, rehearse: Rehearse): Instruction[]
   return made;
 }
 
-/** Lamports that nobody has: what stands before it is undone. */
+/** Transfers more lamports than exist, which rolls back the instructions before it. */
 const impossible = (world: World): Instruction =>
   transfer({ from: world.wallet().address, to: world.wallet().address, lamports: 1n << 60n });
 
@@ -90,7 +93,7 @@ function squadsInstructions(world: World, rehearse: Rehearse): Instruction[] {
   return random.oneIn(5) ? [...made, impossible(world)] : made;
 }
 
-/** Some Squads instructions on the world as it stands, and whatever stands beside them. */
+/** Some Squads instructions for the present world, and other instructions among them. */
 export function randomPlan(world: World, rehearse: Rehearse): Plan {
   const { random } = world;
   const squads = squadsInstructions(world, rehearse);
@@ -108,7 +111,7 @@ export function randomPlan(world: World, rehearse: Rehearse): Plan {
   };
 }
 
-/** A table of about half of what need not stand in the message itself. */
+/** A table of about half of the keys that need not be static. */
 function tableFor(world: World, payer: Address, instructions: readonly Instruction[]): Address | null {
   const { staticKeys: keys, signers } = compile(payer, instructions);
   const programs = new Set(instructions.map(({ program }) => program));
@@ -118,7 +121,7 @@ function tableFor(world: World, payer: Address, instructions: readonly Instructi
     : world.addTable(world.random.shuffled([...entries, world.anyAddress()]));
 }
 
-/** The message with what its table has taken out of its own keys. */
+/** The message, with its table's keys moved out of the static keys. */
 function withTable(world: World, plan: Plan, table: Address): Uint8Array {
   const {
     staticKeys: keys,
@@ -155,7 +158,7 @@ function withTable(world: World, plan: Plan, table: Address): Uint8Array {
   });
 }
 
-/** Signs with the wallets of the world; `undefined` when one is asked for whose key nobody has, or it is too large. */
+/** Signs with the wallets of the world; `undefined` if a key is unknown or the transaction is too large. */
 export function sign(world: World, plan: Plan): Uint8Array | undefined {
   const compileFor = plan.versioned ? compileV0Message : compileLegacyMessage;
   const input = { payer: plan.payer, instructions: plan.instructions, blockhash: NO_BLOCKHASH };

@@ -1,4 +1,4 @@
-/** Counts votes from the transactions alone, without looking at what the program stored about them. */
+/** Counts votes from transactions alone, independent of the program's accounts. */
 import {
   type AccountState,
   type Address,
@@ -14,7 +14,6 @@ import {
 
 type Read = (address: Address) => AccountState | null;
 
-/** An instruction as far as votes are concerned. */
 interface Told {
   readonly program: Address;
   readonly accounts: readonly Address[];
@@ -27,14 +26,11 @@ interface Ballot {
   passed: boolean;
 }
 
-/** What votes have been cast on each proposal, by successful transactions. */
+/** Votes on each proposal, from successful transactions. */
 export class VoteBook {
   readonly #ballots = new Map<Address, Ballot>();
 
-  /**
-   * Takes a successful transaction in.
-   * @returns what is wrong with it: an execution of a proposal that had not passed.
-   */
+  /** Records a successful transaction. @returns the violation: an execution without enough votes. */
   record(instructions: readonly Told[], read: Read): string | null {
     for (const told of instructions) {
       const wrong = told.program === SQUADS_PROGRAM ? this.#take(told, read) : null;
@@ -77,7 +73,7 @@ export class VoteBook {
       ballot.passed = approvals.size >= state.threshold;
     }
     if (!name.startsWith('proposalCancel')) return;
-    // Those who have left approve on, but do not cancel.
+    // Approvals of former members still count, their cancellations do not.
     for (const key of cancellations)
       if (state.members.every((one) => one.key !== key)) cancellations.delete(key);
     cancellations.add(member);
@@ -103,7 +99,7 @@ export class VoteBook {
   }
 }
 
-/** Static keys, then all writable looked-up keys, then all readonly ones, from accounts given table by table. */
+/** Static keys, then all writable looked-up keys, then all read-only ones; accounts are given table by table. */
 function indexSpace(message: Message, given: readonly Address[]): readonly Address[] {
   const writable: Address[] = [];
   const readonly: Address[] = [];

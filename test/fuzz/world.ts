@@ -1,4 +1,4 @@
-/** The accounts of a fuzzed chain: wallets, tokens, multisigs met so far, and the clock. */
+/** The accounts of a fuzzed chain: wallets, tokens, known multisigs, and the clock. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { LedgerAccounts } from '../conformance/squads/ledger-accounts.js';
@@ -49,7 +49,7 @@ function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Bu
   return data;
 }
 
-/** Where the next transaction or batch of a multisig stands, as the fuzzer knows it. */
+/** The next transaction or batch index of a multisig. */
 export interface KnownMultisig {
   readonly address: Address;
   readonly createKey: KeypairSigner;
@@ -58,7 +58,7 @@ export interface KnownMultisig {
 export class World {
   readonly accounts = new LedgerAccounts();
   readonly wallets: readonly KeypairSigner[];
-  /** All whose keys are known, the wallets too. */
+  /** All known keys, including the wallets. */
   readonly signers: KeypairSigner[];
   readonly treasury: Address;
   readonly mint: Address;
@@ -66,13 +66,13 @@ export class World {
   readonly otherMint: Address;
   readonly multisigs: KnownMultisig[] = [];
   readonly tables: Address[] = [];
-  /** Does the program find data that it cannot have written? Then nothing but the real program knows what is right. */
+  /** An account has data that the program cannot have written; then only the real program decides. */
   readonly isSpoiled: boolean;
-  /** The multisig that all instructions are about for as long as it is set. */
+  /** While set, all instructions use this multisig. */
   stay: KnownMultisig | undefined;
   clock: ChainClock;
 
-  /** @param slot - later than all of worlds before: a LiteSVM does not run programs that it met in a later slot. */
+  /** @param slot - later than every earlier world's: a LiteSVM does not run programs that it met in a later slot. */
   constructor(
     readonly random: Random,
     slot: bigint,
@@ -115,27 +115,26 @@ export class World {
     this.put(address, new Uint8Array(0), SYSTEM_PROGRAM, lamports);
   }
 
-  /** A key of its own, without an account, that can sign. */
+  /** A new signer without an account. */
   newSigner(): KeypairSigner {
     const signer = walletFrom(this.random.bytes(32));
     this.signers.push(signer);
     return signer;
   }
 
-  /** Opens the associated token account of an owner, filled. */
+  /** Opens the owner's associated token account with tokens. */
   giveTokens(owner: Address): void {
     const data = tokenAccount(this.mint, owner, 0);
     this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), data, TOKEN_PROGRAM);
   }
 
-  /** The same of Token-2022; locked, calls of programs may not touch the tokens. */
+  /** The same for Token-2022. @param locked - CpiGuard blocks transfers by other programs. */
   giveOtherTokens(owner: Address, locked: boolean): void {
     const data = tokenAccount(this.otherMint, owner, locked ? CPI_GUARD.length : 0);
     if (locked) data.set(CPI_GUARD, data.length - CPI_GUARD.length);
     this.put(associatedTokenAddress(owner, this.otherMint, TOKEN_2022_PROGRAM), data, TOKEN_2022_PROGRAM);
   }
 
-  /** A lookup table with these entries. */
   addTable(entries: readonly Address[]): Address {
     const data = Buffer.alloc(56 + 32 * entries.length);
     data.writeUInt32LE(1, 0);
@@ -161,7 +160,7 @@ export class World {
     return mint;
   }
 
-  /** Any address that means something here; now and then one that means nothing. */
+  /** Usually an existing address, sometimes an unused one. */
   anyAddress(): Address {
     const known = this.accounts.addresses();
     const programs = [SYSTEM_PROGRAM, TOKEN_PROGRAM, MEMO_PROGRAM, ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM];
@@ -169,13 +168,12 @@ export class World {
     return this.random.pick(this.random.oneIn(6) ? programs : known);
   }
 
-  /** Commits as a ledger: the process that ran it goes on with its objects, any other reads the rows. */
+  /** Commits as the ledger does: this process keeps its objects, any other reads rows. */
   commit({ changes }: ExecutionResult): void {
     if (this.random.oneIn(2)) this.accounts.adopt(changes);
     else for (const [address, state] of changes) this.accounts.set(address, state);
   }
 
-  /** Lets time pass. */
   tick(): void {
     const { slot, epoch, unixTimestamp } = this.clock;
     this.clock = {

@@ -1,7 +1,6 @@
 /**
- * `npm run ci:long [-- PART…]`: the checks that take hours, one after the other. Without names all of them run.
- *
- * Words behind a single part go to it: `npm run ci:long -- torture machines --seed 5 --minutes 2`.
+ * `npm run ci:long [-- PART…]`: runs the checks that take hours, in sequence; all of them without names. Words after a single
+ * part are passed to it: `npm run ci:long -- torture machines --seed 5 --minutes 2`.
  */
 import { spawn } from 'node:child_process';
 
@@ -11,7 +10,7 @@ const vitest = (project) => [
   ...['--project', project],
 ];
 
-/** What each part runs; `usual` words stand where none are given. */
+/** The command of each part; `usual` are its default words. */
 const PARTS = {
   // All tests of `npm run test:all`, without samples.
   tests: {
@@ -22,11 +21,11 @@ const PARTS = {
   fuzz: { words: script('test/fuzz/squads.ts'), env: { FUZZ_SECONDS: '1200' } },
   simulation: { words: script('test/simulation/run.ts'), usual: ['--minutes', '30'] },
   mutants: { words: ['test/mutants/run.mjs'] },
-  // The recorded vectors and cases on the real program, which SQUADS_PROGRAM names.
+  // The recorded vectors and cases on the real program from SQUADS_PROGRAM.
   squads: { words: vitest('squads') },
   programs: { words: vitest('programs'), env: { LONG: '1' } },
   nodes: { words: vitest('nodes') },
-  // On a validator with the Squads program, which VALIDATOR_URL names.
+  // On a validator with the Squads program, at VALIDATOR_URL.
   validator: { words: vitest('validator') },
 };
 
@@ -40,7 +39,7 @@ if (given.length > 0 && named.length !== 1) {
   process.exit(2);
 }
 
-/** Runs a part. @returns the numbers of its line `N passed, N failed`; a part without one counts as one check. */
+/** @returns the numbers of its line `N passed, N failed`; a part without one counts as one check. */
 function run({ words: own, usual = [], env = {} }) {
   const child = spawn(process.execPath, [...own, ...(given.length > 0 ? given : usual)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-/** Finds the small changes that can be made in a file of the native program; each breaks a check or a rule. */
+/** Finds small mutations in a file of the native program; each breaks a check or a rule. */
 import ts from 'typescript';
 
 const SWAPPED = new Map([
@@ -13,7 +13,7 @@ const SWAPPED = new Map([
   [ts.SyntaxKind.PlusToken, ['-']],
   [ts.SyntaxKind.MinusToken, ['+']],
 ]);
-/** Function names that stand for one another where a rule takes the wrong one. */
+/** Function names to exchange for each other. */
 const CONFUSED = new Map([
   ['writtenState', 'readState'],
   ['some', 'every'],
@@ -86,7 +86,7 @@ function ofRule(node, source, add) {
     add(node.initializer, '() => true');
 }
 
-/** All mutants of a file: where, what stands there, what is put in its place. */
+/** All mutants of a file: position, original text and replacement. */
 export function mutantsOf(file, text) {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found = [];

@@ -1,9 +1,7 @@
 /**
- * Puts known bugs and small mutants into the source, one at a time, and runs the suite that has to find each. Nothing in the
- * source tree changes.
- *
- * `node test/mutants/run.mjs [NAME…] [--sample N] [--seeds N]`: NAME is `known-bugs`, `squads`, a known bug or a file; of the
- * mutants in files every Nth is tried; a bug counts as missed after so many seeds of the simulator.
+ * Puts known bugs and small mutants into the source, one at a time, and runs the suite that has to find each. The source tree
+ * stays unchanged. `node test/mutants/run.mjs [NAME…] [--sample N] [--seeds N]`: NAME is `known-bugs`, `squads`, a known bug or a
+ * file; every Nth mutant of a file is tried; a bug counts as missed after this many seeds of the simulator.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +18,7 @@ const { values, positionals: names } = parseArgs({
   allowPositionals: true,
 });
 
-/** A program that has to fail where the source is wrong. */
+/** A program that must fail on mutated source. */
 const SUITES = {
   simulation: {
     entry: 'test/simulation/run.ts',
@@ -40,7 +38,7 @@ const SUITES = {
 const list = (file) => JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
 const explained = list('explained.json');
 
-/** The whole text of each file that a bug changes, or what of it does not occur exactly once any more. */
+/** The changed text of each file, or the part that no longer occurs exactly once. */
 function withBug({ changes }) {
   const texts = new Map();
   for (const { file, right, wrong } of changes) {
@@ -102,7 +100,7 @@ const putIn = {
 };
 
 async function openSuite({ entry, words, soundWords, timeout, found }) {
-  // Below node_modules, so that packages are found from there.
+  // Below node_modules, so that packages resolve from there.
   const outfile = resolve(
     `node_modules/.cache/flywheel/mutant-${process.pid}-${entry.replaceAll(/\W/g, '-')}.mjs`,
   );
@@ -115,7 +113,7 @@ async function openSuite({ entry, words, soundWords, timeout, found }) {
     },
   });
   return {
-    /** @returns how the suite finds the change, or the source as it is; `undefined` where it finds nothing. */
+    /** @returns how the suite finds the change, or `undefined` if it does not. */
     async find(changed) {
       texts = changed ?? new Map();
       try {
@@ -139,7 +137,7 @@ for (const name of new Set(mutants.map(({ suite }) => suite)))
   suites.set(name, await openSuite(SUITES[name]));
 const say = (line) => void process.stdout.write(`${line}\n`);
 let [passed, failed] = [0, 0];
-// A suite that fails without a mutant finds nothing.
+// A suite that fails without a mutant proves nothing.
 for (const [name, suite] of suites) {
   const found = await suite.find();
   if (found === undefined) continue;

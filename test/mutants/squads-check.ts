@@ -1,4 +1,4 @@
-/** Runs the vectors, then the cases of the specification, until one fails. Exit number 1 then. */
+/** Runs the vectors, then the cases of the specification, until one fails; then exit code 1. */
 import { createRun } from '../conformance/squads/adapter.js';
 import { allCases } from '../conformance/squads/cases.js';
 import { differences } from '../conformance/squads/replay.js';

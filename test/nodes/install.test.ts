@@ -1,4 +1,4 @@
-/** The packed program, installed in an empty root with each supported node: without a warning, small, and at work. */
+/** The packed program, installed in an empty root with each supported Node: no warnings, small, and working. */
 import { spawn } from 'node:child_process';
 import {
   mkdirSync,
@@ -40,19 +40,17 @@ beforeAll(async () => {
   tarball = await packed();
 });
 
-/** Runs the installed program, its answers as JSON. */
 const flywheel = ({ home, env }: Installed, words: readonly string[], more: Record<string, string> = {}) =>
   run(join(env['PATH']?.split(':')[1] ?? '', 'flywheel'), words, { cwd: home, env: { ...env, ...more } });
 
 async function done(root: Installed, ...words: readonly string[]): Promise<unknown> {
   const { status, stdout, stderr } = await flywheel(root, words);
   expect({ words, status, stderr }).toEqual({ words, status: 0, stderr });
-  // Nothing of node's own: deprecations, experiments, modules of the wrong kind.
+  // Warnings of Node: deprecations, experimental features, wrong module types.
   expect(stderr).not.toContain('Warning');
   return words[0] === '--version' ? stdout : JSON.parse(stdout);
 }
 
-/** Serves the local flywheel until `use` has ended. */
 async function whileServing(root: Installed, use: (api: Record<string, string>) => Promise<void>) {
   const [node = '', program = ''] = [
     join(root.env['PATH']?.split(':')[0] ?? '', 'node'),
@@ -182,7 +180,7 @@ describe('where a native package is missing', () => {
       .filter((one) => name.test(one))
       .map((one) => join(beside, one));
   };
-  /** Takes it away while something is done. */
+  /** Removes a file while `use` runs. */
   const without = async (name: RegExp, use: () => Promise<void>) => {
     const taken = native(name);
     expect(taken.length).toBeGreaterThan(0);
@@ -196,7 +194,7 @@ describe('where a native package is missing', () => {
 
   it('says what to do without the virtual machine, and works with a server all the same', async () => {
     await whileServing(root, async (api) => {
-      // The server has its own, loaded with its first burn.
+      // The server loaded its own copy with its first burn.
       expect((await flywheel(root, BURN, api)).status).toBe(0);
       await without(/^litesvm-/, async () => {
         const refused = await flywheel(root, BURN);

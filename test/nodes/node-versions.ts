@@ -1,16 +1,16 @@
-/** Other versions of node, from its packages in the registry; and the packed program, installed with one where nothing else is. */
+/** Provides other Node versions from the registry, and installs the packed program with one of them in isolation. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { emptyDirectory } from '../support/spawn.js';
 
-/** The oldest that is supported, a late version of the two after it, and of the next. */
+/** The oldest supported version, and a late version of each later line. */
 export const NODE_VERSIONS = ['20.18.0', '22.23.3', '24.21.0', '26.10.0'] as const;
 
 const CACHE = resolve('node_modules/.cache/node-versions');
 
-/** Of this process's environment, what it takes to reach the registry. */
+/** Variables needed to reach the registry. */
 const REACHING_THE_REGISTRY = ['NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'NO_PROXY', 'npm_config_registry'];
 
 const registryEnvironment = (): Record<string, string> =>
@@ -21,7 +21,7 @@ const registryEnvironment = (): Record<string, string> =>
     }),
   );
 
-/** The npm that runs this, or that of this node. */
+/** The npm that runs this test, or the one of this Node. */
 const npm = (): string =>
   process.env['npm_execpath'] ??
   join(dirname(realpathSync(process.execPath)), '../lib/node_modules/npm/bin/npm-cli.js');
@@ -32,7 +32,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program to its end; how it ends is for the caller to judge. */
+/** Does not throw on a failure exit. */
 export async function run(
   file: string,
   words: readonly string[],
@@ -53,7 +53,7 @@ async function succeed(...asked: Parameters<typeof run>): Promise<string> {
   return stdout;
 }
 
-/** The program of a version of node; taken from the registry once. */
+/** Downloaded once. */
 export async function nodeOf(version: string): Promise<string> {
   const prefix = join(CACHE, version);
   const name = `node-${process.platform}-${process.arch}`;
@@ -67,7 +67,6 @@ export async function nodeOf(version: string): Promise<string> {
   return program;
 }
 
-/** Packs the present build. */
 export async function packed(): Promise<string> {
   const directory = emptyDirectory();
   const words = [npm(), 'pack', '--ignore-scripts', '--pack-destination', directory];
@@ -77,19 +76,17 @@ export async function packed(): Promise<string> {
 }
 
 export interface Installed {
-  /** An empty directory; the program's user lives here. */
   readonly home: string;
-  /** Where its packages lie. */
+  /** Directory of its packages. */
   readonly modules: string;
-  /** All that npm said. */
   readonly said: string;
   readonly status: number;
   readonly seconds: number;
-  /** What a command has of an environment: one node, and what was installed with it. */
+  /** Environment of a command: one Node, and the packages installed with it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Installs a packed file for everybody, as an empty container would: no cache, no settings, one node and no other program. */
+/** Installs globally as in an empty container: no cache, no settings, one Node and no other program. */
 export async function installed(file: string, node: string): Promise<Installed> {
   const home = emptyDirectory();
   const bin = join(home, 'bin');

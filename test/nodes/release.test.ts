@@ -1,4 +1,4 @@
-/** The release command, dry: what it makes of a clean tree, and what it refuses. Nothing is ever published here. */
+/** The release command as a dry run: its result on a clean tree, and its refusals. Never publishes. */
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ const release = (...words: readonly string[]) =>
   run(process.execPath, ['build/release.mjs', ...words], { cwd: tree, env });
 const read = (file: string): string => readFileSync(join(tree, 'release', file), 'utf8');
 
-/** This tree as it would be committed. */
+/** This tree as a commit. */
 beforeAll(async () => {
   const here = { cwd: process.cwd(), env };
   const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard'], here);
   for (const file of stdout.trim().split('\n')) cpSync(file, join(tree, file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(tree, 'node_modules'));
-  // A link is no directory, which is all that the list of ignored files speaks of.
+  // A symlink does not match the ignored directory, so it has to be removed.
   await run('git', ['init', '--quiet'], { cwd: tree, env });
   writeFileSync(join(tree, '.git/info/exclude'), 'node_modules\n');
   await git('add', '--all');

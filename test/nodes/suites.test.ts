@@ -1,4 +1,4 @@
-/** The program's own tests under every later node; `npm test` is for node 20. */
+/** Runs the tests under every later Node; `npm test` covers Node 20. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { NODE_VERSIONS, nodeOf, run } from './node-versions.js';

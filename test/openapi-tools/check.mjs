@@ -1,6 +1,6 @@
 /**
- * Asks two linters and two generators about the OpenAPI document in `openapi.json` beside it, and prints as JSON what the
- * linters complain of. The generators write `openapi-typescript.d.ts` and `swagger-typescript-api.ts`.
+ * Runs two linters and two generators on `openapi.json` beside it, and prints the linters' findings as JSON. The generators write
+ * `openapi-typescript.d.ts` and `swagger-typescript-api.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
@@ -12,7 +12,7 @@ import { generateApi } from 'swagger-typescript-api';
 const source = readFileSync('openapi.json', 'utf8');
 
 const linter = new spectral.Spectral();
-// Whom to write to is known to those who run the service, and to nobody else.
+// Contact data depends on the operator of the service.
 linter.setRuleset({ extends: [[rulesets.oas, 'all']], rules: { 'contact-properties': 'off' } });
 const complaints = (await linter.run(source)).map(
   ({ code, path, message }) => `spectral ${code} ${path.join('.')}: ${message}`,

@@ -1,4 +1,4 @@
-/** A client over the types of openapi-typescript: it reads, burns, and is refused. */
+/** A client over the types of openapi-typescript: reads, burns, and is refused. */
 import { env, stdout } from 'node:process';
 import createClient from 'openapi-fetch';
 import type { paths } from './openapi-typescript.js';

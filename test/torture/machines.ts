@@ -1,9 +1,8 @@
 /**
- * Three `flywheel serve` on one PostgreSQL and one chain with faults: servers are killed, the database restarts, connections are
- * cut, held and used up, transactions are left idle, clocks are minutes apart; clients bring every request until it is answered.
- *
- * Afterwards every burn that was answered is on chain exactly once and nothing else is, caps were never passed, every batch is in
- * one final state, a repeat has the first answer on every server, and rates have held for all servers together.
+ * Three `flywheel serve` on one PostgreSQL and one faulty chain: servers are killed, the database restarts, connections are cut,
+ * stalled and exhausted, transactions idle, clocks differ by minutes; clients repeat each request until it is answered.
+ * Afterwards every answered burn is on chain exactly once and nothing else is, caps were never exceeded, every batch is in one
+ * final state, a repeat gets the first answer on every server, and rate limits applied to all servers together.
  */
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
@@ -19,13 +18,13 @@ import type { OpenTorture, TorturePart } from './part.js';
 const BURNS = 12;
 const MAX_ELEMENTS = 12;
 const MAX_PIPELINES = 12;
-/** How long a round has been under way when something happens to it, at most. */
+/** The most time from the start of a round to its fault. */
 const BEFORE_MISHAP_MS = 3_000;
 /** One base unit, in whole tokens. */
 const UNIT = 0.000001;
 const UNITS_A_TOKEN = 1_000_000;
 const MINUTE_MS = 60_000;
-/** Bursts that a limit lets through at once, and what a restart of the database may forget. */
+/** Allows for a burst, and for counts lost when the database restarts. */
 const RATE_SLACK = 1.25;
 const LOG_LINES = 6;
 const LOG_CHARACTERS = 1_500;
@@ -42,7 +41,6 @@ interface BurnedList {
   readonly errors: readonly { readonly type: string; readonly proof: unknown }[];
 }
 
-/** What was asked of a project's tokens. */
 interface Wanted extends Asked {
   readonly project: MachineProject;
   /** Base units of each element. */
@@ -118,7 +116,7 @@ class MachinesTorture implements OpenTorture {
     const mishaps = [...random.shuffled(MISHAPS).slice(0, 1 + random.below(3)), KILL];
     const ends = await Promise.allSettled([
       ...asked.map((one) => this.#clients.bring(one)),
-      // Twice at the same time: the second is told to wait, or gets the answer of the first.
+      // Sent twice at the same time: the second request gets a retry answer, or the first one's answer.
       ...asked.slice(0, 3).map((one) => this.#clients.bring(one)),
       ...others,
       ...mishaps.map((mishap) => this.#happen(mishap, random)),
@@ -156,7 +154,7 @@ class MachinesTorture implements OpenTorture {
     }
   }
 
-  /** Something happens in the middle of what is under way. */
+  /** Causes a fault while requests are in progress. */
   async #happen(mishap: Mishap, random: Random): Promise<void> {
     this.#happened.set(mishap.name, (this.#happened.get(mishap.name) ?? 0) + 1);
     await setTimeout(random.below(BEFORE_MISHAP_MS));
@@ -174,7 +172,7 @@ class MachinesTorture implements OpenTorture {
       const signedTx = signApproval(project.owner, { batch, ...approval });
       const body = JSON.stringify({ batchId: batch.id, signedTx });
       const path = '/v1/flywheel/batch/execute';
-      // Two execute it at the same time, under keys of their own.
+      // Two clients execute it at the same time, under their own keys.
       const [answer, other] = await Promise.all(
         [randomUUID(), randomUUID()].map((key) =>
           this.#clients.bring({ path, apiKey: project.apiKey, key, body }),
@@ -204,7 +202,7 @@ class MachinesTorture implements OpenTorture {
     }
   }
 
-  /** Every server is up again and asked for everything once more. */
+  /** Restarts every server and repeats every request. */
   async #settle(): Promise<void> {
     for (const { process } of this.#world.machines)
       assert(process !== undefined, 'A server is down for good.');
@@ -259,7 +257,7 @@ class MachinesTorture implements OpenTorture {
   }
 }
 
-/** The last lines of a log that say what should not have been; that something was out of reach for a while is no surprise. */
+/** The last unexpected log lines of a server; temporary outages are expected. */
 const errorsIn = (log: string): readonly string[] =>
   log
     .split('\n')
@@ -267,7 +265,7 @@ const errorsIn = (log: string): readonly string[] =>
     .slice(-LOG_LINES)
     .map((line) => line.slice(0, LOG_CHARACTERS));
 
-/** What of a request was burned, in base units; each of its signatures is the first of its kind. */
+/** Base units that a request burned; no signature may occur twice. */
 function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): number {
   assert(answer !== undefined, `${key} was never answered.`);
   if (answer.status !== 200) {
@@ -293,7 +291,6 @@ function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): n
   return units.reduce((sum, one, index) => sum + (failed.has(index) ? 0 : one), 0);
 }
 
-/** Three servers, one database, one chain. */
 export const tortureMachines: TorturePart = {
   of: `${BURNS} requests, a batch and some mishaps on three servers`,
   async open(seed) {

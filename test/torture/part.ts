@@ -1,18 +1,17 @@
-/** What a part of the torture is. */
+/** The interface of a part of the torture. */
 import type { Random } from '../fuzz/random.js';
 
-/** A part that is under way. */
 export interface OpenTorture {
-  /** Does something random, and looks whether all is as it must be. @throws what is wrong. */
+  /** Does something random, then checks the state. @throws the violation. */
   round(random: Random): Promise<void>;
   close(): Promise<void>;
-  /** What there is to say beside that it held. */
+  /** Further text for the summary. */
   report?(): string;
 }
 
 export interface TorturePart {
-  /** What one round is, for the summary. */
+  /** The content of one round, for the summary. */
   readonly of: string;
-  /** @param seed - for what is chosen before the first round. */
+  /** @param seed - for choices before the first round. */
   open(seed: number): Promise<OpenTorture>;
 }

@@ -1,8 +1,7 @@
 /**
- * `npm run ci:long -- torture [part …] [--seed N] [--minutes N]`: random misuse of the whole, part by part, for a bounded time.
- *
- * Without parts all take turns and share the time. A seed repeats what was chosen; what the machine made of it in which order
- * it does not repeat. Ends with 1 when a part has found something, and says with which seed.
+ * `npm run ci:long -- torture [part …] [--seed N] [--minutes N]`: random misuse of the whole program, part by part, for a limited
+ * time. Without parts, all parts take turns and share the time. A seed repeats the choices, not the order in which the machine
+ * executes them. Exit code 1, with the seed, after a finding.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -31,7 +30,7 @@ const isWrong = !Number.isSafeInteger(seed) || !(minutes > 0) || unknown.length 
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** @returns whether the part held. */
+/** @returns whether the part found no violation. */
 async function torture(name: string, part: TorturePart): Promise<boolean> {
   const random = new Random(seed);
   const untilMs = performance.now() + (minutes * MINUTE_MS) / wanted.length;

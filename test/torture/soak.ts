@@ -1,9 +1,8 @@
 /**
- * Two `flywheel serve` processes on one data directory, for long: clients hang up at every stage, read slowly or not at all, and
- * come in bursts under many keys; one server is killed or told to end again and again, the other lives through all of it.
- *
- * Afterwards no gauge stands above zero, the memory of the one that lived is flat, repeats have given the same bytes, and the
- * ledger holds exactly one burn for each key.
+ * Two `flywheel serve` processes on one data directory for a long time: clients disconnect at every stage, read slowly or never,
+ * and come in bursts under many keys; one server is killed or stopped repeatedly, the other keeps running. Afterwards no gauge is
+ * above zero, the memory of the running server is flat, repeats returned the same bytes, and the ledger has exactly one burn for
+ * each key.
  */
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
@@ -27,7 +26,7 @@ const API_KEYS = 5;
 const MAX_ELEMENTS = 40;
 const PATIENCE_MS = 60_000;
 const PROBES_AT_ONCE = 2;
-/** Rounds after which memory is first looked at. */
+/** Rounds before the first memory reading. */
 const WARM_UP_ROUNDS = 20;
 const MAX_GROWTH = 1.35;
 const MIB = 1_024 * 1_024;
@@ -36,7 +35,7 @@ const OPTIONS = ['burn=100000/s', 'burn-batch=100000/s', 'current=100000/s'].fla
   rate,
 ]);
 
-/** One request that burns: its key, who asks, and what it was answered. */
+/** A burn request: its key, its client, and its answer. */
 interface Asked {
   readonly key: string;
   readonly apiKey: string;
@@ -81,7 +80,7 @@ const bytesOf = ({ key, apiKey, path, body }: Asked): string =>
 const residentBytes = ({ child }: ServeProcess): number =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1_024;
 
-/** Signature of each, and whether it failed. */
+/** Signature of each transaction, and whether it failed. */
 function transactionsOf({ dataDir }: ServedHome): readonly (readonly [string, boolean])[] {
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));
   const found = ledger.transactionsAfter(0);
@@ -97,7 +96,7 @@ class SoakTorture implements OpenTorture {
   readonly #asked: Asked[] = [];
   readonly #memory: number[] = [];
   readonly #endings = { kills: 0, drains: 0, inVain: 0, hungUp: 0 };
-  /** Transactions that were there at first. */
+  /** Transactions at the start. */
   readonly #before: number;
   #other: ServeProcess;
   #otherMemory = 0;
@@ -155,14 +154,14 @@ class SoakTorture implements OpenTorture {
     this.#checkLedger();
   }
 
-  /** Memory around the end of the warm-up and around the end; a single look may fall before or after a collection. */
+  /** Median memory after the warm-up and at the end; a single reading depends on garbage collection. */
   #growth(): { readonly early: number; readonly late: number } {
     const from = Math.min(WARM_UP_ROUNDS, Math.floor(this.#memory.length / 3));
     const most = (part: readonly number[]): number => Math.max(0, ...part);
     return { early: most(this.#memory.slice(from, from + 10)), late: most(this.#memory.slice(-10)) };
   }
 
-  /** Sends a request, or a part of it, and goes. */
+  /** Sends a request, or a part of it, and disconnects. */
   async #leave(random: Random, asked: Asked): Promise<void> {
     const server = random.pick([this.#steady, this.#other]);
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -179,7 +178,7 @@ class SoakTorture implements OpenTorture {
     this.#endings.hungUp += 1;
   }
 
-  /** Asks for a large page several times, and reads nothing of it for a while or for ever. */
+  /** Requests a large page several times, and delays reading, or never reads. */
   async #readSlowly(random: Random): Promise<void> {
     const server = random.pick([this.#steady, this.#other]);
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -208,7 +207,7 @@ class SoakTorture implements OpenTorture {
     this.#other = await serve(this.#home, ...OPTIONS);
   }
 
-  /** @returns whether there was the answer of a success, which is the same as ever. */
+  /** @returns whether the request succeeded, with the same answer as before. */
   async #try(asked: Asked, server: ServeProcess): Promise<boolean> {
     const { key, apiKey, path, body } = asked;
     const headers = {
@@ -232,13 +231,13 @@ class SoakTorture implements OpenTorture {
       assert([409, 503].includes(answer.statusCode), `${answer.statusCode} ${text}`);
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
-      // The server has gone away meanwhile.
+      // The server ended meanwhile.
     }
     this.#endings.inVain += 1;
     return false;
   }
 
-  /** Brings every key until it is answered, as a careful client does. */
+  /** Repeats every key until it is answered. */
   async #settle(random: Random | undefined, asked: readonly Asked[]): Promise<void> {
     const rest = [...asked];
     const untilMs = performance.now() + PATIENCE_MS;
@@ -273,7 +272,7 @@ class SoakTorture implements OpenTorture {
     assert.equal(new Set(ids).size, ids.length, 'A request has two lines in the log.');
   }
 
-  /** Every success is one burn on the ledger, every burn is that of one key. */
+  /** Every success is one burn on the ledger, and every burn belongs to one key. */
   #checkLedger(): void {
     const rows = transactionsOf(this.#home);
     const landed = new Set(rows.filter(([, hasFailed]) => !hasFailed).map(([signature]) => signature));
@@ -293,7 +292,6 @@ class SoakTorture implements OpenTorture {
   }
 }
 
-/** Hours of an angry network in minutes. */
 export const tortureSoak: TorturePart = {
   of: `${BURST} requests and ${SLOW_READERS} slow readers`,
   async open() {

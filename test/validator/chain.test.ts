@@ -1,4 +1,4 @@
-/** What the port `Chain` promises, on a validator: VALIDATOR_URL names its JSON-RPC, and it gives airdrops. */
+/** The contract of the `Chain` port on a validator: VALIDATOR_URL is its JSON-RPC address, and it grants airdrops. */
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleSizeOf, type Chain, type Sought, type Trace } from '../../src/chain/chain.js';

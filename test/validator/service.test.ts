@@ -1,4 +1,4 @@
-/** The service on a validator: VALIDATOR_URL names its JSON-RPC; the Squads program is on it, and it gives airdrops. */
+/** The service on a validator: VALIDATOR_URL is its JSON-RPC address; it has the Squads program and grants airdrops. */
 import { ON_CHAIN, specification } from '../specification/suites.js';
 import { openServiceOver } from '../support/in-process-service.js';
 import { openOnValidator } from './validator.js';

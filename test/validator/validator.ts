@@ -1,6 +1,6 @@
 /**
- * The service on a validator that somebody else runs, with the real Squads program on it: projects are registered there by the
- * plain steps, so that nothing of it leans on how the embedded ledger or `register` does it.
+ * Registers projects on a running validator with the real Squads program, by plain transactions, independent of the embedded
+ * ledger and of `register`.
  */
 import { rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
@@ -55,7 +55,6 @@ const AIRDROP_LAMPORTS = 40n * SOL;
 const base = (text: string, decimals: number): bigint =>
   /^0+$/.test(text) ? 0n : parseTokenAmount(text, decimals);
 
-/** Lands transactions one after the other. */
 async function land(
   chain: Chain,
   payer: KeypairSigner,
@@ -81,7 +80,7 @@ async function land(
   }
 }
 
-/** A payer with as much as a project takes. */
+/** A payer with enough SOL for a project. */
 export async function payerOn(url: string, chain: Chain): Promise<KeypairSigner> {
   const payer = createKeypairSigner(generateKeypair());
   await rpcResult(url, 'requestAirdrop', payer.address, Number(AIRDROP_LAMPORTS));
@@ -89,7 +88,7 @@ export async function payerOn(url: string, chain: Chain): Promise<KeypairSigner>
   return payer;
 }
 
-/** Mint, multisig, wallets and their accounts, then the records. */
+/** Creates mint, multisig, wallets and their accounts, then the records. */
 async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInput>): Promise<TestProject> {
   const { chain, store, keyring, ids, clock } = deps;
   const owner = createKeypairSigner(generateKeypair());
@@ -172,7 +171,6 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
   };
 }
 
-/** The validator at this address, as an engine uses it. */
 export const chainOf = (url: string): Chain =>
   createRpcChain({
     nodes: [nodeAt(url)],
@@ -215,7 +213,7 @@ export async function openOnValidator(
     rmSync(dataDir, { recursive: true, force: true });
   };
   return {
-    // What only a ledger of its own has is not asked of it here.
+    // Members that need an embedded ledger are missing here.
     test: test as Partial<TestEngine> as TestEngine,
     cluster: { chain, seen: nothing, settle: nothing, expire, close: nothing },
     close,

@@ -1,4 +1,4 @@
-/** A bare batch as a program of its own: `node bare-batch-main.mjs FILE`. */
+/** Runs a bare batch as a program: `node bare-batch-main.mjs FILE`. */
 import { readFileSync } from 'node:fs';
 import { openBareBatch } from './bare-batch.js';
 

@@ -1,7 +1,4 @@
-/**
- * A batch without engine, store and ledger: its transactions are built, signed and run in the runtime, over accounts in memory.
- * They are planned beforehand, and nobody checks, shows or keeps anything.
- */
+/** A batch without engine, store and ledger: builds, signs and runs its planned transactions over accounts in memory. */
 import type { AccountState } from '../../../src/chain/account.js';
 import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import { proposalApprove } from '../../../src/chain/squads/builders.js';
@@ -14,12 +11,12 @@ import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js'
 import type { Address } from '../../../src/values/address.js';
 import { signTransaction } from '../../support/sign.js';
 
-/** What the transactions are made of, as JSON can hold it; bytes are base64. */
+/** Serializable inputs of the transactions; bytes are base64. */
 export interface BareBatch {
   readonly flywheel: Pick<FlywheelRecord, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
   readonly batchIndex: string;
   readonly blockhash: string;
-  /** Whom closing the accounts of the batch pays; `null`: they stay. */
+  /** Receives the rent of the batch's accounts; `null`: the accounts stay open. */
   readonly rentCollector: Address | null;
   /** Keypairs. */
   readonly operator: string;
@@ -37,7 +34,6 @@ export interface BareBatch {
 
 const CLOCK = { slot: 1n, epoch: 0n, unixTimestamp: 1n };
 
-/** What runs a transaction and keeps what it changes. */
 function machine({ blockhash, accounts }: BareBatch) {
   const runtime = new Runtime();
   const states = new Map<Address, AccountState | null>();
@@ -59,7 +55,7 @@ function machine({ blockhash, accounts }: BareBatch) {
   };
 }
 
-/** Loads what runs it. @returns what runs it, from its first transaction to its last. */
+/** Loads the runtime. @returns a function that runs all transactions. */
 export function openBareBatch(batch: BareBatch): () => void {
   const { flywheel, rentCollector } = batch;
   const batchIndex = BigInt(batch.batchIndex);

@@ -1,4 +1,4 @@
-/** What has to be wrong with each account of each instruction to be refused, straight from the tables of squads-v4.md, section 7. */
+/** Each account of each instruction made invalid in every relevant way, after the tables of squads-v4.md, section 7. */
 
 import {
   addressNamed,
@@ -19,17 +19,17 @@ import {
   VAULT_TRANSACTION,
 } from './rewrite.js';
 
-/** One thing that must be so. */
+/** One required behaviour. */
 export interface Case {
   readonly name: string;
-  /** @returns what is wrong, or `null`. */
+  /** @returns the problem, or `null`. */
   check(): string | null;
 }
 
 /**
- * The accounts of each instruction on a recorded success: name, kind, and after it `w` where it must be writable, `a` where its
- * address is derived with the bump it
- * stores, `c` where with the canonical one, `p` for who pays the rent. New accounts and rent payers that cannot be written fail in the system call, not by constraint.
+ * Accounts of each instruction in a recorded success: name, kind, then flags: `w` must be writable, `a` address derived with the
+ * stored bump, `c` with the canonical bump, `p` pays the rent. Read-only new accounts and rent payers fail in the system call,
+ * not by a constraint.
  */
 const TABLES: Readonly<Record<string, string>> = {
   'multisig-create-v2/ok-2-of-2-members-get-sorted':
@@ -63,7 +63,7 @@ const elsewhere = addressNamed('elsewhere');
 const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
 const PLENTY_LAMPORTS = 1_000_000_000n;
 
-/** Of which account a change is made: its position, and that of the account that the instruction creates. */
+/** Positions of the changed account and of the account that the instruction creates. */
 interface Place {
   readonly index: number;
   readonly created: number;
@@ -97,7 +97,7 @@ const WITH_BUMP = [
   VAULT_TRANSACTION,
 ] as unknown as readonly Kind<{ readonly bump: number }>[];
 
-/** The account stays where it is, but the bump stored in it is another. */
+/** Keeps the address and changes the stored bump. */
 function withAnotherBump(fixture: Fixture, { index }: Place): void {
   const kind = WITH_BUMP.find((one) => isOfKind(one, fixture.state(index).data));
   if (kind !== undefined) rewrite(fixture, index, kind, (value) => ({ ...value, bump: value.bump ^ 1 }));
@@ -215,6 +215,6 @@ function casesOf(vector: string, table: string): readonly Case[] {
   );
 }
 
-/** Every account of every instruction, wrong in every way that its kind and rules know. */
+/** Every account of every instruction, invalid in every way of its kind and rules. */
 export const accountCases = (): readonly Case[] =>
   Object.entries(TABLES).flatMap(([vector, table]) => casesOf(vector, table));

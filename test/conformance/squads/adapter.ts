@@ -1,4 +1,4 @@
-/** Runs one transaction on given accounts. No other file of these tests imports the program that is tested. */
+/** Runs one transaction on given accounts; the only file of these tests that imports the tested program. */
 
 import { readFileSync } from 'node:fs';
 import type { TransactionError } from '../../../src/chain/chain.js';
@@ -11,10 +11,9 @@ import type { Accounts, Clock, VectorResult } from './vector.js';
 
 export interface Outcome {
   readonly result: VectorResult;
-  /** All accounts that differ now. */
   readonly changes: Accounts;
   readonly logs: readonly string[];
-  /** One line for each given account whose bytes were written to. */
+  /** One line for each input account whose bytes were overwritten. */
   readonly spoiled: readonly string[];
 }
 
@@ -26,7 +25,7 @@ export interface RunOptions {
 
 export type Run = (transaction: Uint8Array, accounts: Accounts, options: RunOptions) => Outcome;
 
-/** A transaction's end in the words of the vectors. */
+/** The result of a transaction in the format of the vectors. */
 export function toResult(error: TransactionError | null): VectorResult {
   if (error === null) return 'ok';
   if (error.kind === 'transaction') {
@@ -39,13 +38,10 @@ export function toResult(error: TransactionError | null): VectorResult {
     : { instruction: error.index, error: error.error };
 }
 
-/** The real program, from the file that SQUADS_PROGRAM names; without it the embedded one runs. */
+/** The real program from SQUADS_PROGRAM; without it the embedded program runs. */
 export const REAL_PROGRAM: Uint8Array | null = REAL_SQUADS === undefined ? null : readFileSync(REAL_SQUADS);
 
-/**
- * A machine with the Squads program; make one a process.
- * @param squadsProgram - `null`: the embedded one.
- */
+/** A machine with the Squads program; create one a process. @param squadsProgram - `null`: the embedded program. */
 export function createRun(squadsProgram = REAL_PROGRAM): Run {
   const runtime = new Runtime(squadsProgram === null ? {} : { squadsProgram });
   return (transaction, accounts, { clock, verifySignatures = true }) => {
@@ -57,7 +53,7 @@ export function createRun(squadsProgram = REAL_PROGRAM): Run {
     );
     const bytes = Buffer.from(transaction);
     const { error, changes, logs } = runtime.execute(bytes, source, clock, { verifySignatures });
-    // The sender uses the memory for something else as soon as the transaction has run.
+    // A sender reuses the buffer after the transaction has run.
     bytes.fill(0xff);
     return {
       result: toResult(error),

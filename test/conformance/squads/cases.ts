@@ -1,4 +1,4 @@
-/** All cases made from the specification; the recorded vectors stand beside them. */
+/** All cases derived from the specification, in addition to the recorded vectors. */
 
 import { accountCases, type Case } from './account-cases.js';
 import { REAL_PROGRAM } from './adapter.js';
@@ -7,7 +7,6 @@ import { messageCases } from './message-cases.js';
 import { missingCases } from './missing-cases.js';
 import { specCases } from './spec-cases.js';
 
-/** Every case, ready to be checked. */
 export const allCases = (): readonly Case[] => [
   ...accountCases(),
   ...matrixCases(),

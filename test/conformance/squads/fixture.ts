@@ -1,4 +1,4 @@
-/** A recorded transaction taken apart: its accounts and instructions can be changed, and run without signatures. */
+/** A recorded transaction with changeable accounts and instructions, which runs without signatures. */
 import { createHash } from 'node:crypto';
 import {
   AddressLookupTableAccount,
@@ -39,15 +39,14 @@ interface Instruction {
   readonly data: Uint8Array;
 }
 
-/** What became of a fixture. */
 export interface FixtureEnd {
-  /** Error number, name of a runtime error, or `ok`; or which accounts were changed in place. */
+  /** Error number, name of a runtime error, or `ok`; or the accounts whose input was overwritten. */
   readonly end: number | string;
   readonly logs: readonly string[];
   get(address: string): Account | null;
 }
 
-/** An address that no vector names. */
+/** An address outside all vectors. */
 export const addressNamed = (name: string): string =>
   new PublicKey(createHash('sha256').update(name).digest()).toBase58();
 
@@ -59,7 +58,7 @@ const wallet = (lamports: bigint): Account => ({
   rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
-/** Pays for every fixture, so that no account of an instruction signs or is written for another reason. */
+/** A separate fee payer, so that accounts sign or are writable only as the instruction says. */
 const PAYER = addressNamed('payer');
 
 let run: Run | undefined;
@@ -109,7 +108,9 @@ export class Fixture {
     return meta;
   }
 
-  /** Another address in one place, or other rights for the address in all its places: a transaction knows no others. */
+  /**
+   * Replaces the address in one place, or its permissions in all places: a transaction has one set of permissions for an address.
+   */
   setAccount(index: number, change: Partial<Meta>): void {
     const { address } = this.account(index);
     const { address: other, ...rights } = change;
@@ -121,7 +122,6 @@ export class Fixture {
     this.instruction = { ...this.instruction, accounts };
   }
 
-  /** The state behind an account of the instruction. */
   state(index: number): Account {
     return this.accounts.get(this.account(index).address) ?? wallet(0n);
   }
@@ -183,7 +183,6 @@ export class Fixture {
 
 let vectors: ReadonlyMap<string, Vector> | undefined;
 
-/** A fresh fixture of the vector with this name. */
 export function fixtureOf(name: string): Fixture {
   vectors ??= new Map(readVectors(VECTORS, { metered: false }).map((vector) => [vector.name, vector]));
   const vector = vectors.get(name);

@@ -1,4 +1,4 @@
-/** Accounts as the ledger gives them: read back from rows of a real database, and watched for being changed in place. */
+/** Accounts as the ledger returns them: read from rows of a real database, and watched for in-place changes. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,26 +10,26 @@ import { prepareFile, SqliteFile } from '../../../src/files/sqlite-file.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes, sameBytes } from '../../../src/values/bytes.js';
 
-/** A new account, or `null` for one that is gone. */
+/** A changed account; `null` if it was removed. */
 type Change = readonly [Address, AccountState | null];
 
 let shared: AccountTable | undefined;
 
-/** The table of a ledger; one a process is enough, as nothing is kept in it. */
+/** The ledger's account table; shared, because it stores nothing between calls. */
 function table(): AccountTable {
   if (shared !== undefined) return shared;
   const directory = mkdtempSync(join(tmpdir(), 'flywheel-accounts-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'ledger.db');
   const database = new SqliteFile({ path, noun: 'ledger' }, new Database(path));
-  // Nothing of it outlives the process, so nothing has to reach the disk.
+  // The database lives as long as the process, so nothing has to reach the disk.
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
   prepareFile(database, LEDGER, () => undefined);
   shared = new AccountTable(database);
   return shared;
 }
 
-/** Writes a state into a row and reads it back, as another process would. */
+/** Writes a state to a row and reads it, as in another process. */
 function throughRow(address: Address, state: AccountState): AccountState {
   table().put(new Map([[address, state]]));
   const read = table().get(address);
@@ -37,7 +37,7 @@ function throughRow(address: Address, state: AccountState): AccountState {
   return read;
 }
 
-/** What was given out, and a copy that nobody else has. */
+/** A state that was handed out, and a private copy. */
 interface Held {
   readonly given: AccountState;
   readonly kept: AccountState;
@@ -50,7 +50,7 @@ const isUnchanged = ({ given, kept }: Held): boolean =>
   given.executable === kept.executable &&
   given.rentEpoch === kept.rentEpoch;
 
-/** A source of accounts that knows when somebody has written to a state that it gave out. */
+/** An account source that detects writes to states it handed out. */
 export class LedgerAccounts implements AccountSource {
   readonly #held = new Map<Address, Held>();
   #asked = new Set<Address>();
@@ -72,7 +72,7 @@ export class LedgerAccounts implements AccountSource {
     this.#hold(address, throughRow(address, state));
   }
 
-  /** Takes the very objects in, as the ledger does with what it has just committed. */
+  /** Stores the same objects, as the ledger does after a commit. */
   adopt(changes: Iterable<Change>): void {
     for (const [address, state] of changes) {
       if (state === null) this.#held.delete(address);
@@ -88,10 +88,7 @@ export class LedgerAccounts implements AccountSource {
     return [...this.#held.keys()];
   }
 
-  /**
-   * Looks at every state that was asked for since the last look, and puts right what was changed.
-   * @returns one line for each that was changed in place.
-   */
+  /** Checks every state handed out since the last call, and restores changed ones. @returns one line for each in-place change. */
   changedInPlace(): readonly string[] {
     const asked = this.#asked;
     this.#asked = new Set();

@@ -1,4 +1,4 @@
-/** Every permission mask, every status of a proposal and every staleness, against what squads-v4.md says of each instruction. */
+/** Every permission mask, proposal status and staleness against each instruction of squads-v4.md. */
 
 import type { Case } from './account-cases.js';
 import { type Fixture, fixtureOf } from './fixture.js';
@@ -23,11 +23,11 @@ const expectEnd = (fixture: Fixture, expected: number | string): string | null =
 
 interface Row {
   readonly vector: string;
-  /** Position of the member among the accounts, and the bits of which one is needed. */
+  /** Position of the member among the accounts, and the bits of which one is required. */
   readonly member?: readonly [index: number, bits: number];
-  /** Position of the proposal, and the statuses that pass. */
+  /** Position of the proposal, and the accepted statuses. */
   readonly proposal?: readonly [index: number, passes: readonly Status[]];
-  /** What a stale index leads to; left out where there is no index yet. */
+  /** The result for a stale index; missing if there is no index yet. */
   readonly stale?: number | 'ok';
 }
 
@@ -80,7 +80,7 @@ function maskCases({ vector, member }: Row): readonly Case[] {
     check: () => {
       const fixture = withMember((multisig, key) => ({
         ...multisig,
-        // Others who can do everything keep the multisig sound, so that nothing but the mask decides.
+        // Other members with all permissions keep the multisig valid, so that only the mask decides.
         members: multisig.members.map((other) => ({
           ...other,
           permissions: { mask: other.key.toBase58() === key ? mask : 7 },
@@ -144,7 +144,7 @@ const staleCases = ({ vector, stale }: Row): readonly Case[] =>
         },
       ];
 
-/** Section 7.12: what may be closed. */
+/** Section 7.12: closable statuses. */
 const CLOSABLE: Readonly<Record<Status, 'always' | 'stale' | 'never'>> = {
   Draft: 'stale',
   Active: 'stale',
@@ -177,7 +177,6 @@ const closeCases = (): readonly Case[] =>
     ),
   );
 
-/** The whole matrix. */
 export const matrixCases = (): readonly Case[] => [
   ...ROWS.flatMap((row) => [...maskCases(row), ...statusCases(row), ...staleCases(row)]),
   ...closeCases(),

@@ -1,4 +1,4 @@
-/** What running a message checks, and what it lets an instruction do (squads-v4.md, section 8). */
+/** Checks during the execution of a message, and limits on its instructions (squads-v4.md, section 8). */
 import type { Case } from './account-cases.js';
 import { addressNamed, type Fixture, fixtureOf, type Meta } from './fixture.js';
 import { BATCH_TRANSACTION, type BatchTransaction, rewrite } from './rewrite.js';
@@ -148,7 +148,7 @@ const changeMessage = (change: (message: Message) => Message) => (fixture: Fixtu
     message: change(transaction.message),
   }));
 
-/** A message that names the first table without taking anything from it, and does nothing. */
+/** A message that names the first table, uses no entry, and does nothing. */
 function takingNothing(fixture: Fixture): void {
   rewrite(fixture, 4, BATCH_TRANSACTION, (transaction) => {
     const { message } = transaction;
@@ -178,7 +178,7 @@ const untouchedTables: readonly Case[] = [
   }),
 ];
 
-/** A message with nothing but the first table; `given` says whether the table stands behind the listed accounts. */
+/** A message with the first table only; `given`: the table is among the remaining accounts. */
 const nothingButTable = (given: boolean) => (fixture: Fixture) => {
   takingNothing(fixture);
   withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(fixture);
@@ -199,14 +199,14 @@ const withoutKeys: readonly Case[] = [
 const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
 /** The token program's InvalidInstruction. */
 const TOKEN_INVALID_INSTRUCTION = 12;
-/** The token program at its place in that message, with an instruction it does not know. */
+/** Calls the token program in that message with an unknown instruction. */
 const unknownCall = {
   programIdIndex: 4,
   accountIndexes: Uint8Array.of(1),
   data: Uint8Array.of(254),
 };
 
-/** A protected account ends the message where it is written, whatever stands before or behind. */
+/** Writing a protected account fails the message at that instruction, whatever precedes or follows. */
 const protection: readonly Case[] = [
   one(
     'by an instruction that would fail itself',
@@ -237,7 +237,7 @@ const protection: readonly Case[] = [
   ),
 ];
 
-/** Each account behind the listed ones replaced, and each writable one made readonly. */
+/** Replaces each remaining account, and makes each writable one read-only. */
 const replaced = (vector: string): readonly Case[] => {
   const { accounts } = fixtureOf(vector).instruction;
   return accounts.slice(LISTED).flatMap((meta, at) => {
@@ -256,7 +256,6 @@ const replaced = (vector: string): readonly Case[] => {
   });
 };
 
-/** Every case of this file. */
 export const messageCases = (): readonly Case[] => [
   ...numbers,
   ...tables,

@@ -1,8 +1,8 @@
-/** The instructions that only the real program has: each is an error that says so. */
+/** Instructions of the real program only: the embedded program refuses each by name. */
 import type { Case } from './account-cases.js';
 import { fixtureOf } from './fixture.js';
 
-/** How the data of each begins, by its name in logs. */
+/** Discriminator of each instruction, by its name in logs. */
 const IDENTIFIERS: Readonly<Record<string, string>> = {
   ProgramConfigInit: 'b8bcc6c3cd7c75d8',
   ProgramConfigSetAuthority: 'eef224b5208fd84b',
@@ -26,7 +26,6 @@ const IDENTIFIERS: Readonly<Record<string, string>> = {
   VaultTransactionCreateFromBuffer: 'de36954457f630e7',
 };
 
-/** Every one of them. */
 export const missingCases = (): readonly Case[] =>
   Object.entries(IDENTIFIERS).map(([name, identifier]) => ({
     name: `${name} is not there`,

@@ -1,4 +1,4 @@
-/** Runs one vector and says, field by field, what differs from what was recorded. */
+/** Replays one vector and lists each field that differs from the recording. */
 import type { Run } from './adapter.js';
 import {
   type Account,
@@ -10,13 +10,13 @@ import {
   type VectorResult,
 } from './vector.js';
 
-/** A line that counts compute units, which only the real program's metering gives. */
+/** A line that counts compute units; only the real program's metering has it. */
 const METERED_LINE = /^Program \S+ consumed \d+ of \d+ compute units$/;
-/** A line by which a program begins or ends; a failure's other lines are the program's own words. */
+/** A line at a program's start or end; other lines of a failure are the program's own. */
 const CALL_LINE = /^Program \S+ (?:invoke \[|success$|failed: )/;
 const SHOWN_BYTES = 16;
 
-/** What a log says whoever meters it. */
+/** The log lines that do not depend on metering. */
 export const unmetered = (logs: readonly string[]): readonly string[] =>
   logs.filter((line) => !METERED_LINE.test(line));
 const calls = (logs: readonly string[]): readonly string[] => logs.filter((line) => CALL_LINE.test(line));
@@ -60,9 +60,8 @@ function logDifferences(expected: readonly string[], actual: readonly string[]):
 }
 
 /**
- * Replays a vector.
- * @param metered - the real program runs, so that every log line counts, of failures too.
- * @returns one line a difference; none when all is as recorded.
+ * @param metered - the real program runs, so all log lines have to match, also of failures. @returns one line a difference; empty
+ * if none.
  */
 export function differences(run: Run, vector: Vector, metered: boolean): readonly string[] {
   const accounts = accountsOf(vector);

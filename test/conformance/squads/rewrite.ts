@@ -4,13 +4,11 @@ import type { Fixture } from './fixture.js';
 
 type Sdk = typeof squads.accounts;
 
-/** A class of the SDK for one kind of account. */
 interface Class<Args> {
   deserialize(data: Buffer): [Args, number];
   fromArgs(args: Args): { serialize(): [Buffer, number] };
 }
 
-/** A kind of account: the bytes it begins with, and its class. */
 export interface Kind<Args> {
   readonly mark: readonly number[];
   readonly of: Class<Args>;
@@ -38,7 +36,7 @@ export const VAULT_TRANSACTION: Kind<Args<'VaultTransaction'>> = {
 export const isOfKind = ({ mark }: Pick<Kind<never>, 'mark'>, data: Uint8Array): boolean =>
   Buffer.from(data).subarray(0, mark.length).equals(Buffer.from(mark));
 
-/** Rewrites the value of an account and leaves the bytes behind it. */
+/** Rewrites the value of an account and keeps the bytes after it. */
 export function rewrite<Value>(
   fixture: Fixture,
   index: number,
@@ -50,18 +48,17 @@ export function rewrite<Value>(
   fixture.setState(index, { data: Buffer.concat([bytes, data.subarray(bytes.length)]) });
 }
 
-/** Where an account of a multisig holds these numbers, each a u64. */
+/** Offsets of u64 values in a multisig account. */
 export const TRANSACTION_INDEX_AT = 78;
 export const STALE_INDEX_AT = 86;
-/** Where the program's configuration holds the fee for a new multisig, a u64. */
+/** Offset of the fee for a new multisig in the program's configuration, a u64. */
 export const CREATION_FEE_AT = 40;
 
-/** Writes a u64 into an account. */
 export function setU64(fixture: Fixture, index: number, offset: number, value: bigint): void {
   const data = Buffer.from(fixture.state(index).data);
   data.writeBigUInt64LE(value, offset);
   fixture.setState(index, { data });
 }
 
-/** Lamports with which an account of so many bytes lives for ever. */
+/** Lamports for rent exemption. */
 export const rentLamports = (sizeBytes: number): bigint => (128n + BigInt(sizeBytes)) * 6_960n;

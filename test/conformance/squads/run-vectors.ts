@@ -1,7 +1,6 @@
 /**
- * `npm run test:vectors`: replays a folder of vectors and ends with `N passed, N failed`.
- *
- * SQUADS_VECTORS_DIR names the folder; SQUADS_PROGRAM a file with the real program, which then runs in LiteSVM.
+ * `npm run test:vectors`: replays a folder of vectors and prints `N passed, N failed`. SQUADS_VECTORS_DIR is the folder;
+ * SQUADS_PROGRAM a file with the real program, which then runs in LiteSVM.
  */
 import { createRun, REAL_PROGRAM } from './adapter.js';
 import { differences } from './replay.js';

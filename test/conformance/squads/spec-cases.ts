@@ -1,4 +1,4 @@
-/** Single sentences of squads-v4.md that the recorded vectors leave untold, each as a case. */
+/** Cases for sentences of squads-v4.md that no recorded vector covers. */
 
 import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
@@ -58,7 +58,7 @@ const changeMultisig = (change: Partial<Multisig>) => (fixture: Fixture) =>
 
 const staleIndex = (value: bigint) => (fixture: Fixture) => setU64(fixture, 0, STALE_INDEX_AT, value);
 
-/** Section 5: the rules on a multisig, here of one that has gone wrong. */
+/** Section 5: rules on a multisig, tested on an invalid one. */
 const soundness: readonly Case[] = [
   one('stale index above the new index', 'batch-create/ok-first-batch', staleIndex(2n), ends(6019)),
   one('stale index equal to the new index', 'batch-create/ok-first-batch', staleIndex(1n), ends('ok')),
@@ -94,7 +94,7 @@ function atIndex(fixture: Fixture, index: bigint): void {
   fixture.setAccount(1, { address: transaction.toBase58() });
 }
 
-/** Counters at their ends: the program stops rather than starting over. */
+/** Counters at their maximum: the program fails rather than wraps around. */
 const counters: readonly Case[] = [
   one(
     'the last index there is',
@@ -136,7 +136,7 @@ const CREATED = 'Program 11111111111111111111111111111111 invoke [2]';
 const prefund = (extra: bigint) => (fixture: Fixture) =>
   fixture.setState(1, { lamports: rentLamports(91) + extra });
 
-/** Section 4, step 4: an address that holds lamports already. */
+/** Section 4, step 4: an address that already has lamports. */
 const creation: readonly Case[] = [
   one('one lamport is missing', 'batch-create/ok-first-batch', prefund(-1n), succeedsLogging(CREATED, 3)),
   one('nothing is missing', 'batch-create/ok-first-batch', prefund(0n), succeedsLogging(CREATED, 2)),
@@ -268,7 +268,7 @@ const logsLine =
   ({ logs: lines }: FixtureEnd): string | null =>
     lines.some((one) => line.test(one)) ? null : lines.join('\n');
 
-/** What a failure says in the log (section 9). */
+/** Log lines of a failure (section 9). */
 const logs: readonly Case[] = [
   one(
     'an account at fault is named',
@@ -296,7 +296,6 @@ const storedBump: readonly Case[] = [
   ),
 ];
 
-/** Every case of this file. */
 export const specCases = (): readonly Case[] => [
   ...soundness,
   ...counters,

@@ -1,4 +1,4 @@
-/** The recorded Squads vectors: their form on disk, and reading a folder of them (squads-v4.md, section 11). */
+/** The recorded Squads vectors: file format and reader (squads-v4.md, section 11). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ export interface VectorAccount {
   readonly data: string;
 }
 
-/** How a transaction ends; names of numbers may be left out. */
+/** The result of a transaction; the name of an error number is optional. */
 export type VectorResult =
   | 'ok'
   | { readonly instruction: number; readonly custom: number; readonly name?: string }
@@ -33,7 +33,7 @@ interface VectorSequence {
   readonly steps: readonly Vector[];
 }
 
-/** An account; the vectors hold its numbers and bytes as text. */
+/** Vectors have numbers and bytes as text. */
 export interface Account {
   readonly lamports: bigint;
   readonly owner: string;
@@ -44,10 +44,10 @@ export interface Account {
 
 export const VECTORS = 'test/conformance/vectors/squads';
 
-/** What depends on the real program's metering; it runs on the real binary alone. */
+/** Depends on the real program's metering, so it runs on the real program only. */
 export const METERED_FILE = 'metering.json';
 
-/** Every vector of a file, sequences step by step. */
+/** Every vector of a file; sequences step by step. */
 export const readVectorFile = (file: string): readonly Vector[] =>
   (JSON.parse(readFileSync(file, 'utf8')) as (Vector | VectorSequence)[]).flatMap((entry) =>
     'steps' in entry
@@ -55,7 +55,7 @@ export const readVectorFile = (file: string): readonly Vector[] =>
       : [entry],
   );
 
-/** Every vector of a folder, in the order of its files' names. */
+/** In the order of file names. */
 export const readVectors = (folder: string, options: { readonly metered: boolean }): readonly Vector[] =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.json') && (options.metered || file !== METERED_FILE))
@@ -73,10 +73,9 @@ export const toAccount = (account: VectorAccount | null): Account | null =>
         rentEpoch: BigInt(account.rentEpoch),
       };
 
-/** Accounts by base58 address; `null` where there is none. */
+/** By base58 address; `null` for a missing account. */
 export type Accounts = ReadonlyMap<string, Account | null>;
 
-/** The accounts of a vector before its transaction. */
 export const accountsOf = ({ pre }: Pick<Vector, 'pre'>): Accounts =>
   new Map(Object.entries(pre).map(([address, account]) => [address, toAccount(account)]));
 

@@ -1,4 +1,4 @@
-/** Batches and their bundles. */
+/** Store contract: batches and their bundles. */
 import { describe, expect, it } from 'vitest';
 import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
 import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
@@ -28,7 +28,6 @@ const landing = (position: number, signature: string | null, dateLanded: string 
   ...{ position, signature, dateLanded },
 });
 
-/** Batches and their bundles. */
 export function batches(store: () => Store): void {
   describe('batches', () => {
     it('keeps everything that is set on the way from init to execution', async () => {
@@ -315,7 +314,6 @@ export function batches(store: () => Store): void {
   });
 }
 
-/** Batches and their bundles. */
 export function bundles(store: () => Store): void {
   describe('bundles', () => {
     it('lists the bundles of a batch by phase and ordinal, without expired ones', async () => {

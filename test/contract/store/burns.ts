@@ -1,4 +1,4 @@
-/** Burns, one by one and many at once. */
+/** Store contract: burns, one by one and many at once. */
 import { describe, expect, it } from 'vitest';
 import type { BurnOutcome } from '../../../src/store/records.js';
 import type { BurnFilter, BurnSumsQuery } from '../../../src/store/repositories/burns.js';
@@ -14,7 +14,6 @@ import {
   success,
 } from '../../support/store.js';
 
-/** Burns, one by one and many at once. */
 export function burns(store: () => Store): void {
   describe('burns', () => {
     it('gives out rising numbers, none twice, whether or not they are used', async () => {
@@ -60,7 +59,7 @@ export function burns(store: () => Store): void {
       expect(await pageOf({})).toEqual({ found: [10_010, 10_009, 10_008], next: 10_008 });
       expect(await pageOf({ before: 10_008 })).toEqual({ found: [10_007, 10_006, 10_005], next: 10_005 });
       expect(await pageOf({ before: 3 })).toEqual({ found: [2, 1], next: null });
-      // Of ten thousand none is of this type, and who asked goes on from there.
+      // None of ten thousand burns has this type; the cursor continues after them.
       const types = ['WATCH_AD'];
       expect(await pageOf({ types })).toEqual({ found: [], next: 11 });
       expect(await pageOf({ types, before: 11 })).toEqual({ found: [5], next: null });

@@ -1,4 +1,4 @@
-/** What the database refuses, whoever asks. */
+/** Store contract: invalid rows that the database refuses from any writer. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { BatchStatus } from '../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -26,14 +26,14 @@ type Attempt = string | ((tx: StoreTransaction) => Promise<unknown>);
 
 const refused = (): Error => new FlywheelError('ERR_INTERNAL', 'It was not as expected.');
 
-/** How each kind of keeper refuses. */
+/** Error texts by kind of constraint. */
 const REFUSALS = {
   condition: /pending|settle|cannot become|may still land|working on|as expected/,
   'foreign key': /constraint/,
   trigger: /audit_log stays/,
 };
 
-/** What the database refuses, whoever asks. @param isWhole - else one attempt at each rule between rows and states. */
+/** @param isWhole - `false`: one attempt at each rule between rows and states. */
 export function constraints(under: () => StoreUnderTest, isWhole: boolean): void {
   describe('the database itself', () => {
     beforeEach(async () => {
@@ -65,7 +65,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       });
     });
 
-    /** What no row shows by itself, and what keeps it. */
+    /** Rules across rows, and the constraint that enforces each. */
     const rules: readonly [string, 'condition' | 'foreign key' | 'trigger', Attempt][] = [
       ['a burn has one outcome', 'condition', (tx) => tx.burns.settleMany([success(2)])],
       [

@@ -1,4 +1,4 @@
-/** What every store does, whatever database it is over. */
+/** The contract of every store, whatever its database. */
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { type OpenStore, register, type StoreUnderTest } from '../../support/store.js';
@@ -12,7 +12,7 @@ import { transactions } from './transactions.js';
 import { unfinished } from './unfinished.js';
 import { usage } from './usage.js';
 
-/** @param isWhole - else only what keeps money and requests: the rest is the same on every database, and tried on another. */
+/** @param isWhole - `false`: only the suites on money and requests, because the others run on another database. */
 export function storeContract(database: string, openStore: OpenStore, isWhole = true): void {
   describe(`store on ${database}`, () => {
     let under: StoreUnderTest;

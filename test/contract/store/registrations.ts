@@ -1,4 +1,4 @@
-/** Tokens, flywheels and keys. */
+/** Store contract: tokens, flywheels and keys. */
 import { describe, expect, it } from 'vitest';
 import type { NewAuditEntry } from '../../../src/store/records.js';
 import type { AuditFilter } from '../../../src/store/repositories/registrations.js';
@@ -6,7 +6,6 @@ import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from '../../support/store.js';
 
-/** Tokens, flywheels and keys. */
 export function registrations(store: () => Store): void {
   describe('tokens, flywheels and keys', () => {
     it('gives back exactly what was inserted', async () => {

@@ -1,4 +1,4 @@
-/** Requests and their idempotency. */
+/** Store contract: requests and idempotency. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -7,11 +7,10 @@ import { aBatch, aBurn, anApiKey, aRequest, success } from '../../support/store.
 
 const SECOND = { holder: 'holder-2', leaseUntilMs: 5 };
 
-/** Requests and their idempotency. */
 export function requests(store: () => Store): void {
   describe('requests', () => {
     it('refuses a second request with the same key, operation and value, and takes any other', async () => {
-      // Of the same project, whichever of its API keys brings it.
+      // The key belongs to the project, whichever of its API keys sends it.
       await store().transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') })));
       const second = aRequest({ id: 'request-2', keyId: 'key-2' });
       expect(await store().transaction((tx) => tx.requests.insert(second))).toBe(false);
@@ -106,7 +105,7 @@ export function requests(store: () => Store): void {
         await tx.burns.insertMany(aRequest({ id: 'watched' }), [aBurn(3)]);
         await tx.burns.settleMany([success(2), success(3, 'CONFIRMED')]);
       });
-      // A clock that jumps by years makes one more day, and one that goes back to a day makes none.
+      // A clock that jumps by years adds one day; a clock set back to a day adds none.
       await store().transaction(async (tx) => {
         for (const noted of [day(1), day(2), '2036-01-01' as UtcDay, day(2)])
           await tx.requests.noteDay(noted);

@@ -1,4 +1,4 @@
-/** What is told of rows that break what no constraint can state. */
+/** Store contract: reports on rows that break a rule no constraint can express. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -19,7 +19,7 @@ import {
 
 const u64 = (amount: number): string => `'${String(amount).padStart(20, '0')}'`;
 
-/** For each rule what breaks it, and nothing else where it can. */
+/** The damage that breaks each rule, and other rules only where unavoidable. */
 const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: readonly string[] }>> = {
   caps: { by: `update flywheels set daily_burn_cap = ${u64(1)}` },
   days: { by: "update daily_usage set day = '2026-01-30' where kind = 'burn'" },
@@ -40,7 +40,6 @@ const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: 
   gaps: { by: 'update gaps set transactions = 7' },
 };
 
-/** What is told of rows that break what no constraint can state. */
 export function rules(under: () => StoreUnderTest): void {
   describe('rules', () => {
     const broken = async () => {

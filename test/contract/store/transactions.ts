@@ -1,8 +1,7 @@
-/** Who sees what, when, and who waits for whom. */
+/** Store contract: visibility and waiting between transactions. */
 import { describe, expect, it } from 'vitest';
 import { aBurn, aRequest, numbersOf, type StoreUnderTest } from '../../support/store.js';
 
-/** Who sees what, when, and who waits for whom. */
 export function transactions(under: () => StoreUnderTest): void {
   describe('transactions', () => {
     const request = (id: string) => aRequest({ id, value: id });
@@ -114,7 +113,7 @@ export function transactions(under: () => StoreUnderTest): void {
 
     it('gives up when another store holds the lock too long, and works again afterwards', async () => {
       const { store, openAgain } = under();
-      // As long as a connection may take on a machine that is busy.
+      // The time that opening a connection may take on a busy machine.
       const hasty = await openAgain({ busyTimeoutMs: 500 });
       await store.transaction(async (tx) => {
         await tx.requests.insert(request('slow'));

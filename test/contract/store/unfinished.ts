@@ -1,8 +1,8 @@
-/** Work that somebody has to carry on. */
+/** Store contract: unfinished work for another process. */
 import { expect, it } from 'vitest';
 import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
 
-/** Requests that nobody has come to the end of. */
+/** Requests without a stored answer. */
 export function unfinished(under: () => StoreUnderTest): void {
   it('finds requests with pending burns, the oldest first, of one project or of all', async () => {
     const { store } = under();

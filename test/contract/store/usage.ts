@@ -1,4 +1,4 @@
-/** What counts against the daily caps. */
+/** Store contract: usage of the daily caps. */
 import { describe, expect, it } from 'vitest';
 import type { UsageHold } from '../../../src/store/repositories/usage.js';
 import type { Store } from '../../../src/store/store.js';
@@ -10,7 +10,6 @@ const BEFORE = day('2026-01-30');
 const AFTER = day('2026-02-01');
 const YEARS_LATER = day('2036-01-01');
 
-/** What counts against the daily caps. */
 export function usage(store: () => Store): void {
   describe('usage', () => {
     const used = (on: UtcDay, kind: 'burn' | 'airdrop' = 'burn', except?: string): Promise<bigint> =>
@@ -108,7 +107,7 @@ export function usage(store: () => Store): void {
         for (const day of [DAY, AFTER])
           await tx.usage.addLanded({ tokenId: 'token-1', kind: 'burn', day }, amount);
       });
-      // No day before the latest on which something counts.
+      // No entry before the latest day with usage.
       expect([await reserved(DAY), await used(DAY)]).toStrictEqual([[AFTER, amount], amount]);
       const room = await store().read((tx) => tx.burns.room('token-1', utcDay(tx.nowMs)));
       expect(await store().reserve('token-1', 1)).toMatchObject(room);

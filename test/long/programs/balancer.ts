@@ -1,6 +1,6 @@
 /**
- * A proxy in front of several servers with the rules of `examples/deploy/Caddyfile`: one that is not ready gets nothing new, a
- * connection that is refused goes to another whatever the method, and what was sent to one is sent again only if it is a GET.
+ * A reverse proxy with the rules of `examples/deploy/Caddyfile`: a server that is not ready gets no new requests, a refused
+ * connection moves to another server for any method, and only a GET is sent again.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ const TRY_MS = 10_000;
 
 export interface Balancer {
   readonly url: string;
-  /** Ports of servers; each may come and go. */
+  /** Ports of servers; they may change. */
   readonly ports: Set<number>;
   close(): Promise<void>;
 }

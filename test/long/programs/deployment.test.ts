@@ -1,6 +1,6 @@
 /**
- * What `examples/deploy` sets up, without containers: three servers on one PostgreSQL behind a proxy. One operation can be
- * followed through all of them by its id; one is lost, one is drained, and the books balance.
+ * The set-up of `examples/deploy` without containers: three servers on one PostgreSQL behind a proxy. One operation is traceable
+ * by its id through all of them; one server is killed, one drained, and the audit finds no error.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
@@ -25,13 +25,13 @@ async function up(machine: Machine): Promise<void> {
   proxy.ports.add(portOf(machine));
 }
 
-/** Another in the place of one that has ended. */
+/** Starts a server in place of an ended one. */
 async function replace(machine: Machine): Promise<void> {
   proxy.ports.delete(portOf(machine));
   await up(machine);
 }
 
-/** What is sent first never gets anywhere, so that its server can be killed in time, however busy the machine is. */
+/** The first send hangs, so that its server can be killed in time on a busy machine. */
 const LOST: FaultRule = { fault: 'hang', methods: ['sendTransaction'], times: 1 };
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ const burnAt = (url: string, order: number, idempotencyKey: string): Promise<Res
     idempotencyKey,
   });
 
-/** As a client does that was promised that a repeat is safe. */
+/** Retries as a client that relies on idempotency. */
 async function burnUntilDone(order: number): Promise<string> {
   const idempotencyKey = randomUUID();
   for (;;) {
@@ -86,7 +86,7 @@ interface Line {
 const linesOf = (log: string): readonly Line[] =>
   log
     .split('\n')
-    // The last one may not be whole yet.
+    // The last line may be incomplete.
     .slice(0, -1)
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
@@ -115,7 +115,7 @@ describe('three servers behind a proxy', () => {
         .flatMap(({ process }) => linesOf(process?.log() ?? ''))
         .filter((line) => line.operationId === operationId);
     const of = (msg: string): Line | undefined => lines().findLast((line) => line.msg === msg);
-    // The line of a request is written once its answer is out.
+    // A request's line is logged after its answer is sent.
     while (of('answered')?.signatures === undefined) await setTimeout(20);
     const takeovers = lines().filter(({ msg, server }) => msg === 'taken over' && server !== begun?.server);
     expect(takeovers.map(({ from }) => from)).toContain(begun?.server);

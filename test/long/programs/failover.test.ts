@@ -1,4 +1,4 @@
-/** A primary is lost and a standby that is behind takes over, while a burn is on its way: it is burned once. */
+/** The primary is lost and a lagging standby is promoted during a burn: it burns once. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -7,10 +7,10 @@ import { ask } from '../../support/http-serve.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
 import type { PostgresServer } from '../../support/postgres.js';
 
-/** What is sent lies about for longer than a standby takes to take over. */
+/** Transactions stay in transit longer than a promotion takes. */
 const LATE = { fault: 'late', slots: 50, methods: ['sendTransaction'] } as const;
 const SLOT_MS = 40;
-/** Who asks again and again is let in. */
+/** A high rate limit for repeated requests. */
 const OFTEN = ['--rate', 'burn=100000/s'];
 
 let world: Machines;
@@ -30,7 +30,6 @@ afterAll(async () => {
   await standby.stop();
 });
 
-/** Sends a burn to a server. */
 async function burn(
   at: number,
   idempotencyKey: string,

@@ -1,4 +1,4 @@
-/** `flywheel register` into one database from two machines, which share the database and the chain, and nothing else. */
+/** `flywheel register` into one database from two machines that share only the database and the chain. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** What a machine keeps of registrations and keys. */
+/** Files of a machine about registrations and keys. */
 const filesIn = (dataDir: string): readonly string[] =>
   existsSync(dataDir)
     ? readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.json'))

@@ -1,6 +1,6 @@
 /**
- * Strangers name the accounts of a project in thousands of transactions: its store is found to be whole, or behind, all the same,
- * and no command reads more of them than a few hundred.
+ * Others name a project's accounts in thousands of transactions: the check of its store still finds it complete or behind, and no
+ * command reads more than a few hundred of them.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { emptyDirectory, flywheel, type Spawned } from '../../support/spawn.js';
 
 const LIST = 'getSignaturesForAddress';
 const READ = 'getTransaction';
-/** Those of one look. */
+/** The most transactions of one check. */
 const MAX_READ = 500;
 
 interface Row {
@@ -34,7 +34,7 @@ let node: TestNode;
 /** A data directory, and a copy of it from before its last burn. */
 let whole: string;
 let older: string;
-/** The first burn of which the copy does not know, and how many there are. */
+/** The first burn that the copy lacks, and how many it lacks. */
 let lost: string;
 let unknown = 0;
 
@@ -67,7 +67,6 @@ const burn = (dataDir: string, ...words: readonly string[]): Promise<Spawned> =>
     ...['burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1', '--yes', '--json', ...words],
   );
 
-/** A burn that lands. @returns its signature */
 async function burned(dataDir: string, ...words: readonly string[]): Promise<string> {
   const { exit, stdout, stderr } = await burn(dataDir, ...words);
   expect([exit, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
@@ -81,11 +80,11 @@ const copyOf = (dataDir: string): string => {
   return copy;
 };
 
-/** Signatures of nothing. */
+/** Signatures without a transaction. */
 const madeUp = (slot: number, rows: number): readonly Row[] =>
   Array.from({ length: rows }, () => ({ signature: bs58.encode(randomBytes(64)), slot }));
 
-/** Transactions that a stranger has signed. */
+/** Transactions signed by another wallet. */
 function signed(slot: number, rows: number): readonly (Row & { readonly wire: string })[] {
   const stranger = Keypair.generate();
   return Array.from({ length: rows }, (_, at) => {
@@ -116,7 +115,7 @@ interface Spam {
   readonly before?: string;
 }
 
-/** A node that lists spam with the accounts of the project, and with its signers where they are named too. */
+/** A node that lists spam for the project's accounts, and for its signers if the spam names them too. */
 async function spammed({ rows, before }: Spam, namesSigners: boolean): Promise<StubNode> {
   const stub = await stubNode();
   const { burnWallet, operator } = test.project.registration;
@@ -162,7 +161,7 @@ describeLong('transactions that name the accounts of a project, and not its sign
     expect(count(stub, READ)).toBe(0);
     const listed = count(stub, LIST);
     expect(listed).toBeLessThan(20);
-    // What was looked at once is not listed again.
+    // Checked transactions are not listed again.
     await burned(whole, '--rpc-url', stub.url);
     expect(count(stub, LIST) - listed).toBeLessThan(5);
     expect(count(stub, READ)).toBe(0);

@@ -1,4 +1,4 @@
-/** A multisig of somebody else's with a time lock: execute waits a short one out, and says of a long one until when it holds. */
+/** A foreign multisig with a time lock: execute waits for a short one, and reports the end of a long one. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ afterEach(async () => {
   removeDirectories();
 });
 
-/** A multisig with a time lock, where the owner can only vote, and a vault with tokens. */
+/** The owner can only vote; the vault has tokens. */
 async function lockedMultisig(timeLockSeconds: number): Promise<string> {
   const { owner, operator, token, directory } = project;
   const createKey = namedSigner('the key of a multisig with a time lock');

@@ -1,20 +1,19 @@
-/** Clients of several servers that bring each request until it is answered, to whichever server there is. */
+/** Clients of several servers that repeat each request, at any server, until it is answered. */
 import { strict as assert } from 'node:assert';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Random } from '../../fuzz/random.js';
 
-/** A request, and what it was answered. */
+/** A request and its answer. */
 export interface Asked {
   readonly path: string;
   readonly apiKey: string;
-  /** Its idempotency key. */
   readonly key: string;
   readonly body: string;
   answer?: { readonly status: number; readonly text: string };
 }
 
-/** What the clients have met with. */
+/** Counts of the clients' outcomes. */
 export interface Met {
   tries: number;
   broken: number;
@@ -23,12 +22,12 @@ export interface Met {
 
 const ANSWER_MS = 25_000;
 const LOOK_MS = 60;
-/** No request may go on for longer, whatever happens meanwhile. */
+/** The time limit of one request, whatever faults occur. */
 const PATIENCE_MS = 240_000;
 
-/** Statuses after which the same request is brought again; each has to say when. */
+/** Statuses that permit a repeat; each answer must have a Retry-After. */
 const AGAIN: ReadonlySet<number> = new Set([409, 429, 503]);
-/** Of these the service says itself that the same request is to be brought again. */
+/** Error codes with which the service asks for a repeat. */
 const AGAIN_CODES = ['ERR_CREATE_API_EVENT_FAILED', 'ERR_BATCH_INIT_FAILED', 'ERR_BATCH_EXECUTE_FAILED'];
 
 const codeOf = (text: string): string => /"error":"(ERR_\w+)"/.exec(text)?.[1] ?? '';
@@ -39,13 +38,13 @@ export class Clients {
   readonly #urls: () => readonly string[];
   readonly #random: Random;
 
-  /** @param urls - of the servers that may be there. */
+  /** @param urls - of servers that may be running. */
   constructor(random: Random, urls: () => readonly string[]) {
     this.#random = random;
     this.#urls = urls;
   }
 
-  /** Brings a request until it is answered for good. @returns the answer, which is the same each time. */
+  /** Repeats a request until a final answer. @returns the answer, which is the same each time. */
   async bring(asked: Asked): Promise<{ readonly status: number; readonly text: string }> {
     const untilMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -65,7 +64,7 @@ export class Clients {
     }
   }
 
-  /** Asks any server once for something to read. @returns `undefined` where it did not answer. */
+  /** Reads once from any server. @returns `undefined` without an answer. */
   async read(path: string, apiKey: string): Promise<{ status: number; text: string } | undefined> {
     try {
       const { statusCode, body } = await request(this.#random.pick(this.#urls()) + path, {
@@ -103,7 +102,7 @@ export class Clients {
       again = answer.headers['retry-after']?.toString();
       text = await answer.body.text();
     } catch {
-      // Its server has gone, or is not there yet.
+      // The server is gone, or not started yet.
       this.met.broken += 1;
       return undefined;
     }

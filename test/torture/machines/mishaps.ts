@@ -1,4 +1,4 @@
-/** What may happen to servers, database and the ways between them; each undoes itself after some seconds. */
+/** Faults of servers, database and connections; each ends after some seconds. */
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { Random } from '../../fuzz/random.js';
@@ -18,7 +18,7 @@ const up = ({ machines }: World): readonly Machine[] =>
 
 async function restart(world: World, random: Random, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
   const left = up(world);
-  // One is always there: clients that nobody can answer prove nothing.
+  // One server stays: clients without any server prove nothing.
   if (left.length < 2) return;
   const machine = random.pick(left);
   const ended = machine.process?.end(signal);
@@ -30,7 +30,7 @@ async function restart(world: World, random: Random, signal: 'SIGKILL' | 'SIGTER
       await machine.start();
       return;
     } catch {
-      // The database may be away as well; whoever looks after servers starts them again.
+      // The database may be down too; a supervisor restarts servers.
       await setTimeout(200);
     }
   }
@@ -47,7 +47,7 @@ async function connected({ database }: World): Promise<pg.Client | undefined> {
   }
 }
 
-/** Somebody looks at the data by hand, holds what he has touched, and goes to lunch. */
+/** A manual database session locks rows and stays idle. */
 async function idle(world: World, random: Random): Promise<void> {
   const client = await connected(world);
   try {
@@ -56,7 +56,7 @@ async function idle(world: World, random: Random): Promise<void> {
     await setTimeout(SHORT_MS + random.below(2 * SHORT_MS));
     await client?.query('rollback');
   } catch {
-    // He was cut off, or did not get the lock.
+    // The session was terminated, or did not get the lock.
   } finally {
     await client?.end().catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-/** What the servers of the torture work on: three projects, a chain with faults, clocks that are minutes apart. */
+/** The environment of the torture: three projects, a faulty chain, and clocks minutes apart. */
 import {
   type Machine,
   type MachineProject,
@@ -7,9 +7,9 @@ import {
   openMachines,
 } from '../../support/machines.js';
 
-/** How far the clock of each server is from the true time. */
+/** Each server's clock minus the true time. */
 const CLOCKS_APART_MS = [0, -7 * 60_000, 11 * 60_000] as const;
-/** So few that they can all be taken. */
+/** Few enough to be exhausted. */
 const MAX_CONNECTIONS = 60;
 const SLOT_MS = 150;
 
@@ -24,10 +24,10 @@ const FAULTS: NonNullable<MachinesOptions['faults']> = [
   { fault: 'busy', rate: 0.01, seconds: 1 },
 ];
 
-/** Burns of one project have a daily cap, in whole tokens. */
+/** Daily cap of one project's burns, in whole tokens. */
 export const CAP = 0.002;
 
-/** Requests a minute that each key may make of this one, by whichever servers. */
+/** Requests a minute for each key, over all servers. */
 export const REPORTS_A_MINUTE = 20;
 
 const WORDS = [
@@ -43,7 +43,6 @@ export interface World extends Omit<Machines, 'projects'> {
   readonly machines: readonly Machine[];
 }
 
-/** Puts it together and starts the servers. */
 export async function openWorld(seed: number): Promise<World> {
   const opened = await openMachines({
     projects: [{ name: 'free' }, { name: 'capped', dailyBurn: String(CAP) }, { name: 'batches' }],
