@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard'], here);
   for (const file of stdout.trim().split('\n')) cpSync(file, join(tree, file));
   symlinkSync(join(process.cwd(), 'node_modules'), join(tree, 'node_modules'));
-  // A symlink does not match the ignored directory, so it has to be removed.
+  // .gitignore ignores a directory of this name; a symlink needs its own entry.
   await run('git', ['init', '--quiet'], { cwd: tree, env });
   writeFileSync(join(tree, '.git/info/exclude'), 'node_modules\n');
   await git('add', '--all');

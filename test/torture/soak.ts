@@ -154,7 +154,7 @@ class SoakTorture implements OpenTorture {
     this.#checkLedger();
   }
 
-  /** Median memory after the warm-up and at the end; a single reading depends on garbage collection. */
+  /** Peak memory after the warm-up and at the end; a single reading may fall just after a garbage collection. */
   #growth(): { readonly early: number; readonly late: number } {
     const from = Math.min(WARM_UP_ROUNDS, Math.floor(this.#memory.length / 3));
     const most = (part: readonly number[]): number => Math.max(0, ...part);

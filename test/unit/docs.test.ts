@@ -1,4 +1,4 @@
-/** The documents are true: generated parts are as the program says, and what is cited, linked or named is there. */
+/** Checks the documents: generated parts are up to date, and every citation, link and name resolves. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,13 +19,13 @@ const PAGES = [
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** Without blocks of code, where `#` and brackets mean something else. */
+/** Without code blocks, where `#` and brackets have other meanings. */
 const prose = (path: string): string => read(path).replace(/^```[\s\S]*?^```/gm, '');
 
 const headings = (path: string): readonly string[] =>
   [...prose(path).matchAll(/^#{1,6} (.+)$/gm)].map(([, title]) => title ?? '');
 
-/** As GitHub makes the anchor of a heading. */
+/** GitHub's anchor of a heading. */
 const anchorOf = (title: string): string =>
   title
     .toLowerCase()
@@ -101,7 +101,7 @@ describe('paths', () => {
   });
 });
 
-/** Words behind the name of the program, where it is told to be run, and those of which the program makes a line. */
+/** Words after `flywheel` where a text runs it, and words that sources pass to `commandLine`. */
 function* commandsIn(text: string): Generator<readonly string[]> {
   for (const [, words = ''] of text.matchAll(/(?:`|\$ |Run: )flywheel((?: [a-z][a-z-]*)+)/g))
     yield words.trim().split(' ');
@@ -109,7 +109,7 @@ function* commandsIn(text: string): Generator<readonly string[]> {
     yield [...words.matchAll(/[a-z-]+/g)].map(([word]) => word);
 }
 
-/** What follows a command that has no others below it is its argument. */
+/** Words after a command without subcommands are its arguments. */
 function isCommand(words: readonly string[]): boolean {
   let [entries, isOne] = [CATALOGUE, false];
   for (const word of words) {
@@ -122,7 +122,7 @@ function isCommand(words: readonly string[]): boolean {
 
 describe('commands', () => {
   it('that a page or the program names are there', () => {
-    // The store has locks of such names.
+    // Lock names in src/store look like commands.
     const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts') && !name.startsWith('store/'))
       .map((name) => `src/${name}`);
@@ -135,7 +135,7 @@ describe('commands', () => {
   });
 });
 
-/** The documents that comments cite by section, and other people's, whose sections are not ours to check. */
+/** Documents that comments cite by section, and external ones, whose sections are not checked. */
 const DOCUMENT =
   /(?<squads>squads-v4\.md)|(?<service>(?:service )?specification)|(?<contract>contract)|(?<foreign>\bRFC \d+|\bdraft\b)/gi;
 const PAGE_OF = {
@@ -145,7 +145,7 @@ const PAGE_OF = {
 } as const;
 type Cited = keyof typeof PAGE_OF | 'foreign';
 
-/** The word and one number or several: `7.12`, `6 and 7.12`, `4.3 to 4.5`. The step of a section is not looked at. */
+/** The word and one number or several: `7.12`, `6 and 7.12`, `4.3 to 4.5`. The step of a section is ignored. */
 const CITATION = /\bsections? (\d+(?:\.\d+)*(?:(?:, | and | to |, and )\d+(?:\.\d+)*)*)/gi;
 
 interface Citation {
@@ -154,13 +154,13 @@ interface Citation {
   readonly section: string;
 }
 
-/** Comments of a file, in order, on one line each. */
+/** Comments of a file in order, each on one line. */
 const commentsOf = (text: string): readonly string[] =>
   [...text.matchAll(/\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*$/gm)].map(([comment]) =>
     comment.replace(/\s*\n\s*\*?\s*/g, ' '),
   );
 
-/** The document that is named last before a place, in the same comment or in an earlier one of the same file. */
+/** Each citation belongs to the last document named before it, in the same comment or an earlier one of the file. */
 function citationsOf(path: string): readonly Citation[] {
   const found: Citation[] = [];
   let document: Cited | undefined;

@@ -1,4 +1,4 @@
-/** Every action of the table, there and back: no two may become the same instructions on chain. */
+/** Round trips of every action: two actions never become the same instructions on chain. */
 import { describe, expect, it } from 'vitest';
 import {
   ACTION_NAMES,

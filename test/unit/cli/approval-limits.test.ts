@@ -1,4 +1,4 @@
-/** Honest batches that are more than their owner allows, and recipients that only look like known ones. */
+/** Honest batches over the owner's limits, and look-alike recipients. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { pipelinesDigest, type SourcePipeline } from '../../../src/actions/pipelines.js';
@@ -12,17 +12,17 @@ import { type Approved, alice, approve, compiled, HONEST, honestWorld, mint } fr
 
 const DECLINED = 130;
 
-/** What the honest batch burns and airdrops together, of a supply of 1,000,000,000. */
+/** Burned and airdropped tokens of the honest batch, of a supply of 1,000,000,000. */
 const TOTAL = '12345681.500001';
 const DIGEST = pipelinesDigest(HONEST);
 
-/** The honest batch with another airdrop to alice's place. */
+/** The honest batch with another airdrop in place of alice's. */
 const airdropTo = (toAddress: Address, amount = 2): readonly SourcePipeline[] =>
   HONEST.map((pipeline, at) =>
     at === 1 ? { ...pipeline, actions: [{ action: 'AIRDROP', toAddress, amount }] } : pipeline,
   );
 
-/** An address with the ends of another. */
+/** An address with the first and last characters of another. */
 function lookAlikeOf(known: Address): Address {
   for (const letter of 'ABCDEFGH') {
     const text = `${known.slice(0, 20)}${letter}${known.slice(21)}`;
@@ -31,7 +31,7 @@ function lookAlikeOf(known: Address): Address {
   throw new TypeError(`${known} has no look-alike`);
 }
 
-/** On a terminal, where the answer is no: what was shown before the question. */
+/** On a terminal that answers no: the output before the prompt. */
 async function asked(pipelines: readonly SourcePipeline[], home: string): Promise<Approved> {
   const world = honestWorld('token');
   world.instructions = compiled(pipelines, world.flywheel);
@@ -115,7 +115,7 @@ describe('what has not been seen before', () => {
 });
 
 describe('the screen one signs by', () => {
-  /** 60 pipelines with an airdrop each, the one before the last a hundred thousand times the others. */
+  /** 60 pipelines with an airdrop each; the last but one is a hundred thousand times the others. */
   const PLANTED = Array.from(
     { length: 60 },
     (_, at): SourcePipeline => ({

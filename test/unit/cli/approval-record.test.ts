@@ -1,4 +1,4 @@
-/** The record of approvals: counted by all processes together, kept for the user alone, let go of when nothing was signed. */
+/** The record of approvals: shared by all processes, private to the user, and released if nothing was signed. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PipelineContent } from '../../../src/actions/pipelines.js';
 import {
@@ -18,7 +18,6 @@ const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 const airdrop = (toAddress: Address, amount: bigint): PipelineContent['actions'][number] => ({
   ...{ action: 'AIRDROP', toAddress, amount },
 });
-/** A pipeline with the proof of this name. */
 const pipeline = (name: string, ...actions: PipelineContent['actions']): PipelineContent => ({
   ...{ type: 'WATCH_AD', proofHash: sha256(name), actions },
 });
@@ -45,7 +44,7 @@ async function open(name = 'one', { running = ['one', 'two'], nowMs = NOON } = {
   return record;
 }
 const used = (record: ApprovalRecord): bigint => record.usedToday(batch(99n)).used;
-/** Reserves, and says what the others had used by then. */
+/** Reserves, and returns the usage of the others. */
 function reserve(record: ApprovalRecord, one: RecordedBatch) {
   let seen: bigint | undefined;
   const reservation = record.reserve(one, (day) => {
@@ -144,7 +143,7 @@ describe('what is known', () => {
       [1, 'batch 1', false, false],
     ];
     expect(paid()).toEqual(approved);
-    // Another thing done for the same proof; the batch itself; one of the same operation.
+    // Another action for the same proof; the batch itself; a batch of the same operation.
     expect(paid({ pipelines: [pipeline('a', airdrop(alice, 1n))] })).toEqual([]);
     expect([paid({ batchIndex: 1n }), paid({ own: ['batch 1'] })]).toEqual([[], []]);
     // The embedded ledger was restored to before the batch.

@@ -1,4 +1,4 @@
-/** A batch that is honest in every byte, before the commands that read or approve it. */
+/** An honest batch for the commands that read or approve it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -52,7 +52,7 @@ const blockhash = namedAddress('blockhash');
 
 export const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
-/** What the owner has sent to be done, as it lies in a file. */
+/** The owner's pipelines file. */
 export const FILE = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-1' }, actions: [{ action: 'BURN', amount: 1.5 }] },
   {
@@ -67,24 +67,22 @@ export const FILE = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-2' }, actions: [{ action: 'BURN', amount: 12_345_678 }] },
 ] as const;
 
-/** The same as the chain should have it. */
+/** The same pipelines as they should be on chain. */
 export const HONEST: readonly SourcePipeline[] = FILE.map(({ type, payload, actions }) => ({
   type,
   proofHash: sha256(JSON.stringify(payload)),
   actions: [...actions],
 }));
 
-/** The transactions that pipelines are compiled to. */
 export const compiled = (pipelines: readonly SourcePipeline[], flywheel: Flywheel): Instruction[][] =>
   pipelines.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, DECIMALS), flywheel)]);
 
-/** What a test may change. */
 export interface World {
   readonly kind: TokenKind;
   readonly flywheel: Flywheel;
-  /** The instructions of each transaction. */
+  /** Instructions by transaction. */
   instructions: Instruction[][];
-  /** Changes the accounts of Squads before they are written. */
+  /** Changes the Squads accounts before they are written. */
   state: (state: BatchState) => void;
   mint: MintParts;
   vaultAccount: TokenAccountParts;
@@ -125,7 +123,7 @@ export function honestWorld(kind: TokenKind): World {
   };
 }
 
-/** What the owner has pinned of the honest world. */
+/** The owner's pins of the honest world. */
 export function pinsOf({ flywheel, mint: rules, vaultAccount }: World): Pins {
   const { vaultTokenAccount } = flywheel;
   const state = batchState();
@@ -163,35 +161,33 @@ function readerOf(accounts: Accounts): ChainReader {
   };
 }
 
-/** Approving asks no service for anything. */
+/** Approving calls no service. */
 const closedService = new Proxy({} as Service, { get: unplanned });
 
-/** One machine for all: what it has run leaves nothing behind. */
+/** Shared: a run leaves no state in the machine. */
 const simulator = createSimulator();
 
 export interface Approved {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** The same with each sentence on one line, however many it takes on the terminal. */
+  /** The output with each sentence on one line, however the terminal wraps it. */
   readonly said: string;
   readonly questions: readonly string[];
-  /** The reason, where it was refused. */
+  /** The error, if it was refused. */
   readonly message: string;
 }
 
 export interface ApproveOptions {
   readonly answer?: string;
-  /** Where earlier approvals have been recorded. */
+  /** Directory with the record of earlier approvals. */
   readonly home?: string;
-  /** Those of the profile in use. */
+  /** Limits of the profile in use. */
   readonly limits?: Limits;
 }
 
-/** The chain of a world, as it is read. */
 export const chainIn = (world: World): ChainReader => readerOf(accountsOfWorld(world));
 
-/** What a command finds in a world. */
 export const openedIn = (world: World): Partial<OpenedService> => ({
   kind: 'remote',
   chain: chainIn(world),
@@ -200,7 +196,7 @@ export const openedIn = (world: World): Partial<OpenedService> => ({
   simulator: async () => simulator,
 });
 
-/** Writes the approval file of a world. @returns its path. */
+/** @returns the path of the approval file. */
 export function approvalIn(home: string, world: World): string {
   const approval = join(home, 'approval.json');
   const proposalApproveTx = Buffer.from(world.wire).toString('base64');
@@ -208,7 +204,7 @@ export function approvalIn(home: string, world: World): string {
   return approval;
 }
 
-/** Runs `batch approve` in a world: `expecting` as in a script, else on a terminal where the answer is typed. */
+/** Runs `batch approve` in a world: as a script with `expecting`, otherwise on a terminal with this answer. */
 export async function approve(
   world: World,
   { answer, home, limits }: ApproveOptions = {},
@@ -237,7 +233,7 @@ function writeProfile(home: string, limits: Limits): void {
   writeFileSync(join(directory, 'profiles.json'), JSON.stringify({ current: 'main', profiles }));
 }
 
-/** Runs `batch inspect` in a world, as a person reads it. */
+/** Runs `batch inspect` in a world, in text output. */
 export async function inspect(
   world: World,
   opened: Partial<OpenedService> = {},

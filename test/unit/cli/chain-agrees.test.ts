@@ -1,4 +1,4 @@
-/** What a service says of a batch that is closed, held against the past of the chain. */
+/** Compares a service's report on a closed batch with the transaction history. */
 import { describe, expect, it } from 'vitest';
 import type { ChainReader, Signature } from '../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
@@ -54,7 +54,7 @@ function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array
 
 type Past = readonly Instruction[] | 'called from within' | null;
 
-/** A chain on which the batch is closed, after these transactions; `null` for one that the node has forgotten. */
+/** A chain with a closed batch after these transactions; `null` is a transaction that the node has pruned. */
 function chainWith(transactions: readonly Past[]) {
   const wires = new Map(
     transactions.map((instructions, at) => [
@@ -80,7 +80,6 @@ function chainWith(transactions: readonly Past[]) {
   return { kind: 'remote', chain, pins: { multisig } as never } as const;
 }
 
-/** It waits for no node. */
 const session = { settings: { maxWaitSeconds: { value: 0 } } } as unknown as Session;
 
 const batch = {
@@ -95,7 +94,7 @@ describe('a batch that is closed on chain', () => {
   it('was cancelled when as much of it was executed as the service says', async () => {
     await requireChainAgrees(session, chainWith([made]), cancelled, said(0));
     await requireChainAgrees(session, chainWith([[execute], made]), cancelled, said(1));
-    // Others execute their own batch and name this one, or say the same twice.
+    // Others execute their own batch and name this one, or repeat an execution.
     const strange = [executing(2, batchIndex + 1n), execute, execute];
     await requireChainAgrees(session, chainWith([strange, made]), cancelled, said(1));
   });

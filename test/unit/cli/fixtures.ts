@@ -1,4 +1,4 @@
-/** What the flywheel of a data directory answers in the tests of its commands. */
+/** Example answers of a data directory's admin. */
 import type {
   GapReport,
   LocalInitResult,

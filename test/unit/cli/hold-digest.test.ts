@@ -1,4 +1,4 @@
-/** What was approved, held against what stands on the user's own chain before it is executed and after. */
+/** Compares the approved batch with the user's own chain, before and after its execution. */
 import { describe, expect, it } from 'vitest';
 import { pipelinesDigest } from '../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
@@ -20,12 +20,12 @@ import { nodeOf, type Past, pastOf } from './past-batch.js';
 const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
 const digest = pipelinesDigest(pipelines);
 const good = goodInstructions();
-/** A batch that is another from the first pipeline on. */
+/** A batch that differs from the first pipeline on. */
 const other = [...good].reverse();
 const trusted = async () => flywheel;
 const pins = flywheel;
 
-/** A session that keeps what it warns of. */
+/** A session that records its warnings. */
 function listening(): { session: Session; warnings: string[] } {
   const warnings: string[] = [];
   const settings = { maxWaitSeconds: { value: 0 } };
@@ -46,7 +46,7 @@ describe('before a batch is executed', () => {
   it('goes on when it is the one that was approved, and where nothing is known of that', async () => {
     await requireWillRun(opened(good), batch, digest, false);
     await requireWillRun(opened(other), batch, null, false);
-    // Of one that is closed nothing more can run.
+    // Nothing more can run of a closed batch.
     await requireWillRun({ ...opened(good), chain: readerOf(new Map()) }, batch, digest, false);
   });
 
@@ -82,7 +82,7 @@ describe('after a batch was executed', () => {
     await expect(ran(pastOf(other, 3), 3)).rejects.toMatchObject(doubted);
     await expect(ran(pastOf(good, 2), 3)).rejects.toMatchObject(doubted);
     await expect(ran(pastOf(good, 0), 3)).rejects.toMatchObject(doubted);
-    // Nothing was approved here, and another was expected.
+    // This machine approved nothing, and expected another batch.
     await expect(ran(pastOf(other, 3), 3, { wasSent: false })).rejects.toMatchObject({
       code: 'ERR_APPROVAL_REFUSED',
     });

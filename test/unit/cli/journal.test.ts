@@ -1,4 +1,4 @@
-/** The journal of operations: what is one operation, who may take it up, what survives and what is let go of. */
+/** The journal of operations: identity, take-over by other processes, durability and cleanup. */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 const TARGET: Target = { address: 'https://api.example.com', flywheel: null };
-/** Each name is an element; what stands before a `/` is what it is about. */
+/** Each name is an element; the part before a `/` is its subject. */
 const elements = (...names: string[]): readonly Element[] =>
   names.map((name) => {
     const digest = sha256(name);
@@ -40,7 +40,7 @@ const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
   ...more,
 });
 
-/** Processes that live and die as the test says. */
+/** Processes that start and end as the test says. */
 class World {
   readonly directory: string;
   readonly living = new Set<string>();
@@ -118,7 +118,7 @@ describe('the journal', () => {
     const second = taken(journal.begin(request({ again: true })));
     expect(second).toMatchObject({ isNew: true });
     expect(second.key).not.toBe(first.key);
-    // From here on it is the second that the content means, also when it was cancelled.
+    // From now on the content means the second operation, even after that one was cancelled.
     second.settle({ state: 'cancelled', landed: [] });
     expect(taken(journal.begin(request())).key).toBe(second.key);
     const third = taken(journal.begin(request({ again: true })));
@@ -143,7 +143,7 @@ describe('the journal', () => {
     const first = taken(journal.begin(given));
     expect(taken(journal.begin(given))).toMatchObject({ key: 'order-1', isNew: false });
     expect(() => journal.begin({ ...given, content: sha256('else') })).toThrow(first.dateBegun);
-    // A derived key that an error has printed is the same operation when it is given.
+    // A derived key from an error message is the same operation when it is passed.
     const derived = taken(journal.begin(request({ content: sha256('b') })));
     const typed = request({ content: sha256('b'), origin: { from: 'user', key: derived.key } });
     expect(taken(journal.begin(typed)).id).toBe(derived.id);
@@ -159,7 +159,7 @@ describe('the journal', () => {
       overlaps: ['b', 'c'].map(() => ({ hasLanded: false, operation: { id: first.id, state: 'open' } })),
     });
     expect(journal.begin({ ...other, again: true }).status).toBe('overlap');
-    // What may land yet is kept from others, until it is said that it cannot.
+    // Elements that may still land are refused to other operations, until they no longer can.
     first.settle({ state: 'partial', landed: digests('b'), mayLand: true });
     expect(journal.begin({ ...other, elements: elements('c', 'd') })).toMatchObject({
       ...{ status: 'overlap', overlaps: [{ digest: digests('c')[0], hasLanded: false }] },
@@ -182,7 +182,7 @@ describe('the journal', () => {
     const changed = request({ content: sha256('changed'), elements: elements('c/1', 'a/4') });
     expect(journal.begin(changed)).toMatchObject({ status: 'changed', changes: [{ index: 1 }] });
     expect(journal.begin({ ...changed, taken: [0] }).status).toBe('taken');
-    // What has landed is still in the file: one more about the same is legal.
+    // Landed elements are still in the file; another operation on the same subject is permitted.
     const more = request({ content: sha256('more'), elements: elements('a/3', 'a/4'), taken: [1] });
     expect(journal.begin(more).status).toBe('taken');
     const again = request({ content: sha256('all'), elements: elements('a/5') });

@@ -1,4 +1,4 @@
-/** Keypairs: where they come from, which are refused, and that their bytes are never shown. */
+/** Keypairs: sources, refusals, and bytes that are never shown. */
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Colour and safe text. */
+/** Colour, and text without control characters. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Io } from '../../../src/cli/context.js';
 import { colorLevel, createStyle, plainStyle } from '../../../src/cli/output/color.js';

@@ -1,4 +1,4 @@
-/** The past of a batch as a node tells it when its accounts are closed: what was put into it, voted and executed. */
+/** The transaction history of a batch with closed accounts: contents, votes and executions. */
 
 import type { ChainReader, Signature, TokenChange, TransactionRecord } from '../../../src/chain/chain.js';
 import {
@@ -20,10 +20,10 @@ const ref = { multisig, batchIndex };
 const vault = vaultAt.address;
 const paid = { rentPayer: operator, creator: operator, member: operator };
 
-/** Transactions by their name, in the order in which they landed; `null`: the node has forgotten it. */
+/** Transactions by name, in landing order; `null`: pruned by the node. */
 export type Past = Map<string, readonly Instruction[] | null>;
 
-/** A batch that was set up, approved and executed as far as `executed`. */
+/** A batch that was set up, approved and executed up to `executed`. */
 export function pastOf(inner: readonly (readonly Instruction[])[], executed: number): Past {
   const past: Past = new Map([['made', [batchCreate({ ...ref, ...paid, vaultIndex: 0 })]]]);
   inner.forEach((instructions, at) => {
@@ -41,7 +41,7 @@ export function pastOf(inner: readonly (readonly Instruction[])[], executed: num
   return past;
 }
 
-/** A node that tells this past and has no account; token balances as given by transaction. */
+/** A node with this history and no accounts; token balances by transaction. */
 export function nodeOf(
   past: Past,
   {

@@ -1,4 +1,4 @@
-/** Words that lead to a command, help for all of them, and the mode in which errors are told. */
+/** Command words, help for all commands, and the output mode of errors. */
 import { describe, expect, it } from 'vitest';
 import { SHELLS } from '../../../src/cli/help/completion.js';
 import { runProgram } from '../../../src/cli/program.js';
@@ -124,7 +124,7 @@ describe('help', () => {
     const examples = new Set(pages.flatMap(({ text }) => text.match(/(?<=^ {2}\$ flywheel ).*$/gm) ?? []));
     expect(examples.size).toBeGreaterThan(50);
     for (const example of examples) {
-      // What is for the shell: quotes, and where input and output are.
+      // Quotes and redirections are for the shell.
       const [typed = ''] = example.split(/ [<>|] /);
       const words = Array.from(
         typed.matchAll(/(['"])(.*?)\1|(\S+)/g),
@@ -148,7 +148,7 @@ describe('help', () => {
       [['batch', 'approve'], 'See `flywheel batch approve --help`.'],
     ] as const)
       expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
-    // That is for the shell.
+    // Shell syntax.
     const { hint } = complaint((await testCli().run('help', 'brun')).stderr);
     expect(hint).toContain('burn, ');
     expect(hint).not.toContain('__complete');
@@ -197,7 +197,7 @@ describe('an error', () => {
     expect(await remote('ERR_APPROVAL_EXPIRED')).toContain(
       '`flywheel batch approve --api-url http://127.0.0.1:1`',
     );
-    // That is for whoever runs the service.
+    // Advice for the operator of the service.
     expect(await remote('ERR_STORE_BEHIND')).toContain('`flywheel db accept-gap`');
   });
 

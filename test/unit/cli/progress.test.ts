@@ -1,4 +1,4 @@
-/** The spinner on a terminal, as it is drawn and taken away. */
+/** The spinner on a terminal: drawn, and cleared. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgress, type Measured, measuredText } from '../../../src/cli/output/progress.js';
 
@@ -30,7 +30,7 @@ describe('progress', () => {
     expect(signals()).toBe(listening);
   });
 
-  /** Progress on a terminal, or beside one, that is 20 columns wide, and what was written to it. */
+  /** Progress on a terminal of 20 columns, or without one, and the written text. */
   function progressOn(isTTY: boolean, terms = {}) {
     let text = '';
     const stream = {
@@ -42,7 +42,7 @@ describe('progress', () => {
     const usual = { wanted: true, plain: !isTTY, nowMs: () => nowMs };
     return { progress: createProgress(stream, { ...usual, ...terms }), written: () => text };
   }
-  /** Lets time pass, and what was loaded in it come in. */
+  /** Advances time, and lets dynamic imports complete. */
   const pass = async (ms: number): Promise<void> => {
     nowMs += ms;
     await vi.advanceTimersByTimeAsync(ms);

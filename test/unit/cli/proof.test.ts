@@ -1,4 +1,4 @@
-/** `flywheel proof`: the hash of a proof, and what was moved for it, proven from transactions that succeeded, or said not to be. */
+/** `flywheel proof`: the hash of a proof, and the token movements proven by successful transactions, or the lack of them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ interface Node {
   readonly kept?: Record<string, Partial<TransactionRecord>>;
   readonly opened?: Partial<OpenedService>;
 }
-/** A command line before a node that tells this past and has the multisig's account. */
+/** A command line with a node of this history, which has the multisig's account. */
 function cliWith(past: Past, { balances, logs = [], failed = false, kept = {}, opened = {} }: Node = {}) {
   const names = [...past.keys()];
   const chain = nodeOf(past, {
@@ -156,7 +156,7 @@ describe('a pipeline', () => {
   const [, pipeline] = pipelines;
   if (pipeline === undefined) throw new TypeError('There is a second pipeline.');
   const { type, actions } = pipeline;
-  // The same with the proof of the file.
+  // The same pipelines with the file's proof.
   const proven = pipelines.map((one) => (one === pipeline ? { ...one, proofHash: HASH } : one));
   const inner = proven.map((one) => [...pipelineInstructions(pipelineContent(one, decimals), vaultToken)]);
   const text = proofMemoText(type, HASH);

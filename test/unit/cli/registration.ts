@@ -1,4 +1,4 @@
-/** A registration as it is planned. */
+/** A registration plan for tests of `register`. */
 
 import type { Openers } from '../../../src/compose/context.js';
 import type { Registration } from '../../../src/contract/admin.js';
@@ -38,7 +38,7 @@ const registration: Registration = {
   ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
 };
 
-/** Plans that, and does it where somebody agrees. */
+/** Returns this plan, and executes it after a confirmation. */
 export const registering =
   (plan: RegistrationPlan, done: string[] = []): Openers['register'] =>
   async (_settings, _cluster, { agree }) => {

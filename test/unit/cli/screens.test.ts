@@ -1,23 +1,23 @@
 /**
- * Whole screens as people see them, each a file: at 80 columns, and with colour where colour says something. Anywhere else no
- * sentence is compared. `npx vitest run --config test/vitest.config.ts test/unit/cli/screens.test.ts -u` writes them again.
+ * Compares whole screens with files, at 80 columns, and some with colours. No other test compares sentences. Update with `npx
+ * vitest run --config test/vitest.config.ts test/unit/cli/screens.test.ts -u`.
  */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { TestCliOptions } from '../../support/in-process.js';
 import { SCREENS, type Screen } from './screens.js';
 
-/** Those that are kept with their colours as well. */
+/** Screens that are stored with colours too. */
 const COLOURED = new Set(['burn', 'batch-inspect-drifted', 'doctor', 'error-rate', 'vault']);
-/** Those of which a sentence is not wrapped. */
+/** Screens with a sentence that is not wrapped. */
 const UNWRAPPED =
   /^(?:batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
 const TERMINAL = { stdin: true, stdout: true, stderr: true };
 
-/** What is said of work that takes half a second, as it does on a machine that is busy. */
+/** Progress appears after half a second, as on a busy machine. */
 const PROGRESS = /^working …\n/gm;
 
-/** What stands in the place of what is another in each run, and on each machine; paths are as long as those of a test. */
+/** Replaces values that vary between runs and machines; paths are as long as a test's. */
 const steady = (text: string): string =>
   text
     .replace(
@@ -33,7 +33,7 @@ async function shown(name: string, options: TestCliOptions): Promise<string> {
   return steady(`${stdout}${stderr === '' ? '' : `--- stderr\n${stderr}`}`);
 }
 
-/** Lines that are wider than the terminal, and are neither one word nor a command to be copied. */
+/** Lines wider than the terminal, except single words and commands to copy. */
 const tooWide = (text: string, columns: number): readonly string[] =>
   text.split('\n').filter((line) => {
     const isWord = !/\S\s+\S/.test(line.replace(/^\s*to resume/, ''));
@@ -41,7 +41,7 @@ const tooWide = (text: string, columns: number): readonly string[] =>
     return line.length > columns && !isWord && !isCommand;
   });
 
-/** What must not be cut: addresses, hashes, amounts, dates. */
+/** Texts that must not be cut: addresses, hashes, amounts, dates. */
 const facts = (text: string): ReadonlySet<string> => new Set(text.match(/[\w:.,-]*\d[\w:.,-]*\w/g) ?? []);
 
 describe('screens', () => {

@@ -1,4 +1,4 @@
-/** Every screen that people see, by its name: a command line on the terminal that is given, with a service that answers as told. */
+/** Every screen by name: a command line on the given terminal, with scripted answers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeAddress } from '../../../src/chain/node-address.js';
@@ -33,7 +33,7 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
 }
-/** A screen for these options, which say what terminal it is. */
+/** The options say which terminal it is. */
 export type Screen = (terminal: TestCliOptions) => Promise<Ended>;
 
 const TX = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
@@ -76,7 +76,7 @@ const PIPELINES = [
   { type: 'U', payload: { a: 3 }, actions: [{ action: 'MEMO', message: 'thank you' }] },
 ];
 
-/** Words in a home that has these files, with a service that is prepared so. */
+/** Runs words in a home with these files, with a prepared service. */
 const asking =
   (
     words: readonly string[],
@@ -102,7 +102,7 @@ const failing = (error: FlywheelError): Screen =>
     }),
   );
 
-/** In the world of a batch, by the words of its owner, who says no. */
+/** Runs words in the world of a batch; the owner answers no. */
 const inWorld =
   (words: readonly string[], kind: TokenKind, more: Partial<OpenedService> = {}): Screen =>
   async (terminal) => {
@@ -146,7 +146,7 @@ const listed = (amount: string, status: 'SUCCESS' | 'FAILED') => ({
   ...{ dateCreated: DATE, ...(status === 'SUCCESS' ? { dateBurned: DATE } : {}) },
 });
 
-/** A chain on which one transaction has landed: the memo of a proof, and a burn. */
+/** A chain with one landed transaction: the memo of a proof, and a burn. */
 const proofOnChain = (): Partial<OpenedService> => {
   const payer = namedAddress('payer');
   const { mint, decimals, tokenProgram, vaultTokenAccount: account } = vaultToken;
@@ -160,7 +160,7 @@ const NODE = {
   ...{ latencyMs: 30, clockAheadMs: 90_000 },
 };
 
-/** What stands in a world in which the batch cannot be approved. */
+/** Changes that make a batch unfit for approval. */
 const WORLDS: Readonly<Record<string, (world: World) => void>> = {
   'not-understood': (world) => {
     const strange = { program: namedAddress('a program'), accounts: [], data: Uint8Array.of(1) };

@@ -1,4 +1,4 @@
-/** Settings: flag over environment over profile over what is usual, each with its source, and no secret of them shown. */
+/** Settings: flag over environment over profile over default, each with its source, and no secret shown. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -24,7 +24,6 @@ function withSolanaConfig(text: string, home = emptyDirectory()): string {
   return home;
 }
 
-/** The settings, or the error. */
 async function row(cli: TestCli, ...words: string[]) {
   const { exit, stdout, stderr } = await cli.run('whoami', ...words);
   return JSON.parse(exit === 0 ? stdout : stderr);

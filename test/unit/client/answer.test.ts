@@ -1,4 +1,4 @@
-/** What of an answer is read at all: what would take more than the request can need is refused before it is parsed. */
+/** Limits on answers: an answer larger than the request can need is refused before it is parsed. */
 import { describe, expect, it } from 'vitest';
 import { maxAnswerBytes, overBounds } from '../../../src/client/answer.js';
 

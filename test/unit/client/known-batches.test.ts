@@ -1,4 +1,4 @@
-/** A batch of a service is the same batch on chain in every answer of it. */
+/** A service's batch keeps its identity on chain in every answer. */
 import { describe, expect, it } from 'vitest';
 import { KnownBatches } from '../../../src/client/check-answer.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';

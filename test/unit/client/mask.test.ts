@@ -1,4 +1,4 @@
-/** The API key in what a service sends back, and in what is printed of an error. */
+/** The API key is masked in a service's answers and in printed errors. */
 import { describe, expect, it } from 'vitest';
 import { createMask, maskError, maskValue } from '../../../src/client/mask.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';

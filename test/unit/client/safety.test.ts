@@ -77,7 +77,7 @@ describe('the API key', () => {
     }
     await client(stub.url).currentBatch({ ...call, requestId: 'a\r\nx-evil: 1' });
     expect(stub.requests).toHaveLength(1);
-    // One of the client's own takes its place.
+    // The client replaces it by its own id.
     expect(stub.requests[0]?.headers['x-request-id']).toMatch(/^flywheel-[0-9a-f-]{36}$/);
     expect(stub.requests[0]?.headers['x-evil']).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Init and execute that take longer than a request: the batch is looked at, and they are asked for once more when that is over. */
+/** Init and execute that outlast a request: the client polls the batch, and repeats the request once it is over. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call, Waiting } from '../../../src/contract/call.js';
@@ -26,7 +26,7 @@ describe('an operation that the service is at', () => {
     await open.stub?.close();
   });
 
-  /** What each of the routes answers, in turn. */
+  /** Answers of each route, in turn. */
   const serve = async (
     routes: Readonly<Record<string, readonly StubAnswer[]>>,
     deps: Partial<RemoteServiceDeps> = {},

@@ -29,7 +29,7 @@ describe('setUpDataDirectory', () => {
       order.push('second');
       return lock;
     });
-    // Beside those who only work in it.
+    // Shared locks permit other processes that only work in the directory.
     (await shareDataDirectory(path)).close();
     order.push('first');
     first.close();

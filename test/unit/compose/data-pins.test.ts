@@ -1,4 +1,4 @@
-/** The pins of a data directory are those of its registration, and reading them writes nothing. */
+/** The pins of a data directory are those of its registration; reading them writes nothing. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';

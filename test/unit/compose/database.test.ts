@@ -1,4 +1,4 @@
-/** The connections that a process takes at most, shared out. */
+/** Divides a process's maximum of connections. */
 import { describe, expect, it } from 'vitest';
 import { connectionsOf } from '../../../src/compose/place.js';
 import { testCli } from '../../support/in-process.js';

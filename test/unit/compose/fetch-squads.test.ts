@@ -1,4 +1,4 @@
-/** `flywheel local fetch-squads`: what is asked of which node, what is believed, and what is kept. */
+/** `flywheel local fetch-squads`: calls to nodes, checks of their answers, and stored files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,6 @@ const CODE = namedAddress('program data');
 const program = () => Buffer.concat([Buffer.of(2, 0, 0, 0), addressBytes(CODE) as Uint8Array]);
 const code = (file: string) => Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.alloc(41), Buffer.from(file)]);
 
-/** A data directory, and a node that tells these accounts. */
 async function directory(accounts: Readonly<Record<string, unknown>>) {
   const dataDir = emptyDirectory();
   const treasury = namedAddress('treasury');

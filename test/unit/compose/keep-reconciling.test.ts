@@ -1,4 +1,4 @@
-/** What a server does about unfinished work on its own: again and again, and not after it was closed. */
+/** A server reconciles unfinished work repeatedly, and stops when it is closed. */
 import { describe, expect, it } from 'vitest';
 import { keepReconciling } from '../../../src/compose/server.js';
 import type { Reconciled, ReconcileTerms } from '../../../src/engine/reconcile.js';

@@ -1,4 +1,4 @@
-/** The data directory: its configuration, its private files, its keys, and what is wrong with them. */
+/** The data directory: configuration, private files, keys, and their errors. */
 import {
   chmodSync,
   mkdirSync,

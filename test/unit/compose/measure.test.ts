@@ -1,4 +1,4 @@
-/** Transactions and answers of the chain are told, and store and chain stay as they are. */
+/** Reports transactions and answers of the chain without changing store or chain. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { measured } from '../../../src/compose/intercept.js';
 import type { Measured } from '../../../src/contract/served-engine.js';

@@ -1,4 +1,4 @@
-/** A project whose mint is gone keeps only itself from going on. */
+/** A project whose mint is gone blocks only itself. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Chain } from '../../../src/chain/chain.js';
 import { verifyEachProject } from '../../../src/compose/cluster-check.js';

@@ -1,10 +1,9 @@
-/** How long a command waits for a cluster. */
+/** The time that a command waits for a cluster. */
 import { describe, expect, it } from 'vitest';
 import { withPatience } from '../../../src/compose/embedded-service.js';
 import { eachOperation, type Perform, type Service } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 
-/** A service that waits until it is told to stop. */
 function endless(code: 'ERR_INTERRUPTED' | 'ERR_UNAVAILABLE'): Service {
   const perform: Perform = (_id, _input, { signal }) =>
     new Promise((_resolve, reject) => {

@@ -201,7 +201,7 @@ describe('attributeOutcomes', () => {
     const before = process.cpuUsage();
     const { outcomes } = attributeOutcomes(many, { success: many.map((each) => burned(each)), errors: [] });
     expect(outcomes).toHaveLength(20_000);
-    // Of the processor, which others may use as well.
+    // CPU time, because other processes may use the machine.
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
   });
 });

@@ -1,4 +1,4 @@
-/** Who may do what: one answer for every key that is not good, and the scope that each operation asks for. */
+/** Authentication: one answer for every invalid key, and the scope of each operation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';

@@ -1,4 +1,4 @@
-/** What an engine says of its work: only what is written down, so that who follows an operation by its id finds it. */
+/** Events of an engine cover stored facts only, so that an operation is traceable by its id. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EngineEvent } from '../../../src/engine/events.js';
 import type { Store } from '../../../src/store/store.js';
@@ -9,7 +9,7 @@ import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../
 let test: TestEngine;
 afterEach(() => test.destroy());
 
-/** That of a process that dies just before it commits for the first time. */
+/** The store of a process that dies just before its first commit. */
 const dyingStore = (store: Store): Store =>
   replacing(store, {
     transaction: (work, of) =>

@@ -1,4 +1,4 @@
-/** Leases: kept for as long as the work goes on, and the end of all sending for an engine that has lost its own. */
+/** Leases: prolonged during the work; an engine that lost its lease sends nothing more. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Waiting } from '../../../src/contract/call.js';
 import { LEASE_MS } from '../../../src/engine/lease.js';
@@ -22,7 +22,6 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
-/** A gate that somebody waits at until it is opened. */
 function gate() {
   let open = (): void => undefined;
   let reach = (): void => undefined;
@@ -35,7 +34,7 @@ function gate() {
   return { opened, reached, open, reach };
 }
 
-/** An engine whose process stands still once it has written so many transactions; it counts what it sends after that. */
+/** An engine whose process pauses after this many writes; counts what it sends afterwards. */
 function sleeper(writes: number) {
   const { opened, reached, open, reach } = gate();
   let written = 0;
@@ -134,7 +133,7 @@ describe('an engine that stood still until another took over', () => {
   });
 });
 
-/** An engine on a chain that says nothing of what was sent until it is asked to. */
+/** An engine on a chain that reports nothing about sent transactions until released. */
 function waiting() {
   const { chain } = test;
   const { reached, reach } = gate();
@@ -178,7 +177,7 @@ describe('a lease', () => {
       for (let quarters = 0; quarters < 12; quarters += 1) {
         clock.timeMs += LEASE_MS / 4;
         vi.advanceTimersByTime(LEASE_MS / 4);
-        // Whoever asks to write now comes after the timer.
+        // The next writer comes after the timer.
         await test.store.transaction(async () => undefined);
         await expect(other.burn(aBurnRequest(1), call)).rejects.toMatchObject({
           code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',

@@ -1,4 +1,4 @@
-/** Reconciling: what dead engines left pending is settled, what living ones work on is left alone. */
+/** Reconciling: completes the pending work of dead engines, and leaves that of living ones alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomIds } from '../../../src/values/ids.js';
 import type { Uuid } from '../../../src/values/uuid.js';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
-/** An engine that dies before or after its burns reach the chain; nothing it would still write is kept. */
+/** An engine that dies before or after its burns reach the chain; nothing is stored after its death. */
 function dyingEngine(sends: boolean) {
   let dead = false;
   const chain = chainOver(test.chain, {
@@ -57,7 +57,7 @@ describe('reconcile', () => {
     expect(await test.engine.reconcile()).toEqual({ burns: 3, requests: 1, batches: 0 });
     expect(await test.engine.status()).toMatchObject({ burned: '6', usedToday: { burn: '6' } });
     expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
-    // The client gets its answer when it asks again.
+    // The client gets its answer when it repeats the request.
     const { value, meta } = await test.engine.burnBatch(burns, call);
     expect(value.success).toHaveLength(3);
     expect(meta.replayed).toBe(false);
@@ -82,7 +82,7 @@ describe('reconcile', () => {
       code: 'ERR_BURN_TOKENOMICS_FAILED',
       message: expect.stringContaining('insufficient funds'),
     });
-    // Told once, it uses the key up no longer.
+    // Once reported, the failure no longer occupies the key.
     await test.engine.fund({ to: 'burn-wallet', tokens: '1' });
     expect((await test.engine.burn(aBurnRequest(6), call)).value.result).toBe('SUCCESS');
   });
@@ -151,7 +151,7 @@ describe('reconcile', () => {
   });
 });
 
-/** An engine that dies as its bundles reach the chain: with, or right after, so many of them. */
+/** An engine that dies when this many bundles reach the chain: with them, or right after. */
 function dyingAtBundle(count: number, isSent: boolean) {
   const { store, chain } = test;
   let bundles = 0;
@@ -182,7 +182,7 @@ const pipelines = Array.from({ length: 11 }, () => aPipeline([burnAction(1)]));
 const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
 const nothing = { burns: 0, requests: 0, batches: 0 };
 
-/** The simulator kills an engine anywhere. */
+/** The simulator covers kills at every point. */
 const deathsUpTo = (bundles: number) =>
   Array.from({ length: bundles }, (_, at) =>
     [true, false].map((isSent) => ({ count: at + 1, isSent })),
@@ -212,7 +212,7 @@ describe('reconcile of batches', () => {
       const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
       const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
       const call = test.project.call({ idempotencyKey: 'key-1' });
-      // What comes last is the closing, of which nobody is told.
+      // The last bundles close the accounts, which no answer reports.
       await dyingAtBundle(count, isSent)
         .executeBatch(request, call)
         .catch(() => undefined);
@@ -234,7 +234,7 @@ describe('reconcile of batches', () => {
     const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
     const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
     expect(await test.engine.reconcile()).toEqual(nothing);
-    // The operator's approval stands, and nothing has been executed.
+    // The operator's approval is on chain, and nothing has been executed.
     await expect(dyingAtBundle(2, false).executeBatch(request, test.project.call())).rejects.toThrow();
     const { value: asked } = await test.engine.cancelBatch({ batchId: value.batch.id }, test.project.call());
     expect(asked.ownerVoteNeeded).toBe(true);
@@ -319,7 +319,7 @@ describe('what cannot be brought to its end', () => {
       return looks;
     };
     expect([await passing(14), await passing(1), await passing(29), await passing(1)]).toEqual([1, 2, 2, 3]);
-    // It counts against the cap for as long as nobody can tell.
+    // The amount counts against the cap while its outcome is unknown.
     expect((await test.engine.status()).usedToday.burn).toBe('12');
   });
 
@@ -363,7 +363,7 @@ describe('what cannot be brought to its end', () => {
     const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
     const batchId = value.batch.id;
     const signedTx = signApproval(test.project.owner, value);
-    // What comes last is the closing, which then has nothing to pay with.
+    // The last step is the closing, which then cannot pay its fee.
     await dyingAtBundle(5, false).executeBatch({ batchId, signedTx }, test.project.call());
     const operator = test.project.registration.operator;
     await drain(test, operator, 0n);
@@ -373,7 +373,7 @@ describe('what cannot be brought to its end', () => {
     const onProblem = (what: string): void => void problems.push(what);
     const passing = async (seconds: number) => {
       clock.timeMs += seconds * 1_000;
-      // What was refused is not signed again before there is another block.
+      // A refused transaction is not signed again before the next block.
       await passBlocks(test, 1);
       events.length = 0;
       const { batches: count } = await engine.reconcile({ onProblem });
@@ -386,7 +386,7 @@ describe('what cannot be brought to its end', () => {
       await passing(1),
       await passing(29),
       await passing(1),
-      // The first try sends what was signed before.
+      // The first attempt sends the transaction that was signed before.
     ]).toEqual([[0, 0], [0, 0], tried, [0, 0], tried]);
     expect(problems).toEqual([`the execution of batch ${batchId}`]);
     await test.engine.fund({ to: 'operator', sol: '1' });

@@ -1,4 +1,4 @@
-/** The report adds up what came to its end, exact, whatever of it there is. */
+/** The report adds up completed work exactly. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReportQuery } from '../../../src/contract/schemas/report.js';
 import { Secret } from '../../../src/values/secret.js';

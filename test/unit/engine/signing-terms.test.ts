@@ -1,4 +1,4 @@
-/** What transactions are signed with: nothing more than before where nothing is paid, limit and price where it is. */
+/** Signing terms: no extra instructions without fees, limit and price with them. */
 import { describe, expect, it } from 'vitest';
 import type { Chain, PriorityFees } from '../../../src/chain/chain.js';
 import { decodeComputeBudget, memo, setComputeUnitLimit } from '../../../src/chain/small-programs.js';

@@ -1,4 +1,4 @@
-/** The table of errors against the statuses and exit numbers that are promised. */
+/** Compares the table of errors with the promised statuses and exit codes. */
 import { describe, expect, it } from 'vitest';
 import { ERRORS, type ErrorCode, isErrorCode } from '../../../src/errors/codes.js';
 import { EXIT, EXIT_CODES } from '../../../src/errors/exit-codes.js';
@@ -45,20 +45,20 @@ const STATUSES: Readonly<Record<string, number>> = {
   ERR_SIGNATURE_WRONG: 500,
 };
 
-/** Whose retry rule is not that of their status. */
+/** Codes whose retry rule differs from their status's rule. */
 const OTHER_RETRIES: Readonly<Record<string, string>> = {
-  // Nothing was burned then, and nothing is wrong with the request.
+  // Nothing was burned, and the request is valid.
   ERR_CREATE_API_EVENT_FAILED: 'with-key',
-  // The next signature would be no better.
+  // The next signature would be wrong too.
   ERR_SIGNATURE_WRONG: 'never',
 };
 
-/** Contract, section 2.4: what a status may end a command with. */
+/** Contract, section 2.4: exit codes of a status. */
 function exitsOf(status: number): readonly number[] {
   if (status === 401 || status === 403) return [EXIT.auth];
   if (status === 429 || status === 503) return [EXIT.unavailable];
   if (status >= 500) return [EXIT.internal];
-  // Waiting helps with some conflicts; what is wrong with the input is usage.
+  // Waiting resolves some conflicts; wrong input is a usage error.
   if (status === 409) return [EXIT.refused, EXIT.unavailable];
   if (status === 400 || status === 413) return [EXIT.refused, EXIT.usage];
   return [EXIT.refused];

@@ -1,4 +1,4 @@
-/** What is loaded is named with its version. */
+/** The loaded package reports its name and version. */
 import Database from 'libsql';
 import { expect, it } from 'vitest';
 import { loadNative } from '../../../src/chain/local/vm/native.js';

@@ -9,7 +9,7 @@ const stateOf = (pid: string): string =>
   / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1] ?? '';
 
 it('a process runs until it is dead, whether or not its parent has taken note of that', async () => {
-  // The child waits for a line; its parent becomes a program that reaps nothing.
+  // The child waits for a line; its parent becomes a program that never reaps children.
   const parent = spawn('sh', ['-c', 'exec 3<&0; sh -c "read line <&3" & echo $!; exec sleep 60'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -17,7 +17,7 @@ it('a process runs until it is dead, whether or not its parent has taken note of
   const pid = line.toString().trim();
   const identity = processIdentity(Number(pid));
   expect([isRunning(identity), isRunning(`${pid}-1`)]).toEqual([true, false]);
-  // Until then it is a shell, which may take note of a child that ends.
+  // Until then the parent is a shell, which may reap its child.
   while (readFileSync(`/proc/${parent.pid}/comm`, 'latin1') !== 'sleep\n') await setImmediate();
   parent.stdin.write('end\n');
   while (stateOf(pid) !== 'Z') await setImmediate();

@@ -38,7 +38,10 @@ describe('openSqliteFile', () => {
   });
 });
 
-/** Has begun to write into a new file, and ends that when this thread is held up by it; it waits for looks at the file as all do. */
+/**
+ * A worker that has begun to write a new file, and ends when this thread is blocked by that; it waits for readers as all writers
+ * do.
+ */
 const MAKING = `
   const { parentPort, workerData } = require('node:worker_threads');
   const Database = require('libsql');

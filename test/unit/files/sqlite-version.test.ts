@@ -7,7 +7,7 @@ import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
 
 afterAll(removeDirectories);
 
-/** Two processes at the same new file: each has opened it, and one fills it while the other looks what it is. */
+/** Two processes with the same new file open: one writes the schema while the other identifies the file. */
 async function twoAt(noun: string): Promise<readonly [looking: SqliteFile, filling: SqliteFile]> {
   const path = join(temporaryDirectory(), `${noun}.db`);
   const looking = await openSqliteFile({ noun, path, create: true });

@@ -1,4 +1,4 @@
-/** What a written file never takes the place of. */
+/** Paths that a written file must not replace. */
 import { lstatSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Rate limits are exact: points come back one by one, and no border lets twice as many pass. */
+/** Rate limits are exact: points return one by one, and no window border passes twice as many. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RateCounts } from '../../../src/contract/served-engine.js';
 import { createMemoryCounts, type RateDecision, takeRate } from '../../../src/http/rate-limit.js';

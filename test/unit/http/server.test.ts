@@ -17,7 +17,7 @@ describe('service routes', () => {
     token?: string,
   ): Promise<void> => {
     const fake = fakeService();
-    // Beyond the limit only a repeat is asked for, and here everything is one.
+    // Over the limit only replays are looked up, and here every request is one.
     fake.answer('burn', ({ call }) => ({
       value: EXAMPLES.burn.response,
       meta: { replayed: call.repeatOnly === true },

@@ -1,4 +1,4 @@
-/** Which multisig of somebody else's may serve a flywheel. */
+/** Requirements on an existing multisig for a project. */
 import { describe, expect, it } from 'vitest';
 import { type Multisig, NO_AUTHORITY } from '../../../src/chain/squads/accounts.js';
 import { multisigWarnings, requireUsableMultisig } from '../../../src/compose/registration/state.js';

@@ -1,4 +1,4 @@
-/** What is said of a token before it is registered: who else can touch what vault and burn wallet hold. */
+/** Warnings about a token before registration: authorities over the tokens of vault and burn wallet. */
 import { describe, expect, it } from 'vitest';
 import { TOKEN_2022_PROGRAM } from '../../../src/chain/programs.js';
 import type { Mint, TokenAccount } from '../../../src/chain/tokens/accounts.js';

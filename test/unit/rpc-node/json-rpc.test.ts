@@ -1,4 +1,4 @@
-/** What a node answers to what is asked: calls, batches, errors. */
+/** JSON-RPC of the node: calls, batches, errors. */
 import { request } from 'node:http';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { HandClock, namedSigner, removeDirectories, treasury } from '../../support/chain.js';
@@ -121,7 +121,7 @@ describe('simulateTransaction', () => {
     const { url } = await startPlainNode();
     const { bytes } = await payment(url, 3_000_000n);
     const wire = Buffer.from(bytes).toString('base64');
-    // At the level of the blockhash: a finalized state does not know it yet where starting the node took longer than a slot.
+    // At the commitment of the blockhash: a finalized state lacks it if starting the node took longer than a slot.
     const options = {
       ...{ encoding: 'base64', commitment: 'processed' },
       accounts: { encoding: 'base64', addresses: [payee] },

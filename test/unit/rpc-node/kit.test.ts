@@ -1,4 +1,4 @@
-/** A program that uses @solana/kit works on a node as on a cluster. */
+/** A program with @solana/kit works on the node as on a cluster. */
 import {
   type Address,
   address,
@@ -28,7 +28,7 @@ import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/lo
 afterEach(closeTestNodes);
 afterAll(removeDirectories);
 
-/** A transfer of the system program, by hand. */
+/** A system program transfer, encoded by hand. */
 function transfer(from: KeyPairSigner, to: Address, amount: bigint) {
   const data = new Uint8Array(12);
   new DataView(data.buffer).setUint32(0, 2, true);
@@ -61,7 +61,7 @@ describe('@solana/kit', () => {
     rpcSubscriptions = createSolanaRpcSubscriptions(node.webSocketUrl);
     alice = await generateKeyPairSigner();
     bob = (await generateKeyPairSigner()).address;
-    // Its kinds of clusters: this one is none of theirs.
+    // The cluster types of kit do not include this node.
     const airdrop = airdropFactory({ rpc, rpcSubscriptions } as never);
     await airdrop({
       recipientAddress: alice.address,
@@ -119,7 +119,7 @@ describe('@solana/kit', () => {
     const accounts = await rpcSubscriptions
       .accountNotifications(bob, { commitment: 'confirmed', encoding: 'base64' })
       .subscribe(options);
-    // What comes before anybody asks for it is dropped.
+    // Notifications before the first read are dropped.
     const [slot, account] = [firstOf(slots), firstOf(accounts)];
     await pay(3_000_000n);
     expect((await account).value.lamports).toBe(3_000_000n);

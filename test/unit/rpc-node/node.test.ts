@@ -1,4 +1,4 @@
-/** The node of `flywheel local rpc` beside others on one ledger, over restarts, and with a past. */
+/** The node of `flywheel local rpc` with other processes on its ledger, across restarts, and with history. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { transfer } from '../../../src/chain/small-programs.js';
@@ -23,7 +23,7 @@ afterAll(removeDirectories);
 const SLOT_MS = 400;
 const slotAt = (url: string): Promise<number> => rpcResult(url, 'getSlot', { commitment: 'processed' });
 
-/** Another process on the ledger of a node. */
+/** Another process pays on the node's ledger. */
 async function payBeside(directory: string, lamports: bigint, clock: Clock): Promise<string> {
   const chain = await openLocalChain(chainOptions(directory, clock));
   const pay = transfer({ from: treasury.address, to: payee, lamports });

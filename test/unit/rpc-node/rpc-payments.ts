@@ -1,4 +1,4 @@
-/** Payments that a test signs for a node: what is sent where nothing more is wanted than a transaction. */
+/** Signed payments, for tests that need any transaction. */
 import { transfer } from '../../../src/chain/small-programs.js';
 import type { SignedTransaction } from '../../../src/chain/transaction/sign.js';
 import { namedSigner, signedWith, treasury } from '../../support/chain.js';
@@ -6,7 +6,7 @@ import { type RpcAnswer, rpcAnswer, rpcResult } from '../../support/rpc-call.js'
 
 export const payee = namedSigner('payee').address;
 
-/** A payment to {@link payee}; amounts tell one from another. */
+/** A payment to {@link payee}; distinct amounts make distinct transactions. */
 export async function payment(
   url: string,
   lamports = 1_000_000n,
@@ -18,7 +18,7 @@ export async function payment(
   return signedWith(value.blockhash, [treasury], [transfer({ from: treasury.address, to: payee, lamports })]);
 }
 
-/** Sends bytes as most clients do, at `processed`. */
+/** Sends with `processed` preflight, as most clients do. */
 export const sent = (
   url: string,
   { bytes }: Pick<SignedTransaction, 'bytes'>,

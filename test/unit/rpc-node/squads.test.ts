@@ -1,4 +1,4 @@
-/** The SDK of Squads' makers goes through its own flows on a node, over web3.js. */
+/** Runs flows of the Squads SDK on the node, over web3.js. */
 import {
   type Connection,
   Keypair,

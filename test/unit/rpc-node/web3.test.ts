@@ -1,4 +1,4 @@
-/** A program that uses web3.js works on a node as on a cluster. */
+/** A program with web3.js works on the node as on a cluster. */
 import {
   type AccountInfo,
   type AddressLookupTableAccount,

@@ -1,4 +1,4 @@
-/** The command of a signing program: split into words, and read by no shell. */
+/** Splits the command of a signing program into words, without a shell. */
 import { describe, expect, it } from 'vitest';
 import { commandWords } from '../../../src/signing/command-words.js';
 

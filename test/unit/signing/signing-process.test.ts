@@ -1,4 +1,4 @@
-/** One run of a program that signs, while this process is held up by other work. */
+/** One run of a signing program while this process is blocked by other work. */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { SigningProcess } from '../../../src/signing/signing-process.js';
 import { temporaryDirectory } from '../../support/chain.js';
 
-/** Holds this whole process up. */
+/** Blocks this process. */
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** Holds this process up until another one is dead, though nobody has taken note of it. */
+/** Blocks this process until another one is dead and not reaped yet. */
 function holdUpUntilDead(pid: number): void {
   while (/^\d+ \(.*\) [^ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) holdUp(1);
 }
@@ -28,12 +28,12 @@ describe('a run of a program that signs', () => {
         `while [ ! -e '${pidFile}' ]; do sleep 0.01; done; echo started`,
       ]);
       other.stdout.once('data', () => {
-        // In the turn in which the end of the other is reported: the program's own is seen with it, but nothing that it has written.
+        // The program's exit is seen in the same event loop turn as the other's, but its output is not.
         writeFileSync(go, '');
         holdUpUntilDead(Number(readFileSync(pidFile, 'utf8')));
         setImmediate(() => holdUp(500));
       });
-      // Output and end of the other are there at once.
+      // The other's output and exit are available at once.
       while (!existsSync(pidFile)) holdUp(1);
       holdUpUntilDead(other.pid ?? 0);
       expect(await asked).toEqual({ kind: 'line', line: 'answer' });

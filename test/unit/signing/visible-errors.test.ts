@@ -1,4 +1,4 @@
-/** What a signing program said, shown without keys. */
+/** Errors of a signing program are shown without keys. */
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { keepEnd, visibleErrors } from '../../../src/signing/signing-process.js';

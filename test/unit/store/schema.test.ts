@@ -1,4 +1,4 @@
-/** The schema of both databases as it comes out of the one description; a change of it is a change of these files. */
+/** Compares the generated schema of both databases with files. */
 import { expect, it } from 'vitest';
 import { schemaOf } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';

@@ -1,4 +1,4 @@
-/** Addresses: exactly 32 bytes in base58, however many are remembered. */
+/** Addresses: exactly 32 bytes in base58, however many are cached. */
 import bs58 from 'bs58';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@ import {
   viewOf,
 } from '../../../src/values/bytes.js';
 
-/** The kinds of bytes there are: of their own, in the middle of others, and as Buffers of either. */
+/** Kinds of byte arrays: with their own buffer, as a view into another, and Buffers of either. */
 const kinds = (): readonly (readonly [string, Uint8Array])[] => {
   const around = Uint8Array.of(9, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9);
   return [

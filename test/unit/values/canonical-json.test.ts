@@ -1,4 +1,4 @@
-/** Canonical JSON: the one text of a value, as RFC 8785 has it. */
+/** Canonical JSON: the one text of a value (RFC 8785). */
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import {
 } from '../../../src/values/canonical-json.js';
 import { InexactNumber } from '../../../src/values/exact-number.js';
 
-// Its types describe an ES module, which it is not.
+// The package's types describe an ES module, but it is CommonJS.
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: JsonValue) => string;
 
 const nested = (depth: number): JsonValue => {
@@ -19,7 +19,7 @@ const nested = (depth: number): JsonValue => {
   return value;
 };
 
-/** Any JSON, with whole characters only. */
+/** Any JSON without lone surrogates. */
 const json = fc.jsonValue({ stringUnit: 'grapheme' }) as fc.Arbitrary<JsonValue>;
 
 describe('canonicalJson', () => {

@@ -1,4 +1,4 @@
-/** Turns that are given away: those who are about to connect have one too. */
+/** Yielding to the event loop gives pending connections a turn too. */
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { giveTurns } from '../../../src/values/event-loop.js';

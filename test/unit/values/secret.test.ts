@@ -1,4 +1,4 @@
-/** Secrets: revealed when asked, shown never. */
+/** Secrets: revealed on request, never printed. */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/values/secret.js';

@@ -1,4 +1,4 @@
-/** Strict JSON: all that is JSON and nothing else, and where it stops being so. */
+/** Strict JSON: accepts all of JSON and nothing else, and locates errors. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_JSON_DEPTH } from '../../../src/values/canonical-json.js';
@@ -6,7 +6,7 @@ import { InexactNumber, jsonText } from '../../../src/values/exact-number.js';
 import { decodeUtf8, parseStrictJson } from '../../../src/values/strict-json.js';
 
 const parse = (text: string) => parseStrictJson(text).value;
-/** The same with the nearest double for every number, as JSON.parse has it. */
+/** The value with every number rounded to the nearest double, as JSON.parse returns it. */
 const rounded = (value: unknown): unknown => {
   if (value instanceof InexactNumber) return Number(value.text);
   if (Array.isArray(value)) return value.map(rounded);
@@ -15,7 +15,7 @@ const rounded = (value: unknown): unknown => {
 };
 const json = fc.json({ stringUnit: 'binary' });
 
-/** Any JSON text, laid out in any way. */
+/** Any JSON text with any white space. */
 const laidOut = fc
   .tuple(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(0, 2, '\t', '\r\n '))
   .map(([value, space]) => JSON.stringify(value, null, space).replaceAll('\n', '\r\n'));
@@ -50,7 +50,7 @@ describe('parseStrictJson', () => {
           expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_REQUEST' }));
           return;
         }
-        // Duplicate keys are the only thing that it may refuse on top.
+        // Only duplicate keys may be refused in addition.
         try {
           expect(rounded(parse(text))).toEqual(expected);
         } catch (error) {

@@ -15,7 +15,7 @@ describe('isoWeek', () => {
     ['2026-01-31', '2026-W05'],
     ['2026-02-01', '2026-W05'],
     ['2026-02-02', '2026-W06'],
-    // The week of a Thursday's year.
+    // ISO weeks belong to the year of their Thursday.
     ['2027-01-01', '2026-W53'],
     ['2024-12-30', '2025-W01'],
     ['2023-01-01', '2022-W52'],

@@ -1,4 +1,4 @@
-/** Amounts: text and numbers become base units exactly, or not at all. */
+/** Amounts: text and numbers become base units exactly, or are refused. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

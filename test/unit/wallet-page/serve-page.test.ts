@@ -1,4 +1,4 @@
-/** Who gets what from the page on loopback: it is served once, to who has its address, and to nobody else. */
+/** Access to the loopback page: served once, to a browser that has its address, and refused to others. */
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -22,7 +22,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** A request as a browser would not let a page send it: with any header. */
+/** A request with arbitrary headers, which a browser does not let a page send. */
 function ask(
   url: URL,
   {
@@ -104,7 +104,7 @@ describe('servePage', () => {
     });
     expect(headers).not.toHaveProperty('access-control-allow-origin');
     expect(body).not.toMatch(/(?:src|href)="(?!data:,")/);
-    // What the batch holds is not in it: that takes the token.
+    // The batch's contents are not in it; they require the token.
     expect(body).not.toContain('burn 1');
     const again = await ask(url, { method: 'GET', headers: { host: own.host } });
     expect(again.body).not.toContain(nonce);
@@ -260,7 +260,7 @@ describe('servePage', () => {
     await isTaken;
     sent.destroy();
     await isGone;
-    // The server has seen it as well once it has answered another request.
+    // The server has seen it too once it has answered another request.
     await page.post('/open', page.token);
     finish({ state: 'done', text: 'sent', result: 'landed' });
     expect(await page.ended).toBe('landed');

@@ -1,4 +1,4 @@
-/** The machine for trying out: many steps share a run, and a failure still has its own place. */
+/** The simulator of the virtual machine: many steps share a run, and a failure is located at its step. */
 import { Keypair } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import type { AccountState } from '../../../../src/chain/account.js';

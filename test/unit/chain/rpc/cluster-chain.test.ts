@@ -1,4 +1,4 @@
-/** A cluster under the engine: what is sent, what is believed of it, and what has to be proven before it is signed again. */
+/** The chain on a cluster: sending, trusting answers, and the proof required before signing again. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Commitment } from '../../../../src/chain/chain.js';
 import { memo, setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/chain/small-programs.js';
@@ -16,7 +16,7 @@ afterEach(closeStubs);
 const signer = createKeypairSigner(generateKeypair());
 const LAST_HEIGHT = 350n;
 
-/** A transaction of its own for every text. */
+/** A distinct transaction for each text. */
 const transaction = (text: string) => {
   const instructions = [
     setComputeUnitLimit(20_000),
@@ -33,7 +33,7 @@ const two = transaction('two');
 
 type Status = 'processed' | 'confirmed' | 'finalized' | { readonly err: unknown; readonly isFinal?: boolean };
 
-/** What a node knows; a test moves it on. */
+/** The state of a node; a test changes it. */
 class NodeState {
   slot = 1_000;
   height = 300;
@@ -44,7 +44,6 @@ class NodeState {
   sent: string[] = [];
   options: object[] = [];
   tried: { wire: string; options: object }[] = [];
-  /** Block heights by slot, where they are asked for. */
   heights = new Map<number, number>();
 
   readonly methods = {
@@ -96,7 +95,7 @@ async function cluster(count = 1, quorum = 1, commitment: Commitment = 'confirme
   const states = Array.from({ length: count }, () => new NodeState());
   const nodes: StubNode[] = [];
   for (const { methods } of states) nodes.push(await stubNode(methods));
-  // Two nodes of one host count as one, so that each gets a host of its own.
+  // Two nodes of one host count as one, so each gets its own host.
   const urls = nodes.map(({ url }, at) => (at === 0 ? url : url.replace('127.0.0.1', 'localhost')));
   const opened = rpcChain(urls, { quorum, timeoutMs: 1_000, commitment });
   const [state] = states as [NodeState];
@@ -130,7 +129,7 @@ describe('what is sent for the first time', () => {
 });
 
 describe('of many of one kind', () => {
-  /** The same but for its limit, as burns are. */
+  /** A transaction that differs in its compute unit limit only, as burns do. */
   const like = (units: number) => {
     const message = compileLegacyMessage({
       ...{ payer: signer.address, blockhash: namedAddress('blockhash') },
@@ -260,7 +259,7 @@ describe('what has landed', () => {
     expect(await chain.trace([one, two])).toMatchObject(
       [one, two].map(({ signature }) => ({
         kind: 'landed',
-        // 20,000 units at 1,000 millionths of a lamport, beside one signature.
+        // 20,000 units at 1,000 micro-lamports, plus one signature.
         record: { signature, slot: 995n, blockTimeMs: 1_700_000_000_000, error: null, feeLamports: 5_020n },
       })),
     );

@@ -16,7 +16,7 @@ afterEach(closeStubs);
 const [one, two] = [namedAddress('one'), namedAddress('two')];
 const good = wireAccount(Uint8Array.of(1, 2, 3), SYSTEM_PROGRAM);
 
-/** What is said when a node answers with this result to a question of the reader. */
+/** The error when a node gives this result to a reader's call. */
 async function refusal(
   value: unknown,
   ask: (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>,
@@ -215,7 +215,7 @@ const FIELDS = (
   'lastValidBlockHeight signature blockTime meta transaction logMessages toString valueOf constructor __proto__ length map'
 ).split(' ');
 
-/** JSON out of the words that answers are made of, and of those that trip up who reads objects. */
+/** JSON of the words in real answers, and of property names that break object readers. */
 const anyJson = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

@@ -1,4 +1,4 @@
-/** Prices of compute units, as nodes tell them. */
+/** Prices of compute units, as nodes report them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/small-programs.js';
 import { compileLegacyMessage } from '../../../../src/chain/transaction/wire.js';

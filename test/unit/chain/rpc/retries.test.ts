@@ -28,7 +28,7 @@ const height = heightAt(200);
 const heightOf = async (reader: RpcChain['reader']): Promise<bigint> =>
   (await reader.latestBlockhash()).lastValidBlockHeight;
 
-/** What a person sees of one node that always fails in one way. */
+/** The error of a single node that always fails in this way. */
 async function wordsOf(fault: Fault, timeoutMs = 5_000) {
   const node = await stubNode(height);
   node.always = fault;

@@ -16,7 +16,6 @@ import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 
-/** A node that knows only the given methods. */
 async function node(methods: Methods) {
   const { calls, url } = await stubNode(methods);
   return { calls, reader: rpcChain([url]).reader };

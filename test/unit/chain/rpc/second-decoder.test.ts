@@ -1,4 +1,4 @@
-/** Accounts of a batch, read by this project and by the SDK of Squads: the same for all that the program writes. */
+/** Our decoder and the Squads SDK read the same from every account that the program writes. */
 import { accounts as squads } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import type { AccountState } from '../../../../src/chain/account.js';

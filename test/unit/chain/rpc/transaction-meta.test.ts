@@ -1,4 +1,4 @@
-/** What a node says beside the bytes of a transaction: believed where it can be told, passed over where it cannot. */
+/** Metadata of a transaction from a node: used if it is consistent, ignored otherwise. */
 import { describe, expect, it } from 'vitest';
 import { innerCallsOf, tableAddressesOf, tokenChangesOf } from '../../../../src/chain/rpc/read-json.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
@@ -27,7 +27,7 @@ const legacy = signTransaction(
   [payer],
 ).bytes;
 const { message, signatures } = decodeTransaction(legacy);
-/** One address to write and one to read come from a table. */
+/** One writable and one read-only address come from a table. */
 const lookups = [
   { table: namedAddress('table'), writableIndexes: Uint8Array.of(5), readonlyIndexes: Uint8Array.of(7) },
 ];

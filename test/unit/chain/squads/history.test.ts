@@ -1,4 +1,4 @@
-/** The past of a batch, where other programs and lookup tables stand between it and its reader. */
+/** The history of a batch through other programs and lookup tables. */
 
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
@@ -30,7 +30,7 @@ const read = (past: Past, kept: Record<string, Partial<TransactionRecord>> = {})
 const executed = async (past: Past, kept: Record<string, Partial<TransactionRecord>>) =>
   (await read(past, kept))?.transactions.map((transaction) => transaction.executed?.signature ?? null);
 
-/** A call of a program of somebody that is given the multisig program, and the batch. */
+/** An instruction of a foreign program with the multisig program and the batch among its accounts. */
 const stranger: Instruction = {
   program: namedAddress('a program of somebody'),
   accounts: [transactionAddress(multisig, batchIndex).address, SQUADS_PROGRAM].map((address) => ({

@@ -70,7 +70,7 @@ describe('vaultMessage', () => {
     expect(again?.map(({ accounts }) => accounts.map(({ address }) => address))).toEqual(
       instructions.map(({ accounts }) => accounts.map(({ address }) => address)),
     );
-    // Rights are the message's: the vault pays for the account, so it is writable in the memo as well.
+    // Permissions belong to the message: the vault pays for the account, so it is writable in the memo too.
     expect(again?.[0]?.accounts).toEqual([{ address: vault, signer: true, writable: true }]);
   });
 

@@ -1,4 +1,4 @@
-/** What a token is called: of its own extension, of Metaplex, and what may not stand behind an amount. */
+/** Token names from the metadata extension and from Metaplex, and symbols that must not follow an amount. */
 import { PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { METADATA_PROGRAM } from '../../../../src/chain/programs.js';

@@ -27,7 +27,7 @@ const signers = keypairs.map((keypair) => createKeypairSigner(keypair.secretKey)
 ];
 const payer = signers[0].address;
 
-/** Few addresses, so that they repeat with different rights, in programs too. */
+/** Few addresses, so that they repeat with different permissions, also as programs. */
 const anAddress = fc
   .integer({ min: 0, max: 9 })
   .map((n) => (n < 3 ? (signers[n] as KeypairSigner).address : namedAddress(`key ${n}`)));

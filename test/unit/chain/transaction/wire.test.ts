@@ -19,7 +19,7 @@ import { Random } from '../../../fuzz/random.js';
 const random = new Random(11);
 const someKey = (): PublicKey => new PublicKey(random.bytes(32));
 
-/** A transaction as web3.js writes it: some keys from a table, long data, many accounts. */
+/** A transaction from web3.js: keys from a table, long data, many accounts. */
 function example(version: 'legacy' | 0): { bytes: Uint8Array; transaction: VersionedTransaction } {
   const payer = Keypair.fromSeed(random.bytes(32));
   const keys = Array.from({ length: 3 + random.below(9) }, () => ({

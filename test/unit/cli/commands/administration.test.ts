@@ -1,4 +1,4 @@
-/** `flywheel keys`, `audit`, `db` and `report`: what is asked for, and how it is printed for programs and spreadsheets. */
+/** `flywheel keys`, `audit`, `db` and `report`: calls to the admin, and output for programs and spreadsheets. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -133,7 +133,6 @@ describe('audit', () => {
 });
 
 describe('db', () => {
-  /** A database that answers so, and what it was asked. */
   function database(parts: Partial<DatabaseAdmin>) {
     return testCli({ openers: { openDatabase: async () => parts as DatabaseAdmin } });
   }
@@ -236,7 +235,7 @@ describe('report', () => {
     expect(page).not.toMatch(/<script|<link rel="stylesheet"|https?:|<img|\p{Cc}(?<!\n)|\p{Cf}/u);
     for (const text of ['1,250,000.5', '250,000.5', '998,749,999.5', '0.000075'])
       expect(page).toContain(text);
-    // A bar for each row that burned something.
+    // A bar for each row with burns.
     expect(page.match(/<rect/g)).toHaveLength(3);
   });
 });

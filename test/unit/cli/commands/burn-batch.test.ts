@@ -1,4 +1,4 @@
-/** `flywheel burn-batch`: checking a whole file, splitting it, gathering the outcomes, and burning no element twice. */
+/** `flywheel burn-batch`: validating a whole file, splitting it, collecting outcomes, and burning no element twice. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ const burn = (index: number, more: Record<string, unknown> = {}) => ({
 const FAILING = burn(1, { proof: { fail: true } });
 const many = (count: number) => Array.from({ length: count }, (_, index) => burn(index));
 
-/** A service that fails the elements whose proof says so, and gives every other its own transaction. */
+/** A service that fails elements whose proof says so, and gives each other element its own transaction. */
 function answeringService() {
   const service = fakeService();
   let landed = 0;
@@ -46,7 +46,7 @@ function cliWith(file: File, options: TestCliOptions = {}): TestCli {
   write(cli, 'b.json', file);
   return cli;
 }
-/** Lets requests fail from now on: those of the size that is given, or all of them. */
+/** Fails the following requests of this size, or all of them. */
 function breaking(cli: TestCli, size?: number): { failure: FlywheelError | null } {
   const inner = cli.service.service.burnBatch;
   const state = {
@@ -219,7 +219,7 @@ describe('burn-batch', () => {
         2,
         'ERR_INPUT_INVALID',
       ]);
-    // The first hint is all that one has to type.
+    // The first hint is sufficient.
     expect(complaint((await go(cli)).stderr).hint).toMatch(/^--rest --allow-changed /);
     expect(sizes(cli)).toEqual([2]);
     const allowed = await go(cli, '--rest', '--allow-changed');
@@ -295,7 +295,7 @@ describe('what the service has done of a file', () => {
     ...{ type: 'WATCH_AD', hash: proofHash({ index }), amount: '1.5', status: 'SUCCESS' },
     ...{ txHash: `tx${index}`, dateCreated: '2026-01-31T11:00:00.000Z' },
   });
-  /** A command line whose service lists these burns by their proofs, or fails to. */
+  /** A command line whose service lists these burns by proof, or fails to. */
   function listing(items: readonly object[] | FlywheelError, options: TestCliOptions = {}): TestCli {
     const cli = cliWith([burn(0), burn(1)], options);
     cli.service.service.listBurns = async ({ proofHash: hashes }) => {
@@ -309,7 +309,7 @@ describe('what the service has done of a file', () => {
     const script = listing([landed(0), landed(1)]);
     const { exit, stderr } = await go(script, '--again', '--quiet');
     expect([exit, JSON.parse(stderr).warning]).toEqual([0, expect.stringContaining('2 landed')]);
-    // It is in the journal then.
+    // By then it is in the journal.
     expect((await go(script, '--again', '--quiet')).stderr).toBe('');
     const declined = listing([landed(0)], person('n'));
     const { exit: refused, questions } = await go(declined, '--again');
@@ -332,7 +332,7 @@ describe('what the service has done of a file', () => {
     );
     const down = () => refuse('ERR_RESPONSE_INVALID', 'The service answered 404 with a page.');
     cli.service.answer('currentBatch', down);
-    // A proxy that has lost its service says the same.
+    // A proxy without its service answers the same.
     expect(await refusal(cli, 'burn-batch', 'b.json')).toEqual([
       ...[5, 'ERR_RESPONSE_INVALID', expect.stringContaining('Nothing was sent.')],
     ]);

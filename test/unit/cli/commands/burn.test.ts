@@ -1,4 +1,4 @@
-/** `flywheel burn`: what is sent, what is printed, what becomes of the key, and what is asked first. */
+/** `flywheel burn`: the request, the output, the idempotency key, and the prompts. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ const RESULT = EXAMPLES.burn.response as { txHash: string };
 const MISSING = `Insufficient funds: the burn wallet ${namedAddress('burn wallet')} has 1 FLY and needs 12.5 FLY. Send it FLY.`;
 
 const keys = ({ service }: TestCli) => service.calls.map(({ call }) => call.idempotencyKey);
-/** A service whose burns end so, one after the other, and go well after that. */
+/** A service whose first burns fail in turn; later ones succeed. */
 function failing(...failures: readonly FlywheelError[]): FakeService {
   const service = fakeService();
   const left = [...failures];
@@ -163,7 +163,7 @@ describe('burn', () => {
     const cli = testCli({ opened: { pins } });
     expect((await cli.run(...words, '12500001', '--base-units')).exit).toBe(0);
     expect(cli.service.calls[0]?.input).toMatchObject({ burnAmount: 12.500001 });
-    // Beyond what a JSON number keeps it is refused, never rounded.
+    // An amount beyond the precision of a JSON number is refused, never rounded.
     for (const amount of ['12.5', '1e6', '0', '-1', '18446744073709551616', '18446744073709551615'])
       expect([amount, (await cli.run(...words, amount, '--base-units')).exit]).toEqual([amount, 2]);
     expect((await refusal(cli, ...words, '1.0000001'))[2]).toContain('1.0000001');
@@ -206,7 +206,7 @@ describe('a burn that is said to have failed', () => {
     memo: `[99] ${proofMemoText('WATCH_AD', proofHash(PROOF))}`,
     blockTimeMs: NOW_MS,
   };
-  /** A command line whose service says that burns failed, beside a chain of the user's own with these memos. */
+  /** A service that reports failed burns, and a chain of the user's own with these memos. */
   function liedTo(...memos: readonly PastTransaction[]): TestCli {
     const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', 'Not enough.', { status: 400 }));
     const error = { message: 'Not enough.', type: 'ERR_BURN_TOKENOMICS_FAILED', proof: PROOF };

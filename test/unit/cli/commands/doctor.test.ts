@@ -1,4 +1,4 @@
-/** `flywheel doctor`: what is looked at, the first thing that is not in order as the exit number, and what is mended. */
+/** `flywheel doctor`: its checks, the exit code of the first problem, and its repairs. */
 import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +28,6 @@ const STATE = {
   ...{ genesisHash: 'hash', cluster: 'devnet', slot: 400, slotsBehind: 2 },
   ...{ version: '2.0.1', latencyMs: 30, clockAheadMs: null },
 };
-/** Nodes that answer as they are told to, whichever are asked. */
 const nodes = (...reports: readonly Partial<NodeReport>[]): NonNullable<TestCliOptions['openers']> => ({
   checkRpc: async () =>
     reports.map((report, at) => ({

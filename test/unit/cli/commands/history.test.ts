@@ -1,4 +1,4 @@
-/** `flywheel history`: what is asked of the service, and how it is printed. */
+/** `flywheel history`: calls to the service, and the output. */
 import { describe, expect, it } from 'vitest';
 import type { BurnPage, BurnState } from '../../../../src/contract/schemas/burn.js';
 import type { HistoryItem, HistoryPage, HistoryQuery } from '../../../../src/contract/schemas/report.js';
@@ -8,7 +8,7 @@ import { type TestCli, testCli } from '../../../support/in-process.js';
 
 const [airdrop, burn] = (EXAMPLES.history.response as HistoryPage).items as [HistoryItem, HistoryItem];
 
-/** A service with this history, behind a page without any. */
+/** A service with this history, after an empty page. */
 function holding(...items: readonly HistoryItem[]): TestCli {
   const service = fakeService();
   service.answer('history', ({ input }) =>

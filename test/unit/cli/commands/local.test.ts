@@ -1,4 +1,4 @@
-/** `flywheel local` and `vault`: what is asked of the flywheel of a data directory, and what is printed. */
+/** `flywheel local` and `vault`: calls to the admin of a data directory, and the output. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,6 @@ type Asked<Name extends keyof LocalAdmin> = LocalAdmin[Name] extends (input: inf
   ? Input
   : never;
 
-/** A command line whose flywheel answers one question so, and what it was asked. */
 function cliWith<Name extends 'init' | 'fund'>(name: Name, answer: unknown, options: TestCliOptions = {}) {
   const asked: Asked<Name>[] = [];
   const openers = localWith({

@@ -1,4 +1,4 @@
-/** `flywheel pending`: what is listed, gone on with and forgotten, of the journal and of the service of a data directory. */
+/** `flywheel pending`: lists, resumes and forgets operations of the journal and of a data directory's service. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const DATE = '2026-01-31T12:00:00.000Z';
 const RESULT = exampleReply('burn').value;
 const unknown = () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.');
 
-/** A command line with so many burns of which no answer came, oldest first, and their ids. */
+/** A command line with this many unanswered burns, oldest first, and their ids. */
 async function withBurns(count: number, options: TestCliOptions = {}, words: readonly string[] = []) {
   const service = fakeService();
   service.answer('burn', unknown);
@@ -29,7 +29,7 @@ async function withBurns(count: number, options: TestCliOptions = {}, words: rea
   return { cli: testCli({ ...options, service, home: lost.home }), ids, id: ids[0] ?? '' };
 }
 
-/** Another process goes on with an operation, and ends and tells it while the command line waits for that. */
+/** Another process resumes and completes an operation while the command line waits for it. */
 async function endElsewhere(cli: TestCli, id: string): Promise<void> {
   const journal = await cli.journal(processIdentity(process.ppid));
   const begun = journal.take(id);
@@ -168,7 +168,7 @@ describe('a batch that is pending', () => {
     cli.service.answer('listBatches', () => reply({ items: [{ ...aBatch(), totals }], nextCursor: null }));
     const [{ id, resume }] = JSON.parse((await cli.run('pending')).stdout);
     expect(resume).toBe(`flywheel pending resume ${id} --keypair FILE --yes`);
-    // It would be signed next, and there is nothing here to check it against.
+    // It would be signed next, and there is no file to check it against.
     expect(
       (await refusal(cli, 'pending', 'resume', id, '--keypair', 'owner.json', '--yes')).slice(0, 2),
     ).toEqual([...[9, 'ERR_APPROVAL_REFUSED']]);
@@ -197,7 +197,7 @@ describe('pending in a data directory', () => {
     ...{ idempotencyKey: '7f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', dateBegun: DATE },
     signatures: ['5aBc', '4xYz'],
   };
-  /** A service that has left so much, and can finish what is not said to be forgotten. */
+  /** A service with this much unfinished work, which it can complete unless it is marked as lost. */
   function leaving(
     work: readonly UnfinishedWork[],
     forgotten: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** `flywheel profile`: what is stored of what was typed, for the user alone; the flywheel that is pinned, shown and confirmed. */
+/** `flywheel profile`: stores settings for the user only; pins a project after it was shown and confirmed. */
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,6 @@ const pathOf = ({ home }: TestCli, file = 'profiles') => join(home, `.config/fly
 const stored = (cli: TestCli, file?: string) => JSON.parse(readFileSync(pathOf(cli, file), 'utf8'));
 const json = async (cli: TestCli, ...words: string[]) => JSON.parse((await cli.run(...words)).stdout);
 
-/** A command line with one profile and its key. */
 async function withProfile(name = 'main'): Promise<TestCli> {
   const cli = testCli({ stdin: ' fk_secret\n' });
   expect((await cli.run('profile', 'add', name, '--api-url', `${API}/`, '--api-key-stdin')).exit).toBe(0);
@@ -155,7 +154,7 @@ describe('profile pin', () => {
   const FOUND = { ...addresses, facts };
   const bare: Pins = addresses;
 
-  /** A command line with a profile, before the chain of an honest flywheel. */
+  /** A command line with a profile, on the chain of an honest project. */
   async function atChain(options: TestCliOptions = {}, pins: Pins | null = bare): Promise<TestCli> {
     const { home } = await withProfile();
     return testCli({ home, ...options, opened: { chain: chainIn(world), pins, ...options.opened } });

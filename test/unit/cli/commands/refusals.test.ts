@@ -1,4 +1,4 @@
-/** What is refused for its words alone: nothing is opened, asked or kept, and the word that is wrong is named. */
+/** Usage errors: nothing is opened, called or stored, and the error names the wrong word. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const KEY = '--keypair owner.json';
 const REGISTER = 'register --yes --cluster devnet --mint mint --owner owner --operator-keypair owner.json';
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 
-/** Words, the code, and what the message names. */
+/** Words, error code, and a text in the message. */
 const CASES: readonly (readonly [words: string, code: string, names: string])[] = [
   ['brun', 'ERR_USAGE', 'brun'],
   ['burn', 'ERR_USAGE', '--amount <n>'],

@@ -1,4 +1,4 @@
-/** `flywheel register`: what of its words becomes what, and who is asked what before anything is sent. */
+/** `flywheel register`: options to input, and the prompts before anything is sent. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** `flywheel schema`: what the command line takes is valid, and what is refused for its shape is not. */
+/** `flywheel schema`: input that the command line accepts is valid, and input refused for its shape is not. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -1,9 +1,9 @@
-/** `flywheel serve`: what the server is started with. */
+/** `flywheel serve`: the options of the started server. */
 import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../../src/cli/context.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
-/** A command line whose server is asked to stop as soon as it listens. */
+/** A command line whose server is stopped as soon as it listens. */
 function cliWith(options: TestCliOptions = {}) {
   const started: ServeOptions[] = [];
   const stop = new AbortController();

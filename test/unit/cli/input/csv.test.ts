@@ -1,4 +1,4 @@
-/** CSV as people have it: what is read of it, and what is refused with its line and its column. */
+/** CSV files: accepted forms, and errors with line and column. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { testCli } from '../../../support/in-process.js';
 
 const WALLET = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 
-/** What comes of a file: the request that is sent, or every problem as line, column and message. */
+/** @returns the sent request, or every problem as line, column and message. */
 async function run(name: string, text: string, words: readonly string[], stdin?: string) {
   const service = fakeService();
   service.answer('burnBatch', ({ input }) =>

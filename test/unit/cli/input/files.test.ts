@@ -1,4 +1,4 @@
-/** Files of burns and pipelines: every problem with its place, and no number that a double would change. */
+/** Files of burns and pipelines: every problem has its place, and no number is changed by a double. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,6 @@ interface Problem {
   readonly message: string;
 }
 
-/** What a command says of a file that it does not take. */
 async function refusal(
   text: string,
   words: readonly string[] = ['burn-batch'],

@@ -109,7 +109,7 @@ describe('keys', () => {
     const other = await test.register({ symbol: 'OTH' });
     const known = (credential: typeof other.key) => test.engine.authenticate('describeKey', { credential });
     const { keyId } = await known(other.key);
-    // The second project's key is not the first project's to revoke.
+    // The first project cannot revoke the second project's key.
     const list = await test.engine.listKeys();
     const foreign = list.some(({ id }) => id === keyId) ? test.project.key : other.key;
     const { keyId: foreignId } = await known(foreign);

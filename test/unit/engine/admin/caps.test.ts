@@ -1,4 +1,4 @@
-/** Daily caps that are changed while burns and batches go on. */
+/** Daily caps that change during burns and batches. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import {
@@ -28,7 +28,7 @@ const execute = async (started: InitBatchResult) => {
   const input = { batchId: started.batch.id, signedTx };
   return (await test.engine.executeBatch(input as never, test.project.call())).value.result;
 };
-/** Of what a cap refuses. */
+/** Errors of a cap. */
 const REFUSED = { code: expect.stringMatching(/^ERR_(DAILY_LIMIT_EXCEEDED|BURN_TOKENOMICS_FAILED)$/) };
 
 describe('a cap', () => {

@@ -1,4 +1,4 @@
-/** What a flywheel has to work with, against what batches and burns really take. */
+/** A project's reported funds, compared with the real needs of batches and burns. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** Ending a batch: by its state on chain it is voted down, closed, and gives back what it held. */
+/** Cancelling a batch: depending on its state it is rejected, closed, and its cap and rent are returned. */
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
@@ -34,7 +34,6 @@ const get = async (batchId: string) => (await test.engine.getBatch({ batchId }, 
 const operator = (): string => test.project.registration.operator;
 const used = async () => (await test.engine.status()).usedToday;
 
-/** Is anything of the batch left on chain? */
 async function isOnChain(batchIndex: string): Promise<boolean> {
   const multisig = test.project.registration.multisig as Address;
   const index = BigInt(batchIndex);
@@ -45,7 +44,7 @@ async function isOnChain(batchIndex: string): Promise<boolean> {
   return accounts.some((account) => account !== null);
 }
 
-/** An engine that dies at its `nth` list of bundles, after so many of them were sent. */
+/** An engine that dies at its `nth` list of bundles, after this many of them were sent. */
 function dyingEngine(nth: number, sent: number) {
   let lists = 0;
   const chain = chainOver(test.chain, {
@@ -59,7 +58,7 @@ function dyingEngine(nth: number, sent: number) {
   return engineBeside(test, { chain });
 }
 
-/** Of a transaction that landed and did nothing. */
+/** A transaction that landed and failed. */
 const failedRecord = {
   ...{
     slot: 1n,
@@ -85,7 +84,7 @@ describe('cancelBatch', () => {
     const { value: current } = await test.engine.currentBatch(call());
     expect(await isOnChain(current?.batchIndex ?? '')).toBe(onChain);
     if (!onChain) {
-      // What was signed and not sent could still land.
+      // Signed transactions that were not sent could still land.
       await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
       await passBlocks(test, 150);
     }
@@ -96,9 +95,9 @@ describe('cancelBatch', () => {
       { burn: '0', airdrop: '0' },
     ]);
     expect(before - (await lamportsOf(test.chain, operator()))).toBe(meta.cost?.operatorLamports);
-    // All that was spent by then, but for a few fees, was rent, and it came back.
+    // Apart from a few fees the operator paid rent only, which came back.
     expect(meta.cost?.operatorLamports).toBeLessThan(100_000n);
-    // Its key is free again, and makes another batch.
+    // Its idempotency key is unused again, and creates another batch.
     const again = await test.engine.initBatch(input, keyed);
     expect([again.meta.replayed, again.value.batch.status]).toEqual([false, 'FINALIZED']);
     expect(again.value.batch.id).not.toBe(current?.id);
@@ -132,7 +131,7 @@ describe('cancelBatch', () => {
     await expect(execute(started, dyingEngine(2, 9))).rejects.toThrow();
     expect((await get(started.batch.id)).status).toBe('FINALIZED');
     const asked = await cancel(started.batch.id);
-    // All of it has landed: there is nothing to cancel, and it says so.
+    // Everything landed, so there is nothing to cancel.
     expect(asked.value.batch).toMatchObject({
       status: 'EXECUTED',
       executeResult: { total: 9, totalSuccessful: 9, totalFailed: 0 },
@@ -168,7 +167,7 @@ describe('cancelBatch', () => {
   it('closes what an execution could not close, and then there is nothing to cancel', async () => {
     test = await openTestEngine({});
     const started = await init(ones(2));
-    // The operator's approval and the transactions are the lists before the one that closes.
+    // The lists before the closing one are the operator's approval and the transactions.
     const result = await execute(started, dyingEngine(3, 0));
     expect(result.value.result).toMatchObject({ totalSuccessful: 2, totalFailed: 0 });
     expect(await isOnChain(started.batch.batchIndex)).toBe(true);

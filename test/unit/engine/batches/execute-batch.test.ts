@@ -43,7 +43,6 @@ const place = ({ batch }: InitBatchResult, member: KeypairSigner) => ({
   member: member.address,
 });
 
-/** A promise, and what resolves it. */
 function gate(): [Promise<void>, () => void] {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -61,7 +60,7 @@ describe('executeBatch', () => {
     const chain = chainOver(test.chain, {
       submitBundles: async (bundles) => {
         lists += 1;
-        // The first is the approval of the operator.
+        // The first is the operator's approval.
         if (lists > 1) throw new FlywheelError('ERR_UNAVAILABLE', 'The chain is out of reach.');
         return test.chain.submitBundles(bundles);
       },
@@ -93,7 +92,7 @@ describe('executeBatch', () => {
       },
     });
     const { store } = test;
-    // This one has read the batch before it was executed, and would take it while it is being closed.
+    // This engine read the batch before its execution, and acts while it is being closed.
     const late = engineBeside(test, {
       store: replacing(store, { transaction: (work) => closing.then(() => store.transaction(work)) }),
     });
@@ -131,7 +130,7 @@ describe('executeBatch', () => {
       failedTxMsg: `The proposal was ${how} on chain.`,
     });
     expect(await test.engine.status()).toMatchObject({ burned: '0', usedToday: { burn: '0' } });
-    // It is over, so its rent comes back too.
+    // The batch is over, so its rent comes back too.
     const { operatorLamports } = meta.cost ?? expect.fail();
     expect(operatorLamports).toBeLessThan(100_000n);
     const ownFees = how === 'rejected' ? 0n : 10_000n;

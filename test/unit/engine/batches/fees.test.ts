@@ -1,4 +1,4 @@
-/** What batches of several sizes cost, as the page on capacity says it. */
+/** The costs of batches of several sizes equal the table of the capacity page. */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
 import type { ExecuteBatchRequest } from '../../../../src/contract/schemas/batch.js';
@@ -13,7 +13,7 @@ import {
 let test: TestEngine | undefined;
 afterEach(() => test?.destroy());
 
-/** Rows of the table of what pipelines cost: how many in a batch, fees of each, rent laid out for each, in lamports. */
+/** Rows of the table: pipelines in a batch, fees of each, and rent paid for each, in lamports. */
 const ROWS = [
   ...readFileSync('docs/capacity.md', 'utf8').matchAll(/^\| (\d+) pipelines? \| ([\d,]+) \| ([\d,]+) \|$/gm),
 ].map(([, ...cells]) => cells.map((cell) => Number(cell.replaceAll(',', ''))) as [number, number, number]);

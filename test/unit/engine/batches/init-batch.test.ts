@@ -1,4 +1,4 @@
-/** Init: what is left of the operator's SOL. */
+/** Init and the operator's remaining SOL. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { chainOver } from '../../../support/doubles.js';
 import {

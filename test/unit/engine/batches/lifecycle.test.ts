@@ -1,4 +1,4 @@
-/** The life of batches under any order of calls: every state follows from the one before, and the books always balance. */
+/** Batches under any order of calls: every state follows from the previous one, and the audit finds no error. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Batch, InitBatchResult } from '../../../../src/contract/schemas/batch.js';
@@ -45,7 +45,7 @@ const steps = fc.array(
 const init = (...amounts: readonly number[]): Step => ({ kind: 'init', amounts });
 const execute = (which: number): Step => ({ kind: 'execute', which, twice: false });
 
-/** Two batches that the vault cannot pay for together: the second fails, and what is left of it can still run. */
+/** Two batches that the vault cannot pay for together: the second fails, and its rest stays executable. */
 const FAILING: readonly Step[][] = [
   [init(1, 2), init(1, 6, 6, 4, 1), execute(0), execute(1)],
   [init(3, 1), init(3, 3, 5, 6), execute(3), execute(0)],
@@ -62,7 +62,7 @@ const EXPECTED = new Set([
   'ERR_BATCH_IN_PROGRESS',
 ]);
 
-/** What the test knows of a batch beside its answers. */
+/** The test's own knowledge of a batch. */
 interface Known {
   readonly init: InitBatchResult;
   readonly day: number;
@@ -84,7 +84,7 @@ const expected = async <Value>(work: Promise<Value>): Promise<Value | undefined>
 class World {
   readonly batches: Known[] = [];
   readonly seen = new Map<string, Batch>();
-  /** What has landed on each day. */
+  /** Landed amounts by day. */
   readonly landed = new Map<number, bigint>();
   day = 0;
   burned = 0n;
@@ -121,7 +121,7 @@ class World {
   async #execute(init: InitBatchResult, twice: boolean): Promise<void> {
     const { engine, project } = this.test;
     const { id: batchId } = init.batch;
-    // That of another day has expired.
+    // A batch of another day has expired.
     const isWaiting = (await engine.getBatch({ batchId }, project.call())).value.status === 'FINALIZED';
     const approval = isWaiting ? (await engine.issueApproval({ batchId }, project.call())).value : init;
     const input = { batchId, signedTx: signApproval(project.owner, approval) };
@@ -154,7 +154,7 @@ class World {
       const done = value.executeResult?.totalSuccessful ?? 0;
       this.#land(sum(amounts.slice(before, done)));
       executed += sum(amounts.slice(0, done));
-      // What waits counts on the day of its init; what is left of a failed batch counts every day until it is cancelled.
+      // A waiting batch counts on the day of its init; the rest of a failed batch counts every day until it is cancelled.
       const counts = value.status === 'FINALIZED' ? day === this.day : value.dateCancelled === undefined;
       if (counts) mayLand += sum(amounts.slice(done));
       if (value.status === 'FINALIZED') newestOpen = value.id;
@@ -168,7 +168,7 @@ class World {
     expect(await tokensOf(chain, project, project.registration.burnWallet)).toBe(BURN_WALLET - this.burned);
   }
 
-  /** A state is kept, or left along the table; a verdict never changes. */
+  /** A state stays, or changes as the table permits; a final result never changes. */
   #checkMove(now: Batch): void {
     const before = this.seen.get(now.id);
     this.seen.set(now.id, now);

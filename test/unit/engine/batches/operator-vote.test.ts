@@ -1,4 +1,4 @@
-/** The operator's vote of an engine that died with it, where a node does not show yet what it has done. */
+/** The operator's vote of a dead engine, while the node does not show it yet. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { proposalAddress } from '../../../../src/chain/squads/addresses.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -49,7 +49,7 @@ describe("an operator's vote that has landed, and whose engine died", () => {
       const proposal = proposalAddress(multisig as Address, BigInt(batchIndex)).address;
       const request = { batchId: id, signedTx: signApproval(test.project.owner, value) };
       const { chain } = test;
-      // The owner's vote stands, the operator's does not yet.
+      // The owner's vote is on chain, the operator's is not yet.
       const ownerOnly = chainOver(chain, { submitBundles: () => Promise.reject(new Error('killed')) });
       await expect(
         engineBeside(test, { chain: ownerOnly }).executeBatch(request, test.project.call()),

@@ -1,4 +1,4 @@
-/** What members do with other tools while an engine is dead: every answer is still that of the chain, and so are the books. */
+/** Members act with other tools while an engine is dead: every answer and every record agrees with the chain. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { memo } from '../../../../src/chain/small-programs.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
@@ -49,7 +49,7 @@ const books = async () => {
   const { burned, usedToday } = await test.engine.status();
   return [burned, usedToday.burn];
 };
-/** Executes with an engine that dies after so many bundles were sent, before it can write that they landed. */
+/** Executes with an engine that dies after this many bundles were sent, before it records their landing. */
 async function executeAndDie(started: InitBatchResult, sent: number, approvals = 0): Promise<void> {
   let lists = approvals;
   const chain = chainOver(test.chain, {
@@ -145,7 +145,7 @@ describe('a batch that members have ended with other tools', () => {
     await closeOutside(test, started);
     const { value, meta } = await execute(started);
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
-    // The rent that came back is in the books, whoever has closed the accounts.
+    // Returned rent is recorded, whoever closed the accounts.
     expect(meta.cost?.operatorLamports).toBe(before - (await lamportsOf(test.chain, operator)));
     expect((await test.engine.getBatch({ batchId: started.batch.id }, call())).value.status).toBe('EXECUTED');
     expect(await books()).toEqual(['6', '6']);
@@ -304,7 +304,7 @@ describe('a batch of which only a part was set up, and which its members have fi
   const input = { pipelines: Array.from({ length: 9 }, () => aPipeline([burnAction(1)])) };
   const keyed = () => test.project.call({ idempotencyKey: 'init-1' });
 
-  /** @returns the batch; the engine has died in its set-up after so many bundles beside the one that opens it. */
+  /** @returns a batch whose engine died in its set-up, after this many bundles beside the first. */
   async function begun(bundles: number): Promise<InitBatchResult> {
     test = await openTestEngine({ dailyBurn: '20' });
     let lists = 0;
@@ -322,7 +322,7 @@ describe('a batch of which only a part was set up, and which its members have fi
     return { batch: value } as InitBatchResult;
   }
 
-  /** @returns the batch, of which members have executed so much. */
+  /** @returns a batch of which members executed this many transactions. */
   async function halfDone(executed: number): Promise<InitBatchResult> {
     const started = await begun(2);
     await activateOutside(test, started);

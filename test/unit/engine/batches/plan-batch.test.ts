@@ -55,19 +55,19 @@ const text = (length: number): SourceAction => ({ action: 'MEMO', message: 'm'.r
 const times = <Value>(count: number, make: (n: number) => Value): Value[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-/** Bytes of the wire transaction, compiled for a batch far along and a late number. */
+/** Bytes of the wire transaction, for a batch with a high index and a high transaction number. */
 const sizeOf = (instructions: readonly Instruction[]): number =>
   transactionSize(compileLegacyMessage({ payer: flywheel.operator, instructions, blockhash: mint }));
 const place = { flywheel, batchIndex: 123_456_789_012n };
 
-/** Where a limit and a price are paid for. */
+/** A chain with compute unit limit and price. */
 const onCluster = {
   blockhash: mint,
   lastValidBlockHeight: 0n,
   priority: { microLamports: 5_000n, maxLamports: 1_000_000n },
 };
 
-/** Sizes as sentences and the number of actions that fit, as the error says them. */
+/** The sizes and the number of actions that fit, as the error reports them. */
 function refusal(...pipelines: (readonly SourceAction[])[]): string {
   try {
     plan(...pipelines);
@@ -77,7 +77,7 @@ function refusal(...pipelines: (readonly SourceAction[])[]): string {
   }
   return 'fits';
 }
-/** The greatest count that `fits`, where every smaller one fits too. */
+/** The greatest count that `fits`; every smaller one fits too. */
 function greatest(fits: (count: number) => boolean): number {
   let [low, high] = [0, 900];
   while (low < high) {
@@ -124,7 +124,7 @@ describe('planPipeline', () => {
 
   it('says first that it would run too many instructions', () => {
     const airdrops = (count: number) => times(count, () => airdrop('r'));
-    // With the proof and the three of the execution itself, limit and price among them: 64 and 65 of them.
+    // With the proof and the three instructions of the execution, limit and price among them: 64 and 65.
     expect(refusal(airdrops(10))).toContain('memory');
     expect(refusal([...airdrops(10), burn()])).toContain(
       'its transaction runs up to 65 instructions; the limit is 64',
@@ -132,7 +132,7 @@ describe('planPipeline', () => {
   });
 
   it('fits as many as were measured beside a memo of 128 bytes', () => {
-    // The proof is such a memo: 5 creations with transfer, 24 burns (squads-v4.md, section 10).
+    // The proof is a memo of this kind: 5 creations with transfer, 24 burns (squads-v4.md, section 10).
     const type = 'T'.repeat(128 - proofMemoText('', hash).length);
     const fits = (actions: readonly SourceAction[], tokenProgram = TOKEN_PROGRAM): boolean =>
       typeof planPipeline({ type, proofHash: hash, actions }, { ...flywheel, tokenProgram }) !== 'string';

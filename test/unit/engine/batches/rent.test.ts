@@ -1,4 +1,4 @@
-/** Rent is what the chain says that it is now. */
+/** Rent comes from the chain's present parameters. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Rent, rentExemptLamports, rentFromEmpty } from '../../../../src/chain/account.js';
 import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';

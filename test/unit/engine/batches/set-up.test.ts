@@ -1,4 +1,4 @@
-/** Setting a batch up: what a failure halfway leaves, who carries it on, and two who do it at once. */
+/** Setting a batch up: partial failures, resuming by another engine, and two engines at once. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chainOver } from '../../../support/doubles.js';
 import {

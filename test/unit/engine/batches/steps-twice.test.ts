@@ -1,6 +1,6 @@
 /**
- * Every step of a batch, signed by the operator twice and sent twice: one of both acts, the other fails for its fee. So the engine
- * needs no proof that a step has not landed before it signs it again. SQUADS_PROGRAM names the real program to run it on.
+ * Signs and sends every step of a batch twice as the operator: one takes effect, the other fails and costs its fee. So the engine
+ * needs no proof that a step has not landed before it signs the step again. SQUADS_PROGRAM selects the real program.
  */
 import { ComputeBudgetProgram, PublicKey, Transaction } from '@solana/web3.js';
 import { afterEach, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ const namesOf = (wire: Uint8Array): readonly string[] =>
     programId.toBase58() === SQUADS ? [instructionName(data) ?? '?'] : [],
   );
 
-/** A chain on which a twin of each transaction of the operator follows it. @param fees - that the twins have cost. */
+/** A chain that sends a twin after each transaction of the operator. @param fees - paid by the twins. */
 function twice(done: Map<string, string>, fees: { lamports: bigint }): Chain {
   const operator = test.deps.keyring.get(test.project.registration.operator as Address);
   return chainOver(test.chain, {

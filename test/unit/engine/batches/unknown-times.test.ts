@@ -1,4 +1,4 @@
-/** Times that no node knows are not made up. */
+/** An unknown block time stays unknown. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { chainOver } from '../../../support/doubles.js';
 import {

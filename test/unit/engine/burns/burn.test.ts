@@ -1,4 +1,4 @@
-/** What is stored of the answer of a burn-batch. */
+/** The stored answer of a burn-batch. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { jsonText } from '../../../../src/values/exact-number.js';

@@ -1,4 +1,4 @@
-/** Burns of one request on a chain that takes its time, more of them than one chunk holds: the books are as if they were one. */
+/** More burns than one chunk holds, on a slow chain: the records are the same as with one chunk. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Chain } from '../../../../src/chain/chain.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';

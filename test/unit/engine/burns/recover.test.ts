@@ -1,4 +1,4 @@
-/** Burns that nobody works on: what becomes of them counts once, whichever engines see it, and whatever a fork takes back. */
+/** Recovery of abandoned burns: each outcome counts once, whichever engines see it and whatever a fork rolls back. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Trace, TransactionRecord } from '../../../../src/chain/chain.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
@@ -34,7 +34,7 @@ const recordOf = (signature: string, more: Partial<TransactionRecord> = {}): Tra
   ...more,
 });
 
-/** A chain whose first block of burns is on a fork, which `says` what became of them there for as long as it is given. */
+/** A chain whose first block of burns is on a fork; `says` gives their state there while the fork lasts. */
 function forked(says: (signature: string) => Trace) {
   const onFork = new Set<string>();
   const sent: string[] = [];
@@ -94,7 +94,7 @@ it('is sent again as the same bytes where a fork has taken it back, and its answ
   const { engine, fork, sent } = forked(confirmed);
   const first = await engine.burn(aBurnRequest(3), call());
   fork.says = null;
-  // Who only looks sends nothing.
+  // Watching sends nothing.
   expect([await engine.watch(), sent.length]).toEqual([0, 1]);
   await engine.reconcile();
   expect(sent).toEqual([first.value.txHash, first.value.txHash]);

@@ -1,4 +1,4 @@
-/** Burns that are cut off, expire, or are carried on by somebody else: each happens once, and the engine finds out which did. */
+/** Burns that are interrupted, expire, or are resumed by another engine: each happens once, and the engine learns which did. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { dataFiles } from '../../../../src/compose/local-config.js';
 import { randomIds } from '../../../../src/values/ids.js';
@@ -19,11 +19,11 @@ afterEach(() => test.destroy());
 const burns = (count: number) => Array.from({ length: count }, (_, index) => aBurnRequest(index + 1));
 const sumTo = (count: number): string => String((count * (count + 1)) / 2);
 
-/** An engine that dies (for everybody else) when it would submit. */
+/** An engine that dies when it submits. */
 function dyingEngine() {
   const chain = chainOver(test.chain, {
     submit: async () => {
-      // Its store is gone with it: nothing it would still write may land.
+      // Its store fails too, so nothing is written after its death.
       dead = true;
       test.passLease();
       throw new Error('killed');
@@ -76,11 +76,11 @@ describe('runBurns', () => {
     const others = Array.from({ length: 300 }, () => aBurnRequest(1));
     await test.engine.burnBatch(others, test.project.call({ idempotencyKey: randomIds.uuid() }));
     expect((await test.engine.burnBatch(burns(3), call)).value.success).toHaveLength(3);
-    // Of what is final nothing is kept to be sent.
+    // Nothing of a final burn is stored for resending.
     expect(
       rawSqlite(dataFiles(test.dataDir).store, 'select 1 from burns where "transaction" is not null'),
     ).toEqual([]);
-    // What the first one would have sent comes late; it is what has landed, so nothing burns twice.
+    // The first engine's bytes arrive late; they are the ones that landed, so nothing burns twice.
     const late = sent.map(({ bytes }) => Uint8Array.from(Buffer.from(String(bytes), 'hex')));
     expect(await test.chain.submit(late)).toEqual([null, null, null]);
     const { registration } = test.project;
@@ -105,7 +105,7 @@ describe('runBurns', () => {
       if (arrived === engines) openGate();
     };
     let turn: Promise<unknown> = Promise.resolve();
-    // Whoever would sign anew waits until all would, or were refused; each gets a blockhash of its own.
+    // Engines about to sign again wait for each other, or for a refusal; each gets its own blockhash.
     const meet = () => {
       let here = false;
       const announce = (): void => {

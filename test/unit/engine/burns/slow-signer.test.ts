@@ -1,4 +1,4 @@
-/** A burn wallet that takes its time to sign: nobody waits meanwhile, and what is signed and not stored is never sent. */
+/** A burn wallet that signs slowly: other work continues, and a signature that is not stored is never sent. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Signer } from '../../../../src/chain/transaction/sign.js';
 import type { ReadonlyBytes } from '../../../../src/values/bytes.js';
@@ -8,7 +8,7 @@ import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../
 let test: TestEngine;
 afterEach(() => test.destroy());
 
-/** An engine beside the test's, whose signers do something before they sign. */
+/** An engine on the same store, whose signers call `before` first. */
 function engineWith(before: (messages: readonly ReadonlyBytes[]) => Promise<void>) {
   const { keyring } = test.deps;
   const slow = (signer: Signer): Signer => ({

@@ -1,4 +1,4 @@
-/** What a transaction that the store does not know has taken from a project. */
+/** The amounts that an unknown transaction took from a project. */
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';

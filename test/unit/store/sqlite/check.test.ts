@@ -1,4 +1,4 @@
-/** What is told of a file whose rows break what it has to keep by itself: the rules that a database has no need of. */
+/** Reports on a file whose rows break rules that SQLite itself does not check. */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Transactions against a disk that fills up. */
+/** Transactions on a disk that fills up. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** A store whose file may not grow by more than so many pages, as on a disk that is nearly full. */
+/** A store whose file may grow by this many pages only, as on a nearly full disk. */
 async function storeWithRoomFor(
   pages: number,
 ): Promise<{ readonly store: Store; readonly free: () => void }> {

@@ -1,4 +1,4 @@
-/** What the store in an SQLite file does when the file, the disk or the process is against it. */
+/** The SQLite store with faults of file, disk and process. */
 import {
   chmodSync,
   chownSync,
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A registered store with some burns, closed and folded into its one file. */
+/** A registered store with some burns, closed and checkpointed into one file. */
 async function createStore(): Promise<void> {
   const store = await openSqliteStore({ path });
   await register(store);
@@ -55,7 +55,7 @@ async function failureOf(promise: Promise<unknown>): Promise<FlywheelError> {
   );
 }
 
-/** As a user whom file modes bind, also where the tests run as root. */
+/** As a user to whom file modes apply, also if the tests run as root. */
 async function asOrdinaryUser<Result>(work: () => Promise<Result>): Promise<Result> {
   const user = process.geteuid?.();
   if (user !== 0) return work();

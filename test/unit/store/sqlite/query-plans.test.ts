@@ -1,4 +1,4 @@
-/** Every statement that the store sends is served by an index, so that none grows slower with what was stored before. */
+/** Every statement of the store uses an index, so that no statement slows down with stored rows. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -20,23 +20,22 @@ import {
   temporaryDirectory,
 } from '../../../support/store.js';
 
-/** Steps that look at more than they return, each for a reason. */
+/** Query steps that read more than they return, each with its reason. */
 const ALLOWED = [
-  'SCAN tokens', // A store holds a handful.
+  'SCAN tokens', // A handful of rows.
   /^SCAN (progress|burn_numbers)$/, // One row.
   'SCAN sqlite_master',
   'SCAN schema_versions', // A row for each migration.
-  /^SCAN (at|days)$/, // A day.
-  /^SCAN (amounts|used)$/, // What counts on a day.
-  /^SCAN (burned|acted|moved)$/, // No more than was asked for.
-  'SCAN settled', // The outcomes that were handed in.
+  /^SCAN (at|days)$/, // Rows of one day.
+  /^SCAN (amounts|used)$/, // The counted amounts of one day.
+  /^SCAN (burned|acted|moved)$/, // No more than the requested rows.
+  'SCAN settled', // The outcomes passed in.
   /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS)$/,
-  /^SCAN (burns|issued_votes) USING INDEX \1_open$/, // Only what is open.
-  'SCAN batches USING COVERING INDEX batches_status', // Counts them.
-  'SCAN batches USING INDEX batches_not_closed', // Those that are to be closed are among these.
+  /^SCAN (burns|issued_votes) USING INDEX \1_open$/, // Open rows only.
+  'SCAN batches USING COVERING INDEX batches_status', // Counts all batches.
+  'SCAN batches USING INDEX batches_not_closed', // The batches to close are among these.
 ];
 
-/** Calls every method of every repository once. */
 async function callEverything(tx: StoreTransaction): Promise<void> {
   const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
   const hold = { ...usage, batchId: 'batch-1', amount: 2n, fromDay: DAY, toDay: null };

@@ -1,4 +1,4 @@
-/** The ledger by itself: what lasts, who sees what when, and what is left when a write goes wrong. */
+/** The ledger: durability, visibility between processes, and failed writes. */
 import { createHash } from 'node:crypto';
 import { statSync, truncateSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const landing = (name: string, lamports: bigint, sizeBytes = 0): NewTransaction 
   innerCalls: [{ within: 1, program: alice, accounts: [alice], data: Buffer.of(1, 2) }],
 });
 
-/** A ledger together with its connection, to bring about what the operating system otherwise would. */
+/** A ledger with its SQLite connection, to simulate faults of the operating system. */
 async function ledgerWithConnection(options: LedgerOptions): Promise<[Ledger, SqliteFile]> {
   (await openLedger(options)).close();
   const database = await openSqliteFile({

@@ -23,7 +23,7 @@ export const wallet = (lamports: bigint): AccountState => ({
   rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
-/** A runtime whose one native program does what the test says, and accounts that keep what transactions change. */
+/** A runtime with one scripted native program, over accounts that keep changes. */
 export class Stage {
   readonly accounts = new Map<Address, AccountState>();
   readonly payer: KeypairSigner;
@@ -63,7 +63,6 @@ export class Stage {
     return this.runtime.execute(transaction, this, CLOCK);
   }
 
-  /** Runs and commits. */
   land(instructions: readonly Instruction[], signers: readonly KeypairSigner[] = []): ExecutionResult {
     const result = this.execute(this.sign(instructions, signers));
     for (const [address, state] of result.changes) {
@@ -74,7 +73,6 @@ export class Stage {
   }
 }
 
-/** Calls the native program with these accounts. */
 export const callNative = (accounts: readonly AccountMeta[] = [], data = new Uint8Array(0)): Instruction => ({
   program: SQUADS_PROGRAM,
   accounts,

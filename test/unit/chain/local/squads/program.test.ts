@@ -1,4 +1,4 @@
-/** Which instructions the native program takes, and what it says to those that it does not have. */
+/** Instructions of the native program, and its errors for missing ones. */
 import { readFileSync } from 'node:fs';
 import { generated } from '@sqds/multisig';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import { signTransaction } from '../../../../support/sign.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 const SUFFIX = 'InstructionDiscriminator';
-/** Every instruction that the public client knows, with the bytes that its data begins with. */
+/** Every instruction of the public client, with its discriminator. */
 const known = Object.entries(generated).flatMap(([name, value]) =>
   name.endsWith(SUFFIX) ? [[name.slice(0, -SUFFIX.length), Uint8Array.from(value as number[])] as const] : [],
 );
@@ -31,7 +31,7 @@ const present = known.filter(([name]) => name in INSTRUCTIONS);
 const runtime = new Runtime();
 const payer = namedSigner('payer');
 
-/** Calls the program with nothing but an identifier. */
+/** Calls the program with a discriminator only. */
 function call(data: Uint8Array) {
   const message = compileLegacyMessage({
     payer: payer.address,

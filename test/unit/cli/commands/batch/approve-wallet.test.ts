@@ -1,4 +1,4 @@
-/** `batch approve --wallet`: what the wallet signed is sent, and what stands on chain is not signed again. */
+/** `batch approve --wallet`: sends what the wallet signed, and does not ask for a second signature of a vote on chain. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ beforeEach(async () => {
   sent = [];
   batchId = approval.batch.id;
 });
-/** What is approved is executed, and there is another one for the next. */
+/** Executes the approved batch and sets up another one. */
 async function next(): Promise<void> {
   await test.engine.executeBatch({ batchId } as never, test.project.call());
   approval = await initiate();
@@ -57,7 +57,7 @@ afterAll(() => test.destroy());
 
 type Around = (send: () => Promise<SendOutcome>, count: number) => Promise<SendOutcome>;
 
-/** A command line on the engine of the test, whose page is used by the owner as soon as it is there; `around` may come between sending. */
+/** A command line on the test's engine, whose page the owner uses as soon as it appears; `around` wraps the sending. */
 function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}) {
   const real = createSender(test.chain, { clock: { nowMs: () => 0 }, sleep: async () => undefined });
   const sender: ChainSender = (wire, terms) => {
@@ -159,7 +159,7 @@ describe('batch approve --wallet', () => {
       const { exit, stderr } = await within(limits);
       expect([exit, stderr]).toEqual([9, expect.stringContaining(Object.values(limits)[0] ?? '')]);
     }
-    // Nobody agrees to a large batch without its digest.
+    // A large batch requires its digest.
     expect((await within({ digestAbove: '0.5' }, '--yes')).exit).toBe(9);
     expect((await within({ digestAbove: '0.5' })).exit).toBe(2);
     expect([cli.pages, sent]).toEqual([[], []]);

@@ -1,4 +1,4 @@
-/** `flywheel batch cancel`: what is asked of the service, and the one vote that the owner signs after a yes. */
+/** `flywheel batch cancel`: calls to the service, and the single vote that the owner signs after a yes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const voteOf = (kind: VoteKind): string => {
   return Buffer.from(partiallySign(message, [])).toString('base64');
 };
 
-/** The owner before a world, which is not read without a chain; the service wants this vote, or none. */
+/** The owner in a world, which is read only with a chain; the service requests this vote, or none. */
 function cliWith(
   cancelTx: string | null,
   options: TestCliOptions = {},

@@ -1,4 +1,7 @@
-/** `flywheel batch init`, `inspect`, `approve`, `execute` and `run`: one batch from a file to its outcome; nothing is signed without a yes. */
+/**
+ * `flywheel batch init`, `inspect`, `approve`, `execute` and `run`: one batch from file to outcome; nothing is signed without a
+ * yes.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +44,7 @@ const resultOf = (totalSuccessful: number): ExecuteResult => ({
   }),
 });
 
-/** The owner in a world, with all files; its service sets the batch up and executes so many of its pipelines. */
+/** The owner in a world with all files; the service sets the batch up and executes this many pipelines. */
 function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token'), executes = 3): TestCli {
   const service = options.service ?? fakeService();
   if (options.service === undefined) {
@@ -162,7 +165,7 @@ describe('batch inspect', () => {
 });
 
 describe('batch approve', () => {
-  /** Has the owner signed, and nothing else changed? */
+  /** Expects the owner's signature and no other change. */
   function expectSigned(signedTx: string): void {
     const [signed, given] = [signedTx, MADE.proposalApproveTx].map((text) =>
       decodeTransaction(Buffer.from(text, 'base64')),
@@ -270,7 +273,7 @@ describe('what was paid before', () => {
   const PAID = /TWICE: (\d of 3 proofs were already [a-z ]+), pipeline (\d) on 2026-01-31 in batch earlier/;
   const SCRIPT = ['--expect', 'p.json', '--yes'];
 
-  /** A machine on which another batch of the same pipelines was approved, and so much of it executed. */
+  /** A machine that approved another batch of the same pipelines, of which this many were executed. */
   async function paidBefore(
     executed: number,
     isOver: boolean,
@@ -289,7 +292,7 @@ describe('what was paid before', () => {
     return cli;
   }
 
-  /** The line to type, but for what the test asks for in each of its commands. */
+  /** The suggested command, without the options that the test adds to every command. */
   const lineIn = (stderr: string): string =>
     (complaint(stderr).hint ?? '').replace(/^.*: (?=flywheel)/, '').replace(' --json', '');
 
@@ -408,7 +411,7 @@ describe('batch init --dry-run', () => {
   });
 });
 
-/** A journal that fails at the write after the first one that follows the answer of init. */
+/** A journal that fails at the second write after the answer of init. */
 function failing(journal: Journal, hasAnswered: () => boolean): Journal {
   let writes = 0;
   const write = <Value>(act: () => Value): Value => {

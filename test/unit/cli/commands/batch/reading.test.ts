@@ -1,4 +1,4 @@
-/** `flywheel batch list`, `show` and `status`: pages that are gathered, filters that are handed on, and a verdict that is waited for. */
+/** `flywheel batch list`, `show` and `status`: gathered pages, forwarded filters, and waiting for the final status. */
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../../../src/contract/examples.js';
 import type {
@@ -22,7 +22,6 @@ const answering = (prepare: (service: FakeService) => void): TestCli => {
 describe('batch list', () => {
   const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
   const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));
-  /** A service with so many batches. */
   const holding = (count: number): TestCli =>
     answering((service) =>
       service.answer('listBatches', ({ input }) => {
@@ -93,7 +92,7 @@ describe('batch show', () => {
     { ...first, state: 'EXECUTED', txHash: 'sig-1' },
     { ...first, index: 1, state: 'FAILED', message: 'custom error 1' },
   ];
-  /** A service that gives out one pipeline a page. */
+  /** A service with one pipeline a page. */
   const paging = (): TestCli =>
     answering((service) =>
       service.answer('batchPipelines', ({ input }) => {
@@ -133,7 +132,7 @@ describe('batch status', () => {
   const dateUpdated = '2026-01-31T12:00:09.000Z';
   const EXECUTED = aBatch({ status: 'EXECUTED', executeResult: RESULT, dateUpdated });
 
-  /** A service that tells one state after the other, the last for ever. */
+  /** A service that reports these states in turn, and repeats the last. */
   function telling(...states: readonly Batch[]) {
     const left = [...states];
     const cli = answering((service) =>

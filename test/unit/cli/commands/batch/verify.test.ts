@@ -1,4 +1,4 @@
-/** `flywheel batch verify`: what a batch did, proven from the past of the chain: contents, executions, and the balances that a node has kept. */
+/** `flywheel batch verify`: contents, executions and balances of a batch, proven from the transaction history. */
 import { describe, expect, it } from 'vitest';
 import { digestText, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { TokenChange } from '../../../../../src/chain/chain.js';
@@ -28,7 +28,7 @@ const { mint, tokenProgram, vaultTokenAccount } = flywheel;
 const ID = aBatch().id;
 const digest = digestText(pipelinesDigest(pipelines));
 
-/** A command line before a node with this past, beside a service that knows the batch. */
+/** A command line with a node of this history, and a service that knows the batch. */
 function cliWith(past: Past, opened: Partial<OpenedService> = {}): TestCli {
   const service = fakeService();
   service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
