@@ -206,7 +206,7 @@ describe('memory', () => {
     }));
     const server = await hostile(flood(start, more));
     const url = `http://127.0.0.1:${server.port}`;
-    // A small request bounds its answer's size; the answer to a large request may be as large as this one.
+    // The limit of an answer grows with its request: a small request permits a small answer only.
     const [small, large] = await Promise.all([
       peak(remote(url), ...CURRENT, '--max-wait', '0'),
       peak({ ...remote(url), stdin: JSON.stringify(burns) }, 'burn-batch', '-', '--max-wait', '0'),

@@ -10,7 +10,6 @@ import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '12.5', '--json'];
 
-/** Path of the journal below a home. */
 function journalIn(home: string): string {
   const found = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((path) =>
     path.endsWith('journal.db'),

@@ -32,7 +32,6 @@ const EVIL = [
 
 /** Characters that no output may have, except our own line breaks. */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/u;
-/** Control sequences of our own spinner. */
 const SPINNER = ['\u001b[?2026h', '\u001b[?2026l', '\u001b[1G', '\u001b[0K'];
 
 const UUID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';

@@ -13,10 +13,8 @@ const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, pers
 const burn = (server: ServeProcess, { key }: ServedHome): Promise<Response> =>
   ask(`${server.url}/v1/tokenomics/burn`, key, { body: BURN, idempotencyKey: randomUUID() });
 
-/** A database file and its SQLite side files. */
 const parts = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`];
 
-/** Removes a database, or replaces it by another. */
 function replace(path: string, by?: string): void {
   for (const [at, part] of parts(path).entries()) {
     rmSync(part, { force: true });

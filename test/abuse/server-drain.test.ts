@@ -53,7 +53,6 @@ class LoadClient {
     this.#options = options;
   }
 
-  /** Sends until the port is closed. */
   async run(): Promise<void> {
     while (!this.#isStopped) await this.#oneConnection();
   }
@@ -97,7 +96,6 @@ class LoadClient {
   }
 }
 
-/** The first complete answer in the received text. */
 function cutAnswer(text: string): { status: number; isLast: boolean; rest: string } | undefined {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return undefined;
@@ -179,7 +177,6 @@ describe('closeGracefully', () => {
   const BURN_REQUEST = (id: string): string =>
     requestText(GOOD_KEY, id, 'keep-alive').replace('host: a', `host: a\r\nx-request-id: ${id}`);
 
-  /** A server with one idle connection. */
   const idleConnection = async () => {
     const fake = fakeService();
     const server = await startServer({ service: fake.service }, { limits: { drainIdleMs: 400 } });

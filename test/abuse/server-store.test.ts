@@ -15,7 +15,6 @@ const PAGE_BYTES = 4_096;
 
 const both = (path: string): readonly string[] => [path, `${path}-wal`].filter((file) => existsSync(file));
 
-/** Damages of a file, and the expected log text. */
 const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = [
   [
     'is not a database',

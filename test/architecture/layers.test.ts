@@ -91,7 +91,6 @@ const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
 interface Import {
   readonly from: string;
   readonly file: string;
-  /** A layer, or a package. */
   readonly to: string;
   readonly isPackage: boolean;
 }

@@ -72,7 +72,6 @@ const OTHER: readonly Other[] = [
   ['differs in everything', ['pipelines[0].type', '"T"', '"PRODUCT_BUY"'], allOther(2)],
 ];
 
-/** An honest instruction with changed accounts or data. */
 const altered = (
   { programId, keys, data }: TransactionInstruction,
   change: { keys?: TransactionInstruction['keys']; data?: readonly number[]; programId?: PublicKey },

@@ -169,7 +169,6 @@ export const judgeMember = (chain: Accounts, { pins }: Pick<World, 'pins'>, memb
     return { member };
   });
 
-/** Checks the vote without its batch. */
 export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 'pins'>) =>
   judged(() => {
     const { multisig, owner, operator } = pins as ApprovalPins;
@@ -185,7 +184,6 @@ export const judgeVote = ({ wire, batch, pins }: Pick<World, 'wire' | 'batch' | 
     return { feePayer, priorityFeeLamports, missingSignatures, version };
   });
 
-/** Checks a transaction that a wallet returned. */
 export const judgeWallet = (
   wire: Uint8Array,
   given: { readonly multisig: string; readonly owner: string; readonly blockhash: string },

@@ -56,7 +56,6 @@ const execute = generated.createBatchExecuteTransactionInstruction({
   ...{ multisig, member: owner, proposal: proposalAt, batch: batchAt, transaction: firstAt },
 });
 
-/** An approval with other instructions, signed by the operator. */
 const made = (
   name: string,
   facts: Facts,

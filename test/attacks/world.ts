@@ -124,16 +124,13 @@ export interface World {
   readonly token: Token;
   /** By transaction; stored messages are built from them after the attack. */
   instructions: TransactionInstruction[][];
-  /** Changes the state that Squads stores. */
   state: (state: State) => unknown;
   mint: MintParts;
   vaultAccount: VaultParts;
   vaultLamports: bigint;
   /** Changes any account, last. */
   accounts: (accounts: Accounts) => unknown;
-  /** The approval to be signed. */
   wire: Uint8Array;
-  /** The batch that the approval names. */
   batch: { id: string; multisig: string; batchIndex: string };
   pins: Pins;
   limits: Limits;
@@ -381,7 +378,7 @@ export interface Attack {
   readonly name: string;
   readonly facts: readonly Fact[];
   readonly change: (world: World) => unknown;
-  /** Executable pipelines that nobody sent: without a file the screen shows exactly this content. */
+  /** Executable pipelines that were not sent: without a file the screen shows exactly this content. */
   readonly shown?: readonly Pipeline[];
 }
 export const attack = (name: string, facts: Facts, change: Attack['change']): Attack => ({

@@ -11,7 +11,6 @@ const PATH = '/v1/tokenomics/burn-batch';
 const ROUNDS = 3;
 const ELEMENTS = 1_000;
 
-/** Bodies that are expensive to check, and bodies that are expensive to execute. */
 function dearRequests(): Readonly<Record<string, Omit<DearRequest, 'key'>>> {
   const burn = (proof: string, type = 'PRODUCT_BUY'): string =>
     `{"type":"${type}","proof":${proof},"burnAmount":0.000001,"persistOnchain":false}`;

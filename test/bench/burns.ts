@@ -22,7 +22,6 @@ const ELEMENTS = 10_000;
 const PER_REQUEST = 1_000;
 const EARLIER_BURNS = 1_000_000;
 
-/** A minimal program for one burn. */
 const FLOOR = resolve('test/bench/floor/burn.cjs');
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '1', '--json'];
 

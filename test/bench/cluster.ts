@@ -19,7 +19,7 @@ const BURNS = 1_000;
 const PIPELINES = 100;
 /** Burns of the bare sender in progress at a time, as many as the engine has. */
 const WINDOW = 256;
-/** Of engine and bare sender alike. */
+/** The same for engine and bare sender. */
 const POLL_MS = 50;
 
 /** Counts each sent transaction once. */

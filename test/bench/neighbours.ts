@@ -9,7 +9,6 @@ export interface DearRequest {
   readonly key: string;
 }
 
-/** Time between two requests of the others. */
 const EVERY_MS = 3;
 
 /** @returns the 99th percentile of the others' waiting time, in ms. */

@@ -60,7 +60,6 @@ afterEach(async () => {
   removeDirectories();
 });
 
-/** A copy of the store in a file of its own. */
 async function copyOf(store: Store): Promise<Store> {
   const copy = await openSqliteStore({ path: `${temporaryDirectory()}/store.db` });
   stores.push(copy);

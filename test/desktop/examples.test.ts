@@ -11,11 +11,9 @@ import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const ROOT = process.cwd();
 const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');
-/** Exit codes of the program. */
 const EXIT = { usage: 2, partial: 3, auth: 4, unknownOutcome: 7 };
 const BURN_BATCH = '/v1/tokenomics/burn-batch';
 
-/** A proxy before the server. */
 interface Front {
   readonly url: string;
   /** Number of further requests whose answers are lost. */

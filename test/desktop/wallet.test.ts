@@ -102,7 +102,6 @@ async function visiting(url: string, wallet: TestWallet | null): Promise<OpenPag
   return browser;
 }
 
-/** Signs the changed transaction with the owner's key. */
 const aWallet = (change: (wire: Uint8Array) => Uint8Array = (wire) => wire): TestWallet => ({
   name: 'Testwallet',
   addresses: [owner.address],

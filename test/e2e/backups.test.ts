@@ -13,7 +13,6 @@ import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { type OwnDatabase, openDatabase, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
-/** Blocks of commands under a heading. */
 const BLOCKS = (title: string): readonly string[] => {
   const section = readFileSync('docs/backups.md', 'utf8').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
   return [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block]) => block ?? '');

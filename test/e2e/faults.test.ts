@@ -16,7 +16,6 @@ import { failureOf, signApproval, supplyOf } from '../support/service.js';
 const CUTS = { before: 'drop', during: 'cut', after: 'lose', none: 'pass' } as const;
 type Cut = keyof typeof CUTS;
 
-/** Exit codes. */
 const [UNAVAILABLE, UNKNOWN] = [6, 7];
 const UNIT = 1_000_000n;
 
@@ -25,7 +24,6 @@ describe('a connection that is cut', () => {
   let project: TestProject;
   let server: RunningServer;
   let gate: Gate;
-  /** Cuts of the next requests, in order. */
   let cuts: Cut[];
 
   beforeAll(async () => {

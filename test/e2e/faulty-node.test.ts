@@ -42,7 +42,6 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** A node that applies the fault to these methods. */
 async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<StubNode> {
   const stub = await stubNode();
   const honest = passOn(node.url);

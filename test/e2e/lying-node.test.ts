@@ -33,7 +33,6 @@ interface Two {
   close(): Promise<void>;
 }
 
-/** An operator with a lying node before an honest one. */
 async function two(): Promise<Two> {
   const operator = await anOperator('remote', template);
   const node = await nodeOf(operator.dataDir);
@@ -58,7 +57,6 @@ async function two(): Promise<Two> {
 const keysOf = ({ transaction: [wire] }: Found): readonly string[] =>
   VersionedTransaction.deserialize(Buffer.from(wire, 'base64')).message.staticAccountKeys.map(String);
 
-/** Addresses of the batch, its proposal and its transactions. */
 function accountsOf(batchIndex: bigint) {
   const multisigPda = new PublicKey(template.made.multisig);
   const [batch] = squads.getTransactionPda({ multisigPda, index: batchIndex });

@@ -28,7 +28,6 @@ function latest(end: string, isOne: (passed: Passed) => boolean = () => true): P
   return found;
 }
 
-/** Replayed answers that do not belong to the request. */
 const LIES = [
   { how: 'before the request is carried out', reaches: false, withHeaders: true },
   { how: 'after the request is carried out', reaches: true, withHeaders: true },

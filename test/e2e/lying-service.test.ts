@@ -70,7 +70,6 @@ async function begun(operator: Lied, name: string, pipelines: readonly object[] 
   };
 }
 
-/** The approval of a batch with the owner's signature. */
 async function approval(operator: Lied, { id }: { readonly id: string }) {
   const { proposalApproveTx } = await asked(operator, `${id}/approval`, {});
   const transaction = VersionedTransaction.deserialize(Buffer.from(String(proposalApproveTx), 'base64'));
@@ -79,7 +78,6 @@ async function approval(operator: Lied, { id }: { readonly id: string }) {
   return { batchId: id, signedTx: Buffer.from(transaction.serialize()).toString('base64') };
 }
 
-/** An unsigned rejection by the owner. */
 function rejection(batchIndex: string): string {
   const { multisig, owner } = template.made;
   const member = new PublicKey(owner.address);

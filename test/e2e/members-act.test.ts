@@ -103,7 +103,6 @@ async function failed(mode: Mode): Promise<Scene> {
   return scene;
 }
 
-/** Status, list and verify agree. */
 async function expectTruth(
   scene: Scene,
   executed: number,

@@ -51,7 +51,6 @@ const journalHome = ({ mode, directory, dataDir }: Operator): string =>
 const files = (directory: string, which: RegExp): readonly string[] =>
   readdirSync(directory).filter((name) => which.test(name));
 
-/** Saves a copy of matching files. */
 async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
   await letGo();
   mkdirSync(aside, { recursive: true });
@@ -534,7 +533,6 @@ const fund = (where: 'burn-wallet' | 'vault', tokens: number) =>
     ...['local', 'fund', '--to', where, '--tokens', String(tokens), '--data-dir', operator.dataDir],
   );
 
-/** Types the printed command. */
 async function giveUp(refused: Awaited<ReturnType<typeof burnFile>>): Promise<void> {
   const [, line = ''] = /`(flywheel pending forget [^`]+)`/.exec(problemOf(refused).hint ?? '') ?? [];
   expect((await operator.paste(`${line} --yes`)).exit).toBe(0);

@@ -76,7 +76,6 @@ const register = (name: string, token: TestToken): string[] =>
 const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
 
-/** Gives a burn wallet tokens and SOL for fees. */
 const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
   sendByRpc(node.url, token, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 

@@ -39,7 +39,6 @@ const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
 const MAX_POINTS = 160;
 const KILLS = isLong ? MAX_POINTS : 2;
 
-/** Signs each line with a keypair file. */
 const SIGNING_PROGRAM = `
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -62,7 +61,6 @@ let node: TestNode;
 let home: string;
 let dataDir: string;
 let token: TestToken;
-/** Tokens whose mint authority is revoked. */
 let givenUp: TestToken[];
 /** A finished registration of the first token, with the output before and after. */
 let shop: {
@@ -137,7 +135,6 @@ const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
     .cluster;
 
-/** Revokes the mint authority, permanently. */
 async function giveUpMinting(): Promise<void> {
   const authority = Keypair.fromSeed(createHash('sha256').update('treasury').digest());
   const keys = [

@@ -21,7 +21,6 @@ import type { Spawned } from '../support/spawn.js';
 const sent = (request: GateRequest, { path }: Deed): boolean =>
   request.method === 'POST' && path.test(request.path);
 
-/** One command, from a fault to its end. */
 class Attempt {
   readonly #operator: Operator;
   readonly #deed: Deed;

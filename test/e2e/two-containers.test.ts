@@ -49,7 +49,6 @@ it.skipIf(!canBeApart)('in two containers burn once, and tell the same result', 
   await expectOnce(operator, await Promise.all(both));
 });
 
-/** Resolves once the store has intents. */
 async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<void> {
   while (child.exitCode === null) {
     const store = new StoreTables(join(dataDir, FILES.store));

@@ -11,7 +11,6 @@ export interface Roles {
   readonly rule: (field: string, value: bigint) => string | undefined;
 }
 
-/** A transaction's message, or one that a vault executes. */
 interface Message {
   readonly keys: readonly string[];
   readonly signers: number;

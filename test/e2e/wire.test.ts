@@ -106,7 +106,6 @@ class Side {
   readonly home = emptyDirectory();
   readonly dataDir = join(this.home, 'data');
   readonly #lines: string[] = [];
-  /** Transactions sent since the last call. */
   sent: () => Promise<readonly Uint8Array[]> = async () => [];
   readonly names = new Map<string, string>();
   readonly recorded: Recorded = { sent: new Set(), tried: new Set(), price: { microLamports: PRICE } };

@@ -69,7 +69,6 @@ function nextOperation(target: Target): Operation {
   }
 }
 
-/** Changes an account, its permissions or the data at random. */
 function damaged(world: World, instruction: Instruction): Instruction {
   const { random } = world;
   const accounts = [...instruction.accounts];
@@ -137,7 +136,6 @@ export function meddle(world: World): void {
   if (random.oneIn(30)) occupy(world, funded);
 }
 
-/** Changes a few bytes of a program account, or its length. */
 function spoil(world: World): void {
   const { random } = world;
   const config = programConfigAddress().address;

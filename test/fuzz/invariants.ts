@@ -102,7 +102,6 @@ function accountProblem(before: AccountState | null, after: AccountState): strin
   return after.lamports < needed ? `${after.lamports} lamports where the rent is ${needed}` : null;
 }
 
-/** The first violation in a result, or `null`. */
 export function problemOf(world: World, result: ExecutionResult): string | null {
   const general = errorProblem(result) ?? failureProblem(result) ?? lamportsProblem(world, result);
   if (general !== null || world.isSpoiled) return general;
@@ -113,7 +112,6 @@ export function problemOf(world: World, result: ExecutionResult): string | null 
   return null;
 }
 
-/** Addresses that lost lamports. */
 export const losers = (world: World, { changes }: ExecutionResult): Address[] =>
   [...changes].flatMap(([address, state]) =>
     (state?.lamports ?? 0n) < (world.get(address)?.lamports ?? 0n) ? [address] : [],

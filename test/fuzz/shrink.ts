@@ -25,7 +25,6 @@ function* smaller(plan: Plan): Generator<Plan> {
   }
 }
 
-/** Leaves parts out, one after the other. */
 export function shrink(plan: Plan, shows: (plan: Plan) => boolean): Plan {
   let best = plan;
   for (;;) {

@@ -50,7 +50,6 @@ const fromState = (state: AccountState | null): VectorAccount | null =>
         data: Buffer.from(state.data).toString('base64'),
       };
 
-/** A plan on a world as a vector, with the result of one runtime. */
 function asVector(world: World, bytes: Uint8Array, result: ExecutionResult, name: string): Vector {
   const { message } = decodeTransaction(bytes);
   const named = [

@@ -25,7 +25,6 @@ import type { World } from './world.js';
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 const MAX_KEYS = 64;
 
-/** An unsigned transaction, which can be shrunk and signed again. */
 export interface Plan {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
@@ -52,7 +51,6 @@ function extras(world: World): Instruction[] {
   return list;
 }
 
-/** Runs bytes on the present world without a commit. */
 export type Rehearse = (bytes: Uint8Array) => ExecutionResult;
 
 /** Each instruction is made for the state after the earlier ones; ends with the first failure. Commits nothing. */
@@ -93,7 +91,6 @@ function squadsInstructions(world: World, rehearse: Rehearse): Instruction[] {
   return random.oneIn(5) ? [...made, impossible(world)] : made;
 }
 
-/** Some Squads instructions for the present world, and other instructions among them. */
 export function randomPlan(world: World, rehearse: Rehearse): Plan {
   const { random } = world;
   const squads = squadsInstructions(world, rehearse);

@@ -26,7 +26,6 @@ interface Ballot {
   passed: boolean;
 }
 
-/** Votes on each proposal, from successful transactions. */
 export class VoteBook {
   readonly #ballots = new Map<Address, Ballot>();
 

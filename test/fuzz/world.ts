@@ -49,7 +49,6 @@ function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Bu
   return data;
 }
 
-/** The next transaction or batch index of a multisig. */
 export interface KnownMultisig {
   readonly address: Address;
   readonly createKey: KeypairSigner;
@@ -115,7 +114,6 @@ export class World {
     this.put(address, new Uint8Array(0), SYSTEM_PROGRAM, lamports);
   }
 
-  /** A new signer without an account. */
   newSigner(): KeypairSigner {
     const signer = walletFrom(this.random.bytes(32));
     this.signers.push(signer);

@@ -13,7 +13,6 @@ const SWAPPED = new Map([
   [ts.SyntaxKind.PlusToken, ['-']],
   [ts.SyntaxKind.MinusToken, ['+']],
 ]);
-/** Function names to exchange for each other. */
 const CONFUSED = new Map([
   ['writtenState', 'readState'],
   ['some', 'every'],

@@ -18,7 +18,6 @@ const { values, positionals: names } = parseArgs({
   allowPositionals: true,
 });
 
-/** A program that must fail on mutated source. */
 const SUITES = {
   simulation: {
     entry: 'test/simulation/run.ts',

@@ -180,7 +180,6 @@ describe('where a native package is missing', () => {
       .filter((one) => name.test(one))
       .map((one) => join(beside, one));
   };
-  /** Removes a file while `use` runs. */
   const without = async (name: RegExp, use: () => Promise<void>) => {
     const taken = native(name);
     expect(taken.length).toBeGreaterThan(0);

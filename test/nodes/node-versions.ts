@@ -10,7 +10,6 @@ export const NODE_VERSIONS = ['20.18.0', '22.23.3', '24.21.0', '26.10.0'] as con
 
 const CACHE = resolve('node_modules/.cache/node-versions');
 
-/** Variables needed to reach the registry. */
 const REACHING_THE_REGISTRY = ['NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'NO_PROXY', 'npm_config_registry'];
 
 const registryEnvironment = (): Record<string, string> =>
@@ -77,7 +76,6 @@ export async function packed(): Promise<string> {
 
 export interface Installed {
   readonly home: string;
-  /** Directory of its packages. */
   readonly modules: string;
   readonly said: string;
   readonly status: number;

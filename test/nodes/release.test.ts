@@ -14,7 +14,6 @@ const release = (...words: readonly string[]) =>
   run(process.execPath, ['build/release.mjs', ...words], { cwd: tree, env });
 const read = (file: string): string => readFileSync(join(tree, 'release', file), 'utf8');
 
-/** This tree as a commit. */
 beforeAll(async () => {
   const here = { cwd: process.cwd(), env };
   const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard'], here);

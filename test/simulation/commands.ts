@@ -7,7 +7,6 @@ import type { Office } from './person.js';
 export interface Command {
   readonly words: readonly string[];
   readonly items?: readonly Item[];
-  /** The command line as it was printed. */
   readonly line?: string;
 }
 
@@ -34,7 +33,7 @@ export function idea(place: Place, habit: Habit): Command {
   }
 }
 
-/** Repeats a command that somebody else is running, or picks another command for the same batch. */
+/** Repeats a command that another person is running, or picks another command for the same batch. */
 export function joinIn(place: Place): Command {
   const { random, running } = place;
   const others = [...running].filter(([word]) => word === 'batch' || word === 'burn-batch');

@@ -39,7 +39,6 @@ export class Goods {
   readonly #random: Random;
   readonly #directory: string;
 
-  /** @param most - files of each sort. */
   constructor(random: Random, directory: string, most: number) {
     this.#random = random;
     this.#directory = directory;

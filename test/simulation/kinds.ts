@@ -41,9 +41,7 @@ export interface Kind {
   readonly burnCap?: number;
   readonly persons?: readonly number[];
   readonly servers?: readonly number[];
-  /** The most files of each sort. */
   readonly papers?: number;
-  /** Persons do twice as much. */
   readonly busy?: boolean;
 }
 

@@ -47,7 +47,6 @@ const DOORS: readonly (readonly [number, string])[] = [
   [503, 'ERR_UNAVAILABLE'],
 ];
 
-/** The text of those answers. */
 export const DOOR_WORDS = 'The door says no.';
 
 function turnedAway(random: Random): HttpAnswer {

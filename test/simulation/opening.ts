@@ -31,11 +31,9 @@ export interface Opening {
   readonly settings: Settings;
   readonly dataDir: string;
   readonly watch: ChainWatch;
-  /** Of a client. */
   readonly transport: Transport;
 }
 
-/** An embedded engine, or a client of a server. */
 export async function openService(opening: Opening): Promise<OpenedService> {
   const { process, context, settings, watch } = opening;
   const opened = await openWithJournal(context, settings, (_settings, warn) =>

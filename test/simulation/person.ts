@@ -7,7 +7,6 @@ import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Ended, Workplace } from './workplace.js';
 
-/** Shared state of all persons of a world. */
 export interface Office {
   readonly machine: Workplace;
   readonly random: Random;
@@ -176,7 +175,6 @@ export class Person {
     await this.type({ words: ['pending', 'forget', id, '--yes'] }, false);
   }
 
-  /** The command that the last output suggests. */
   #reaction(): Command | undefined {
     const { random } = this.#office;
     if (this.#last === undefined) return undefined;

@@ -17,7 +17,6 @@ export interface Surroundings {
 const unwritten = (what: string): Error =>
   failure('ERR_STORE_UNAVAILABLE', `The ${what} cannot be used now: locked, or the disk is full.`);
 
-/** How an effect behind a port can fail. */
 export interface Effect<Value> {
   readonly label: string;
   readonly faults: readonly Fault[];
@@ -34,7 +33,6 @@ const DAY_MS = 86_400_000;
 
 export class SimProcess implements Walker {
   readonly name: string;
-  /** Resolves when the process was killed. */
   readonly death: Promise<void>;
   readonly #around: Surroundings;
   readonly #controller = new AbortController();
@@ -62,7 +60,6 @@ export class SimProcess implements Walker {
     return this.#controller.signal;
   }
 
-  /** Closed by the system when the process ends. */
   onEnd(closer: () => unknown): void {
     this.#closers.push(closer);
   }

@@ -51,12 +51,10 @@ export class Scheduler {
     this.#preferring = random.oneIn(2);
   }
 
-  /** The wall clock. */
   get nowMs(): number {
     return this.#timeMs + this.#setMs;
   }
 
-  /** Elapsed virtual time. */
   get timeMs(): number {
     return this.#timeMs;
   }

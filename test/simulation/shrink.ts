@@ -6,7 +6,6 @@ const promiseOf = (error: Error): string => (error instanceof Broken ? error.pro
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Prints the smallest run found. */
 export async function shrink(
   options: RunOptions,
   broken: Error,

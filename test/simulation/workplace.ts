@@ -25,14 +25,12 @@ export interface Started {
 }
 
 export interface Workplace {
-  /** Waits for the person's turn. */
   turn(person: { readonly name: string }, label: string): Promise<void>;
   start(name: string): Started;
   /** Runs a set-up command. @throws if it fails */
   setUp(words: readonly string[]): Promise<void>;
   /** Starts a service, which resolves unfinished work. */
   serve(): Promise<void>;
-  /** No faults from now on. */
   calm(): void;
   pass(ms: number): Promise<void>;
 }

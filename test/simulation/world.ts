@@ -19,7 +19,6 @@ import { bringToRest } from './rest.js';
 import { Scheduler, type Walker } from './scheduler.js';
 import { BASE, START_MS, type Template, templateOf } from './template.js';
 
-/** Options that make a run repeatable, and smaller. */
 export interface RunOptions {
   readonly seed: number;
   readonly mode: Mode;
@@ -185,7 +184,6 @@ class World implements ChainWatch, Walker {
     this.#isOver = true;
   }
 
-  /** Keeps one or two servers running. */
   async #keepServers(): Promise<void> {
     while (!this.#isOver) {
       if (this.#machine.servers.length < this.#drawn.servers) await this.#machine.serve();

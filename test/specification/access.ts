@@ -12,7 +12,6 @@ const ALL = { scopes: ['burn', 'airdrop'], proofTypes: null } as const;
 
 const OPERATIONS = ['burn', 'burnBatch', 'getBatch', 'currentBatch', 'initBatch', 'executeBatch'] as const;
 
-/** Calls every operation with a valid request. */
 const everyOperation = (api: Api, by: By): Promise<readonly Answer[]> =>
   Promise.all([
     api.burn(by, aBurnRequest(1)),

@@ -146,14 +146,12 @@ export interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
-/** The caller: a project, a key, or no key. */
 export type By = Pick<Project, 'key'> | string | null;
 
 const keyOf = (by: By): string | null => (by === null || typeof by === 'string' ? by : by.key);
 
 export interface HttpAnswer {
   readonly method: string;
-  /** The path without the base address. */
   readonly path: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -178,7 +176,6 @@ export class Answer<Value = unknown> {
     return this.http.headers['idempotent-replayed'] === 'true';
   }
 
-  /** The value of a success (status 200). */
   done(): Value {
     expect([this.status, this.body]).toEqual([200, this.body]);
     return this.body as Value;

@@ -77,7 +77,6 @@ export async function landedRecord({ service }: OnChain, txHash: string): Promis
   return landed;
 }
 
-/** Block time of a transaction, as ISO text. */
 export const blockTimeOf = async (under: OnChain, txHash: string): Promise<string> =>
   new Date((await landedRecord(under, txHash)).blockTimeMs).toISOString();
 

@@ -25,7 +25,6 @@ async function heldBy(api: Api, project: Project): Promise<bigint> {
   return held.reduce((sum, one) => sum + one, 0n);
 }
 
-/** Compares the reported costs with the balances. */
 async function expectTold(api: Api, project: Project, before: bigint): Promise<void> {
   const { total, rows } = (await api.report(project, { byType: 'true' })).done();
   expect(BigInt(total.costLamports)).toBe(before - (await heldBy(api, project)));

@@ -30,7 +30,6 @@ const onFirst = (act: () => Promise<unknown>) => async (nth: number) => {
   if (nth === 1) await act();
 };
 
-/** A batch that waits for its approval. */
 const finalized = async (api: Api, project: Project) =>
   (await api.initBatch(project, { pipelines: [aPipeline([burnAction(1)])] })).done();
 

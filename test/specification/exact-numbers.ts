@@ -28,7 +28,6 @@ const CARRIED = [
 const burnText = (proof: string, burnAmount = '1'): string =>
   `{"type":"PRODUCT_BUY","proof":${proof},"burnAmount":${burnAmount},"persistOnchain":false}`;
 
-/** Places of numbers in a proof. */
 const PLACES = [
   (number: string) => `{"id":${number}}`,
   (number: string) => `{"list":[{"deep":[1,${number}]}]}`,

@@ -5,7 +5,6 @@ import type { Api, Batch } from './api.js';
 import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
 import { approved, burning } from './requests.js';
 
-/** A batch whose set-up stopped midway. */
 async function stopped(api: Api, project: Project, key: string): Promise<Batch> {
   const beforeSending = async (nth: number): Promise<void> => {
     // Before the second list the operator's SOL is drained to pay for some of the accounts, not for all.

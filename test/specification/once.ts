@@ -11,7 +11,6 @@ const UNIT = 1_000_000n;
 const LEASE_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** Holds transactions back until released. */
 function pause() {
   let [letGo, arrive] = [(): void => undefined, (): void => undefined];
   const open = new Promise<void>((resolve) => {

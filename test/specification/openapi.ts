@@ -144,7 +144,6 @@ export function openApi(under: () => Api): void {
   });
 }
 
-/** Every recorded answer is as described. */
 export async function expectDescribed({ http }: Api): Promise<void> {
   const description = await http.send('GET', '/openapi.json');
   const judge = answerJudge(JSON.parse(description.bytes.toString()) as OpenApiDocument);

@@ -41,7 +41,6 @@ function signedBy(signer: Keypair, transaction: VersionedTransaction): string {
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
-/** Adds the owner's signature to a vote, as a wallet does. */
 export const signVote = ({ ownerSecret }: Pick<Project, 'ownerSecret'>, vote: string): string =>
   signedBy(keypairOf(ownerSecret), VersionedTransaction.deserialize(Buffer.from(vote, 'base64')));
 

@@ -19,7 +19,6 @@ export interface Replay {
   readonly replay: Passed;
   readonly withHeaders: boolean;
   readonly withItsId?: boolean;
-  /** Whether the service still executes the request. */
   readonly reaches: boolean;
 }
 

@@ -52,7 +52,6 @@ export const json =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
-/** Answers in turn; repeats the last one. */
 export const inTurn =
   (...answers: readonly StubAnswer[]): StubAnswer =>
   (request, response, count) =>

@@ -90,7 +90,7 @@ async function registerProjects(
   return projects;
 }
 
-/** Writes the profile entries that `flywheel register` writes beside the registration. */
+/** Sets the name and facts, as `flywheel register` does after the registration. */
 async function nameProjects(databaseUrl: string, projects: readonly MachineProject[]): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -31,7 +31,6 @@ export interface TestCluster {
   readonly chain: Chain;
   /** Resolves once the cluster shows an account that was created on the ledger directly. */
   seen(wallet: string): Promise<void>;
-  /** Advances slots until everything is final. */
   settle(): Promise<void>;
   /** Advances slots until every blockhash has expired. */
   expire(): Promise<void>;

@@ -18,7 +18,6 @@ export interface BareBatch {
   readonly blockhash: string;
   /** Receives the rent of the batch's accounts; `null`: the accounts stay open. */
   readonly rentCollector: Address | null;
-  /** Keypairs. */
   readonly operator: string;
   readonly owner: string;
   /** Vault messages in argument form. */

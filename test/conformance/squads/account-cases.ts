@@ -19,7 +19,6 @@ import {
   VAULT_TRANSACTION,
 } from './rewrite.js';
 
-/** One required behaviour. */
 export interface Case {
   readonly name: string;
   /** @returns the problem, or `null`. */
@@ -97,7 +96,6 @@ const WITH_BUMP = [
   VAULT_TRANSACTION,
 ] as unknown as readonly Kind<{ readonly bump: number }>[];
 
-/** Keeps the address and changes the stored bump. */
 function withAnotherBump(fixture: Fixture, { index }: Place): void {
   const kind = WITH_BUMP.find((one) => isOfKind(one, fixture.state(index).data));
   if (kind !== undefined) rewrite(fixture, index, kind, (value) => ({ ...value, bump: value.bump ^ 1 }));

@@ -67,7 +67,6 @@ export class Fixture {
   readonly accounts: Map<string, Account | null>;
   readonly #instructions: Instruction[];
   readonly #clock: Clock;
-  /** Position of the first Squads instruction. */
   readonly #position: number;
 
   constructor(vector: Vector) {

@@ -199,7 +199,6 @@ const withoutKeys: readonly Case[] = [
 const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
 /** The token program's InvalidInstruction. */
 const TOKEN_INVALID_INSTRUCTION = 12;
-/** Calls the token program in that message with an unknown instruction. */
 const unknownCall = {
   programIdIndex: 4,
   accountIndexes: Uint8Array.of(1),

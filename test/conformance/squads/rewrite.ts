@@ -60,5 +60,4 @@ export function setU64(fixture: Fixture, index: number, offset: number, value: b
   fixture.setState(index, { data });
 }
 
-/** Lamports for rent exemption. */
 export const rentLamports = (sizeBytes: number): bigint => (128n + BigInt(sizeBytes)) * 6_960n;

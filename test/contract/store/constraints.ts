@@ -26,7 +26,6 @@ type Attempt = string | ((tx: StoreTransaction) => Promise<unknown>);
 
 const refused = (): Error => new FlywheelError('ERR_INTERNAL', 'It was not as expected.');
 
-/** Error texts by kind of constraint. */
 const REFUSALS = {
   condition: /pending|settle|cannot become|may still land|working on|as expected/,
   'foreign key': /constraint/,

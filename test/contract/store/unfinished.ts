@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
 
-/** Requests without a stored answer. */
 export function unfinished(under: () => StoreUnderTest): void {
   it('finds requests with pending burns, the oldest first, of one project or of all', async () => {
     const { store } = under();

@@ -240,7 +240,6 @@ describe('user and password of a proxy', () => {
 });
 
 describe('NO_PROXY', () => {
-  /** Whether undici's own proxy agent connects directly. */
   async function undiciGoesStraight(url: string, noProxy: string): Promise<boolean> {
     let straight = false;
     const fail = (): Error => new Error('only the way matters');

@@ -28,7 +28,6 @@ async function freshApproval({ service, test }: Under, batchId: string): Promise
   return signApproval(value.proposalApproveTx, test.project.owner);
 }
 
-/** Waits until the blockhash has expired. */
 async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
   const { blockhash } = decodeApproval(Buffer.from(signedTx, 'base64'));
   const isValid = async (): Promise<boolean> =>
@@ -43,7 +42,6 @@ async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
 const signatureOf = (signedTx: string): string =>
   base58Encode(decodeTransaction(Buffer.from(signedTx, 'base64')).signatures[0] ?? new Uint8Array());
 
-/** Costs of the owner's votes, from the chain. */
 async function paidFor({ test }: Under, votes: readonly string[]): Promise<readonly (bigint | null)[]> {
   const records = await test.chain.lookUp(votes.map(signatureOf));
   return records.map((record) => record?.feeLamports ?? null);

@@ -28,7 +28,6 @@ const impatient = ({ address, post }: RpcNode): RpcNode => ({
   post: (body, terms) => post(body, { ...terms, timeoutMs: Math.min(terms.timeoutMs, 1_000) }),
 });
 
-/** Repeats with the same key until there is an answer. */
 async function untilKnown<Value>(ask: () => Promise<Reply<Value>>): Promise<Value> {
   let last: unknown;
   for (let call = 0; call < MAX_CALLS; call += 1) {

@@ -7,7 +7,6 @@ import type { TestEngine } from '../../support/engine.js';
 import type { TestNode } from '../../support/local-rpc.js';
 import { wayTo } from '../../support/open-cluster.js';
 
-/** The last call of an engine. */
 export interface Death {
   /** Counted from 1 over all engines of a {@link Lives}. */
   readonly call: number;

@@ -12,7 +12,6 @@ type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
 const UNIT = 1_000_000n;
 /** Slots until a block is final: enough for a whole batch on a fork. */
 const FINALIZED_AFTER = 60;
-/** Slots between two polls. */
 const LOOK_SLOTS = 5;
 const CALL = { idempotencyKey: '6f1c2a58-52e3-4b1d-9d50-0b7a3f1f6a11' };
 const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback', times: 1, slots, lost });

@@ -100,7 +100,6 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await raw("update flywheels set name = 'fly', facts = '{}', min_operator_sol = '00000000000000000005'");
 }
 
-/** Normalizes a cell of either driver. */
 function comparable(cell: unknown): unknown {
   if (cell instanceof ArrayBuffer || cell instanceof Uint8Array)
     return Buffer.from(new Uint8Array(cell)).toString('hex');

@@ -7,13 +7,11 @@ import type { Store } from '../../../src/store/store.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
 
-/** The relay's handling of a message with `commit`. */
 type Way = 'passes' | 'loses the commit' | 'loses the answer' | 'ends with the commit';
 
 let server: PostgresServer;
 let way: Way = 'passes';
 let sockets: Set<Socket>;
-/** Whether the relay refuses connections. */
 let isEnded = false;
 let closeProxy: () => void;
 let url: string;

@@ -99,7 +99,6 @@ const supplyNow = async (): Promise<bigint> => {
   return decodeMint(account ?? null)?.supply ?? -1n;
 };
 
-/** The operator accepts the gap. */
 async function acceptAll(): Promise<void> {
   const found = await engine.gaps.find();
   await engine.gaps.accept(found?.gap.transactions ?? 0);

@@ -10,7 +10,6 @@ const TRY_MS = 10_000;
 
 export interface Balancer {
   readonly url: string;
-  /** Ports of servers; they may change. */
   readonly ports: Set<number>;
   close(): Promise<void>;
 }

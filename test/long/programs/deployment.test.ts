@@ -25,7 +25,6 @@ async function up(machine: Machine): Promise<void> {
   proxy.ports.add(portOf(machine));
 }
 
-/** Starts a server in place of an ended one. */
 async function replace(machine: Machine): Promise<void> {
   proxy.ports.delete(portOf(machine));
   await up(machine);

@@ -26,7 +26,6 @@ afterAll(async () => {
   removeDirectories();
 });
 
-/** Files of a machine about registrations and keys. */
 const filesIn = (dataDir: string): readonly string[] =>
   existsSync(dataDir)
     ? readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.json'))

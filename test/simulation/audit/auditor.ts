@@ -17,7 +17,6 @@ export interface BookedBatch extends Omit<StoredBatch, 'pipelines'> {
   readonly items: readonly Item[];
 }
 
-/** The state of the world at its start. */
 export interface Opening {
   readonly multisig: string;
   readonly mint: string;
@@ -41,7 +40,6 @@ export class Auditor {
   readonly #goods: Goods;
   readonly #caps: Readonly<Record<Usage['kind'], bigint>>;
   readonly #counts = new Map<Item, number>();
-  /** By kind and day. */
   readonly #used = new Map<string, bigint>();
   /** Transactions with items, and how many each has. */
   readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
@@ -70,7 +68,6 @@ export class Auditor {
     this.#squadsAccounts = this.#ledger.squadsAccounts();
   }
 
-  /** Everything that landed, in order. */
   get landings(): readonly Landing[] {
     return this.#landings;
   }
@@ -91,12 +88,10 @@ export class Auditor {
     }));
   }
 
-  /** Burns with an unknown outcome in the store. */
   pendingBurns(): number {
     return this.#store.pendingBurns();
   }
 
-  /** The next read opens the files again. */
   close(): void {
     this.#ledger.close();
     this.#store.close();

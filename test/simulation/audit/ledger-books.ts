@@ -12,7 +12,6 @@ export interface Landed extends Omit<LedgerTransaction, 'timeMs'> {
 export interface BatchAccount {
   readonly address: Buffer;
   readonly index: bigint;
-  /** Executed transactions, from the batch account. */
   readonly executed: number;
 }
 
@@ -113,7 +112,6 @@ export class LedgerBooks {
     return this.#ledger.accountsFrom(0).reduce((sum, { lamports }) => sum + lamports, 0n);
   }
 
-  /** The next read opens the file again. */
   close(): void {
     this.#ledger.close();
   }

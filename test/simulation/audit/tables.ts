@@ -8,7 +8,6 @@ export const FILES = { store: 'store.db', ledger: 'ledger.db', journal: 'journal
 
 type Row = readonly unknown[];
 
-/** A database that is opened at the first read. */
 class Tables {
   readonly #path: string;
   readonly #isReadOnly: boolean;
@@ -19,7 +18,6 @@ class Tables {
     this.#isReadOnly = isReadOnly;
   }
 
-  /** The next read opens the file again. */
   close(): void {
     this.#database?.close();
     this.#database = undefined;
@@ -146,7 +144,6 @@ export interface StoredBatch {
   readonly id: string;
   /** Index on chain; a batch that was never created may share it with one that was. */
   readonly index: bigint;
-  /** Proof hashes of its pipelines, in order. */
   readonly pipelines: string;
   /** The batch's accounts are closed, or never existed. */
   readonly isOver: boolean;
@@ -217,7 +214,6 @@ export class StoreTables extends Tables {
     );
   }
 
-  /** Costs of the batches for operator and vault. */
   costs(): Readonly<Record<'operator' | 'vault', bigint>> {
     const rows = this.rows('SELECT operator_lamports, vault_lamports FROM batch_costs');
     const sum = (at: number) => rows.reduce((total, row) => total + BigInt(String(row[at])), 0n);
@@ -229,7 +225,6 @@ export class StoreTables extends Tables {
     return this.count("SELECT count(*) FROM burns WHERE status = 'PENDING'");
   }
 
-  /** Everything with an unknown outcome. */
   pending(): readonly string[] {
     return this.rows(
       "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, bundles.ordinal, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",

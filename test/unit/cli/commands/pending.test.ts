@@ -197,7 +197,7 @@ describe('pending in a data directory', () => {
     ...{ idempotencyKey: '7f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', dateBegun: DATE },
     signatures: ['5aBc', '4xYz'],
   };
-  /** A service with this much unfinished work, which it can complete unless it is marked as lost. */
+  /** A service with this much unfinished work, which it can complete unless its id is in `forgotten`. */
   function leaving(
     work: readonly UnfinishedWork[],
     forgotten: readonly string[] = [],

@@ -145,7 +145,7 @@ describe('a batch that members have ended with other tools', () => {
     await closeOutside(test, started);
     const { value, meta } = await execute(started);
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
-    // Returned rent is recorded, whoever closed the accounts.
+    // Returned rent is recorded, also if a member closed the accounts.
     expect(meta.cost?.operatorLamports).toBe(before - (await lamportsOf(test.chain, operator)));
     expect((await test.engine.getBatch({ batchId: started.batch.id }, call())).value.status).toBe('EXECUTED');
     expect(await books()).toEqual(['6', '6']);
