@@ -327,6 +327,5 @@ export function problemOf({ stderr }: Spawned): { error?: string; message?: stri
   return { error, message, hint };
 }
 
-/** The resume command that an error prints. */
 export const resumeLineOf = (spawned: Spawned): string =>
   /(?:Resume it|nothing happens twice): `?(flywheel [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';

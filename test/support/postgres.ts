@@ -179,7 +179,6 @@ async function serveOn(
   };
 }
 
-/** TLS settings, from files in the test's own directory. */
 export function tlsSettings(
   directory: string,
   { certificate, key }: { readonly certificate: string; readonly key: string },
@@ -198,7 +197,6 @@ export function tlsSettings(
   ];
 }
 
-/** Copies the data of a running server, as for a standby. */
 async function copyRunning(url: string, data: string, { directory, user }: Machine): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

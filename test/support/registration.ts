@@ -47,7 +47,6 @@ export interface Wallet {
 }
 
 export interface TestProject {
-  /** Directory of the ledger, for a node. */
   readonly directory: string;
   readonly token: TestToken;
   readonly owner: KeypairSigner;
@@ -64,7 +63,6 @@ function wallet(directory: string, name: string): Wallet {
   return { signer: createKeypairSigner(keypair), file };
 }
 
-/** Runs instructions on a ledger that no node has open. */
 export async function onLedger(
   directory: string,
   signers: readonly [KeypairSigner, ...KeypairSigner[]],

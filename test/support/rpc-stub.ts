@@ -18,7 +18,6 @@ export interface StubNode {
   readonly calls: readonly RpcCall[];
   /** Faults of the next requests, one each; correct answers follow. */
   readonly faults: (Fault | undefined)[];
-  /** The fault of every later request. */
   always: Fault | undefined;
   methods: Methods;
   close(): Promise<void>;
@@ -63,7 +62,6 @@ export const silence: Fault = () => undefined;
 
 export const hangUp: Fault = (response) => void response.destroy();
 
-/** An answer without end. */
 export const endless: Fault = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const chunk = 'x'.repeat(65_536);

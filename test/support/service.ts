@@ -73,7 +73,6 @@ export function signApproval(approval: string, signer: KeypairSigner): string {
   return Buffer.from(transaction.serialize()).toString('base64');
 }
 
-/** The error with which a call rejects. */
 export async function failureOf(promise: Promise<unknown>): Promise<FlywheelError> {
   const outcome = await promise.then(
     (value) => ({ value }),

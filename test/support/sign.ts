@@ -14,7 +14,6 @@ export function partiallySign(message: ReadonlyBytes, signers: readonly KeypairS
   return encodeTransaction(signatures, message);
 }
 
-/** A wire transaction and its signature. */
 export function signTransaction(message: ReadonlyBytes, signers: readonly KeypairSigner[]) {
   const bytes = partiallySign(message, signers);
   return { bytes, signature: base58Encode(bytes.subarray(1, 65)) };

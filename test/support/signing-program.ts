@@ -23,7 +23,6 @@ export interface TestProgram {
   /** Lines that the program logged; each run begins with a start line. */
   notes(): readonly string[];
   pids(): readonly number[];
-  /** Replaces the code from the next run on. */
   become(code: string): void;
 }
 

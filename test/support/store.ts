@@ -25,7 +25,6 @@ import type { Clock, UtcDay } from '../../src/values/time.js';
 
 export interface OpenAgainOptions {
   readonly busyTimeoutMs?: number;
-  /** The clock of the machine that opens the store. */
   readonly clock?: Clock;
 }
 
@@ -34,7 +33,6 @@ export interface StoreUnderTest {
   readonly store: Store;
   /** Another store on the same data, as in another process. */
   openAgain(options?: OpenAgainOptions): Promise<Store>;
-  /** Runs one statement on its own connection and returns its rows. */
   raw(statement: string): Promise<Record<string, unknown>[]>;
   /** Like `raw`, with foreign keys off; missing if the database cannot. */
   rawWithoutReferences?(statement: string): Promise<Record<string, unknown>[]>;

@@ -1,6 +1,5 @@
 /** Uses the page of `--wallet` as a browser with a wallet does. */
 
-/** The page's address in the output of a command. */
 export const pageIn = (text: string): string | undefined =>
   /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}(?=\s)/.exec(text)?.[0];
 

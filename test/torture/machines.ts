@@ -29,7 +29,6 @@ const RATE_SLACK = 1.25;
 const LOG_LINES = 6;
 const LOG_CHARACTERS = 1_500;
 
-/** An answer with a vote to sign. */
 type Approval = Parameters<typeof signApproval>[1];
 
 interface Burned {
@@ -154,7 +153,6 @@ class MachinesTorture implements OpenTorture {
     }
   }
 
-  /** Causes a fault while requests are in progress. */
   async #happen(mishap: Mishap, random: Random): Promise<void> {
     this.#happened.set(mishap.name, (this.#happened.get(mishap.name) ?? 0) + 1);
     await setTimeout(random.below(BEFORE_MISHAP_MS));
@@ -202,7 +200,6 @@ class MachinesTorture implements OpenTorture {
     }
   }
 
-  /** Restarts every server and repeats every request. */
   async #settle(): Promise<void> {
     for (const { process } of this.#world.machines)
       assert(process !== undefined, 'A server is down for good.');

@@ -5,12 +5,10 @@ export interface OpenTorture {
   /** Does something random, then checks the state. @throws the violation. */
   round(random: Random): Promise<void>;
   close(): Promise<void>;
-  /** Further text for the summary. */
   report?(): string;
 }
 
 export interface TorturePart {
-  /** The content of one round, for the summary. */
   readonly of: string;
   /** @param seed - for choices before the first round. */
   open(seed: number): Promise<OpenTorture>;

@@ -30,7 +30,6 @@ const isWrong = !Number.isSafeInteger(seed) || !(minutes > 0) || unknown.length 
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** @returns whether the part found no violation. */
 async function torture(name: string, part: TorturePart): Promise<boolean> {
   const random = new Random(seed);
   const untilMs = performance.now() + (minutes * MINUTE_MS) / wanted.length;

@@ -96,7 +96,6 @@ class SoakTorture implements OpenTorture {
   readonly #asked: Asked[] = [];
   readonly #memory: number[] = [];
   readonly #endings = { kills: 0, drains: 0, inVain: 0, hungUp: 0 };
-  /** Transactions at the start. */
   readonly #before: number;
   #other: ServeProcess;
   #otherMemory = 0;
@@ -161,7 +160,6 @@ class SoakTorture implements OpenTorture {
     return { early: most(this.#memory.slice(from, from + 10)), late: most(this.#memory.slice(-10)) };
   }
 
-  /** Sends a request, or a part of it, and disconnects. */
   async #leave(random: Random, asked: Asked): Promise<void> {
     const server = random.pick([this.#steady, this.#other]);
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -237,7 +235,6 @@ class SoakTorture implements OpenTorture {
     return false;
   }
 
-  /** Repeats every key until it is answered. */
   async #settle(random: Random | undefined, asked: readonly Asked[]): Promise<void> {
     const rest = [...asked];
     const untilMs = performance.now() + PATIENCE_MS;

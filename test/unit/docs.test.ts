@@ -25,7 +25,6 @@ const prose = (path: string): string => read(path).replace(/^```[\s\S]*?^```/gm,
 const headings = (path: string): readonly string[] =>
   [...prose(path).matchAll(/^#{1,6} (.+)$/gm)].map(([, title]) => title ?? '');
 
-/** GitHub's anchor of a heading. */
 const anchorOf = (title: string): string =>
   title
     .toLowerCase()

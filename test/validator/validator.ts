@@ -88,7 +88,6 @@ export async function payerOn(url: string, chain: Chain): Promise<KeypairSigner>
   return payer;
 }
 
-/** Creates mint, multisig, wallets and their accounts, then the records. */
 async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInput>): Promise<TestProject> {
   const { chain, store, keyring, ids, clock } = deps;
   const owner = createKeypairSigner(generateKeypair());
@@ -179,7 +178,6 @@ export const chainOf = (url: string): Chain =>
     sleep: (ms) => setTimeout(ms),
   }).chain;
 
-/** An engine on the validator at this address, with a project of an owner. */
 export async function openOnValidator(
   url: string,
   owner: string,

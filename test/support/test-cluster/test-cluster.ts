@@ -66,7 +66,6 @@ export class TestCluster extends Cluster {
   readonly #rootAtStart: number;
   #fork: Fork | null = null;
   #forks = 0;
-  /** Transactions of the ledger that were read. */
   #read: number;
   #lagSlots = 0;
 
@@ -180,7 +179,6 @@ export class TestCluster extends Cluster {
     if (this.#clock === null) this.#goTo(this.newestSlot());
   }
 
-  /** Reads what other processes have written to the ledger. */
   refresh(): void {
     const count = this.transactionCount();
     if (count === this.#read) return;

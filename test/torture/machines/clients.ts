@@ -4,7 +4,6 @@ import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Random } from '../../fuzz/random.js';
 
-/** A request and its answer. */
 export interface Asked {
   readonly path: string;
   readonly apiKey: string;
@@ -13,7 +12,6 @@ export interface Asked {
   answer?: { readonly status: number; readonly text: string };
 }
 
-/** Counts of the clients' outcomes. */
 export interface Met {
   tries: number;
   broken: number;

@@ -52,7 +52,6 @@ const blockhash = namedAddress('blockhash');
 
 export const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
 
-/** The owner's pipelines file. */
 export const FILE = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-1' }, actions: [{ action: 'BURN', amount: 1.5 }] },
   {
@@ -67,7 +66,6 @@ export const FILE = [
   { type: 'PRODUCT_BUY', payload: { orderId: 'A-2' }, actions: [{ action: 'BURN', amount: 12_345_678 }] },
 ] as const;
 
-/** The same pipelines as they should be on chain. */
 export const HONEST: readonly SourcePipeline[] = FILE.map(({ type, payload, actions }) => ({
   type,
   proofHash: sha256(JSON.stringify(payload)),
@@ -80,7 +78,6 @@ export const compiled = (pipelines: readonly SourcePipeline[], flywheel: Flywhee
 export interface World {
   readonly kind: TokenKind;
   readonly flywheel: Flywheel;
-  /** Instructions by transaction. */
   instructions: Instruction[][];
   /** Changes the Squads accounts before they are written. */
   state: (state: BatchState) => void;
@@ -182,7 +179,6 @@ export interface ApproveOptions {
   readonly answer?: string;
   /** Directory with the record of earlier approvals. */
   readonly home?: string;
-  /** Limits of the profile in use. */
   readonly limits?: Limits;
 }
 

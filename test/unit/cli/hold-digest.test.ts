@@ -20,12 +20,10 @@ import { nodeOf, type Past, pastOf } from './past-batch.js';
 const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
 const digest = pipelinesDigest(pipelines);
 const good = goodInstructions();
-/** A batch that differs from the first pipeline on. */
 const other = [...good].reverse();
 const trusted = async () => flywheel;
 const pins = flywheel;
 
-/** A session that records its warnings. */
 function listening(): { session: Session; warnings: string[] } {
   const warnings: string[] = [];
   const settings = { maxWaitSeconds: { value: 0 } };

@@ -7,9 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestCliOptions } from '../../support/in-process.js';
 import { SCREENS, type Screen } from './screens.js';
 
-/** Screens that are stored with colours too. */
 const COLOURED = new Set(['burn', 'batch-inspect-drifted', 'doctor', 'error-rate', 'vault']);
-/** Screens with a sentence that is not wrapped. */
 const UNWRAPPED =
   /^(?:batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
 const TERMINAL = { stdin: true, stdout: true, stderr: true };

@@ -146,7 +146,6 @@ const listed = (amount: string, status: 'SUCCESS' | 'FAILED') => ({
   ...{ dateCreated: DATE, ...(status === 'SUCCESS' ? { dateBurned: DATE } : {}) },
 });
 
-/** A chain with one landed transaction: the memo of a proof, and a burn. */
 const proofOnChain = (): Partial<OpenedService> => {
   const payer = namedAddress('payer');
   const { mint, decimals, tokenProgram, vaultTokenAccount: account } = vaultToken;

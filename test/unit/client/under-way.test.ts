@@ -26,7 +26,6 @@ describe('an operation that the service is at', () => {
     await open.stub?.close();
   });
 
-  /** Answers of each route, in turn. */
   const serve = async (
     routes: Readonly<Record<string, readonly StubAnswer[]>>,
     deps: Partial<RemoteServiceDeps> = {},

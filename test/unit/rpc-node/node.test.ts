@@ -23,7 +23,6 @@ afterAll(removeDirectories);
 const SLOT_MS = 400;
 const slotAt = (url: string): Promise<number> => rpcResult(url, 'getSlot', { commitment: 'processed' });
 
-/** Another process pays on the node's ledger. */
 async function payBeside(directory: string, lamports: bigint, clock: Clock): Promise<string> {
   const chain = await openLocalChain(chainOptions(directory, clock));
   const pay = transfer({ from: treasury.address, to: payee, lamports });

@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { SigningProcess } from '../../../src/signing/signing-process.js';
 import { temporaryDirectory } from '../../support/chain.js';
 
-/** Blocks this process. */
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 /** Blocks this process until another one is dead and not reaped yet. */

@@ -16,7 +16,6 @@ afterEach(closeStubs);
 const signer = createKeypairSigner(generateKeypair());
 const LAST_HEIGHT = 350n;
 
-/** A distinct transaction for each text. */
 const transaction = (text: string) => {
   const instructions = [
     setComputeUnitLimit(20_000),
@@ -33,7 +32,6 @@ const two = transaction('two');
 
 type Status = 'processed' | 'confirmed' | 'finalized' | { readonly err: unknown; readonly isFinal?: boolean };
 
-/** The state of a node; a test changes it. */
 class NodeState {
   slot = 1_000;
   height = 300;

@@ -16,7 +16,6 @@ const KEY = '--keypair owner.json';
 const REGISTER = 'register --yes --cluster devnet --mint mint --owner owner --operator-keypair owner.json';
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 
-/** Words, error code, and a text in the message. */
 const CASES: readonly (readonly [words: string, code: string, names: string])[] = [
   ['brun', 'ERR_USAGE', 'brun'],
   ['burn', 'ERR_USAGE', '--amount <n>'],

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { ServeOptions } from '../../../../src/cli/context.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
-/** A command line whose server is stopped as soon as it listens. */
 function cliWith(options: TestCliOptions = {}) {
   const started: ServeOptions[] = [];
   const stop = new AbortController();

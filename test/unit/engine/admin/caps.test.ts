@@ -28,7 +28,6 @@ const execute = async (started: InitBatchResult) => {
   const input = { batchId: started.batch.id, signedTx };
   return (await test.engine.executeBatch(input as never, test.project.call())).value.result;
 };
-/** Errors of a cap. */
 const REFUSED = { code: expect.stringMatching(/^ERR_(DAILY_LIMIT_EXCEEDED|BURN_TOKENOMICS_FAILED)$/) };
 
 describe('a cap', () => {

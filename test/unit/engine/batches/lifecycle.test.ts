@@ -62,7 +62,6 @@ const EXPECTED = new Set([
   'ERR_BATCH_IN_PROGRESS',
 ]);
 
-/** The test's own knowledge of a batch. */
 interface Known {
   readonly init: InitBatchResult;
   readonly day: number;
@@ -84,7 +83,6 @@ const expected = async <Value>(work: Promise<Value>): Promise<Value | undefined>
 class World {
   readonly batches: Known[] = [];
   readonly seen = new Map<string, Batch>();
-  /** Landed amounts by day. */
   readonly landed = new Map<number, bigint>();
   day = 0;
   burned = 0n;

@@ -18,7 +18,6 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
-/** An engine that dies as soon as the operator's vote is on chain. */
 function dyingVoter() {
   const { store, chain } = test;
   let dead = false;

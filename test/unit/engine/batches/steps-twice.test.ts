@@ -27,7 +27,6 @@ afterEach(() => test.destroy());
 
 const SQUADS = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
 
-/** The same instructions under another signature. */
 async function twinOf(wire: Uint8Array, signer: Signer): Promise<Uint8Array> {
   const transaction = Transaction.from(wire);
   transaction.instructions = [

@@ -19,7 +19,6 @@ afterEach(() => test.destroy());
 const burns = (count: number) => Array.from({ length: count }, (_, index) => aBurnRequest(index + 1));
 const sumTo = (count: number): string => String((count * (count + 1)) / 2);
 
-/** An engine that dies when it submits. */
 function dyingEngine() {
   const chain = chainOver(test.chain, {
     submit: async () => {

@@ -31,7 +31,6 @@ const present = known.filter(([name]) => name in INSTRUCTIONS);
 const runtime = new Runtime();
 const payer = namedSigner('payer');
 
-/** Calls the program with a discriminator only. */
 function call(data: Uint8Array) {
   const message = compileLegacyMessage({
     payer: payer.address,

@@ -92,7 +92,6 @@ describe('batch show', () => {
     { ...first, state: 'EXECUTED', txHash: 'sig-1' },
     { ...first, index: 1, state: 'FAILED', message: 'custom error 1' },
   ];
-  /** A service with one pipeline a page. */
   const paging = (): TestCli =>
     answering((service) =>
       service.answer('batchPipelines', ({ input }) => {
