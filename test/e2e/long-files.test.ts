@@ -1,4 +1,4 @@
-/** Files with many elements: a signal interrupts reading, and the compile cache survives it. */
+/** Files with many elements: a signal interrupts the reading, and nothing is sent. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
