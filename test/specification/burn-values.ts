@@ -1,6 +1,6 @@
 /**
- * Values that cannot be burned in a well-formed request: an error code by element; and unknown properties (sections 2.1, 2.3 and
- * 7; contract, section 1.3).
+ * Values that cannot be burned in a well-formed request: an error code by element; and unknown properties (specification,
+ * sections 2.1, 2.3 and 7; contract, section 1.3).
  */
 import { expect, it } from 'vitest';
 import type { Api } from './api.js';

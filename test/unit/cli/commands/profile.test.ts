@@ -37,7 +37,12 @@ describe('profile', () => {
     const more = ['--rpc-url', rpc, '--rpc-url', 'devnet', '--quorum', '2', '--api-key-stdin', ...PINNED];
     const { exit, stdout, stderr } = await cli.run('profile', 'add', 'main', ...words, ...more);
     const profile = {
-      ...{ apiUrl: API, apiKeyHeader: 'x-key', dataDir: join(cli.home, 'd'), keypair: 'id.json' },
+      ...{
+        apiUrl: API,
+        apiKeyHeader: 'x-key',
+        dataDir: join(cli.home, 'd'),
+        keypair: join(cli.home, 'id.json'),
+      },
       ...{ rpcUrl: [rpc, 'devnet'], rpcQuorum: 2, pinned: { ...PINS, vaultIndex: 0 } },
     };
     const shown = { ...profile, rpcUrl: ['https://rpc.example.com/***', 'devnet'] };
@@ -58,7 +63,7 @@ describe('profile', () => {
       ...[2, 'ERR_CONFIG_INVALID'],
     ]);
     expect(await json(cli, 'profile', 'add', 'main', '--update', '--keypair', 'other.json')).toMatchObject({
-      ...{ apiUrl: API, keypair: 'other.json', hasApiKey: true },
+      ...{ apiUrl: API, keypair: join(cli.home, 'other.json'), hasApiKey: true },
     });
     expect(await json(cli, 'profile', 'add', 'second', '--api-url', 'https://second.example')).toMatchObject({
       ...{ name: 'second', current: false, hasApiKey: false },
@@ -105,7 +110,10 @@ describe('profile', () => {
     const later = { ...rest, profiles: { main: { ...profiles.main, later: 1 } }, later: [2] };
     writeFileSync(pathOf(cli), JSON.stringify(later));
     expect((await cli.run('profile', 'add', 'main', '--update', '--keypair', 'k')).exit).toBe(0);
-    expect(stored(cli)).toMatchObject({ later: [2], profiles: { main: { later: 1, keypair: 'k' } } });
+    expect(stored(cli)).toMatchObject({
+      later: [2],
+      profiles: { main: { later: 1, keypair: join(cli.home, 'k') } },
+    });
     const before = readFileSync(pathOf(cli), 'utf8');
     writeFileSync(pathOf(cli, 'api-keys'), '{');
     for (const words of [

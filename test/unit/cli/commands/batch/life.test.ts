@@ -286,7 +286,9 @@ describe('what was paid before', () => {
     const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
     const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
     const flywheel = { multisig, mint };
-    record.reserve({ ...flywheel, ...named, pipelines: content, own: [], newest: null }, () => undefined).signed();
+    record
+      .reserve({ ...flywheel, ...named, pipelines: content, own: [], newest: null }, () => undefined)
+      .signed();
     record.executed(flywheel, 3n, executed, isOver);
     record.close();
     return cli;
@@ -406,6 +408,8 @@ describe('batch init --dry-run', () => {
     writeFileSync(join(cli.home, 'p.json'), JSON.stringify(many));
     const { exit, stdout, stderr } = await cli.run(...INIT, '--dry-run');
     expect([exit, stderr]).toEqual([0, expect.stringContaining('2 of 4 pipelines duplicate an earlier one')]);
+    const changed = '1 of 4 pipelines have the proof of an earlier one with another amount or recipient';
+    expect(stderr.replace(/\s+/g, ' ')).toContain(`${changed} (pipeline 4 and pipeline 1)`);
     expect(stdout).toMatch(/^largest +burn 400 tokens, pipeline 4$/m);
     expect(stdout).toMatch(/^UNUSUAL +pipeline 4, burn of 400 times the median$/m);
   });
