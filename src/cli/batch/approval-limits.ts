@@ -160,7 +160,7 @@ export async function earlierOfFile(
 }
 
 /** A batch that the service has already is checked before it is signed. @throws `ERR_INPUT_INVALID` */
-export async function requireNewUnpaid(
+async function requireNewUnpaid(
   session: Session,
   earlier: Pick<Earlier, 'paid'>,
   pipelines: readonly PipelineContent[],
@@ -174,14 +174,16 @@ export async function requireNewUnpaid(
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
 export async function noteExecuted(
   session: Session,
-  { batchIndex, executeResult, status, dateCancelled }: Batch,
+  { id, batchIndex, executeResult, status, dateCancelled }: Batch,
 ): Promise<void> {
   const { pins } = await session.service();
   if (pins === null) return;
   const isOver = status === 'EXECUTED' || dateCancelled !== undefined;
   const count = executeResult?.totalSuccessful ?? 0;
   try {
-    await withRecord(session, (record) => record.executed(pins, BigInt(batchIndex), count, isOver));
+    await withRecord(session, (record) =>
+      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver),
+    );
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     session.output.warn(error.message);
@@ -275,7 +277,7 @@ export async function holdApproval(
       typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
         ? digest.slice(0, TYPED_DIGEST_LENGTH)
         : null,
-      signed: reservation.signed,
+      signed: () => reservation.signed(repeat.again),
       close,
     };
   } catch (error) {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { contentDigest, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients } from '../../actions/registry.js';
 import { endsOf, outflowOf, totalOutflow } from '../../approval/limits.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { APPROVALS_FILE } from '../../files/directories.js';
 import { type FileFormat, openSqliteFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
@@ -128,8 +129,12 @@ export const subjectOf = ({
 /** A batch counts from its reservation until the release, or for good once it is signed. */
 interface Reservation {
   readonly known: Known;
-  /** Call this just before the signature is handed out. */
-  signed(): void;
+  /**
+   * Called before the signature is handed out.
+   * @param again - consent to pay proofs of other batches again
+   * @throws `ERR_INPUT_INVALID` if another batch with one of the proofs was approved since the reservation
+   */
+  signed(again: boolean): void;
   /** Has no effect after `signed()`. */
   release(): void;
 }
@@ -149,6 +154,13 @@ export async function openApprovalRecord(options: ApprovalRecordOptions): Promis
     throw error;
   }
 }
+
+const approvedMeanwhile = (): FlywheelError =>
+  new FlywheelError(
+    'ERR_INPUT_INVALID',
+    'Another batch with the same proofs was approved meanwhile. Nothing was signed.',
+    { hint: 'Run the same command again: it shows what would be paid twice.' },
+  );
 
 type Values = readonly (string | number)[];
 
@@ -194,8 +206,9 @@ export class ApprovalRecord {
     let isSigned = false;
     return {
       known,
-      signed: () => {
+      signed: (again) => {
         this.#file.write(() => {
+          if (!again && this.#known(batch).paid.length > known.paid.length) throw approvedMeanwhile();
           // The approval counts for the day of the question, even if the answer came after midnight.
           this.#insert(batch, day);
           remove();
@@ -213,12 +226,17 @@ export class ApprovalRecord {
   }
 
   /** @param isOver - no further transaction can be executed */
-  executed({ multisig, mint }: RecordedFlywheel, batchIndex: bigint, count: number, isOver: boolean): void {
+  executed(
+    { multisig, mint }: RecordedFlywheel,
+    { batchId, batchIndex }: Pick<RecordedBatch, 'batchId' | 'batchIndex'>,
+    count: number,
+    isOver: boolean,
+  ): void {
     this.#file.write(() =>
       this.#run(
         `UPDATE approvals SET executed = max(executed, ?), ended = max(ended, ?)
-         WHERE multisig = ? AND mint = ? AND batch_index = ?`,
-        [count, Number(isOver), multisig, mint, String(batchIndex)],
+         WHERE multisig = ? AND mint = ? AND batch_index = ? AND lower(batch_id) = ?`,
+        [count, Number(isOver), multisig, mint, String(batchIndex), batchId.toLowerCase()],
       ),
     );
   }

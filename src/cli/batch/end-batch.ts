@@ -20,7 +20,6 @@ import { getBatch, isEnded } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
-import { noteExecuted } from './approval-limits.js';
 import { decodeBase64 } from './approval-source.js';
 import { settleBatch } from './batch-entry.js';
 import { isSetUp, requireChainAgrees } from './chain-agrees.js';
@@ -80,10 +79,7 @@ export async function endBatch(
     session.output.progress.clear();
     noteReply(session, reply);
     const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
-    if (!ownerVoteNeeded && ended !== undefined && isEnded(ended)) {
-      await noteExecuted(session, ended);
-      return ended;
-    }
+    if (!ownerVoteNeeded && ended !== undefined && isEnded(ended)) return ended;
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
     request = { batchId, signedTx: await signVote(opened, wire, BigInt(batchIndex), signer) };
   }

@@ -33,7 +33,7 @@ import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file
 import type { Summed } from '../views/approval.js';
 import { statusOf, viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
 import { solText } from '../views/unit.js';
-import { againHint, earlierOfFile, noteExecuted, repeatOf, requireNewUnpaid } from './approval-limits.js';
+import { againHint, earlierOfFile, noteExecuted, repeatOf, requireUnpaid } from './approval-limits.js';
 import { writeApproval } from './approval-source.js';
 import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
 import { landedInFile } from './chain-agrees.js';
@@ -141,7 +141,7 @@ async function plannedSum(
     (await ask([entry === undefined ? journal.keyOf(kind, ofFile, origin) : new CurrentStage(entry).key]))
       ?.batch?.id;
   const earlier = flywheel && (await earlierOfFile(session, flywheel, content, repeat, setUp));
-  if (signs && earlier !== null) await requireNewUnpaid(session, earlier, content, repeat, setUp);
+  if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat, 'Nothing was sent.');
   for (const text of earlier?.alarms ?? []) session.output.warn(text);
   const summed: Summed = {
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
@@ -253,10 +253,11 @@ export class PipelinesWork implements Preparation {
     if (before !== undefined && !isEnded(before) && session.isDryRun !== true) await this.end(before);
     const ended = before && (await lookAtBatch(session, before.id));
     // A batch whose init has an unknown outcome is looked up below, by its key.
-    if (ended) await noteExecuted(session, ended);
     const notLanded = ended
       ? (await landedInFile(session, stage, ended, all)).left
       : stage.pipelines([...all.keys()]);
+    // Only after the chain agreed.
+    if (ended) await noteExecuted(session, ended);
     if (notLanded.length === 0) {
       entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
       return true;

@@ -85,11 +85,11 @@ function paidText(paid: readonly PaidProof[], count: number): string {
   const executed = paid.filter(({ isExecuted }) => isExecuted).length;
   const how =
     executed === paid.length
-      ? 'were already paid'
+      ? 'already paid'
       : executed === 0
-        ? 'were already approved'
-        : 'were already paid or approved';
-  return `${grouped(paid.length)} of ${countText(count, 'proof')} ${how}`;
+        ? 'already approved'
+        : 'already paid or approved';
+  return `${grouped(paid.length)} of ${countText(count, 'proof')} ${paid.length === 1 ? 'was' : 'were'} ${how}`;
 }
 
 const firstPaid = ([first]: readonly PaidProof[]): string =>

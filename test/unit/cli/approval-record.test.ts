@@ -77,7 +77,7 @@ describe('a reservation', () => {
     const record = await open();
     for (const index of [1n, 2n]) {
       const { reservation } = reserve(record, batch(index, burning(2n ** 64n - 1n)));
-      reservation.signed();
+      reservation.signed(false);
       reservation.release();
     }
     expect(used(record)).toBe(2n ** 65n - 2n);
@@ -92,14 +92,14 @@ describe('a reservation', () => {
     for (const record of [first, first, next]) {
       const again = reserve(record, batch(1n, burning(70n)));
       expect(again.used).toBe(0n);
-      again.reservation.signed();
+      again.reservation.signed(false);
       expect(used(record)).toBe(70n);
     }
   });
 
   it('of another flywheel is nothing to this one', async () => {
     const record = await open();
-    reserve(record, batch(1n, burning(70n))).reservation.signed();
+    reserve(record, batch(1n, burning(70n))).reservation.signed(false);
     const other = reserve(record, { ...batch(1n, burning(1n)), multisig: namedAddress('another') });
     expect([other.used, other.reservation.known.count]).toEqual([0n, 0]);
   });
@@ -114,11 +114,11 @@ describe('what is known', () => {
     const both = batch(2n, [pipeline('c', airdrop(alice, 5n), airdrop(bob, 6n))]);
     const { reservation } = reserve(record, first);
     expect(record.known(both)).toEqual(none);
-    reservation.signed();
+    reservation.signed(false);
     expect(record.known(first)).toEqual(none);
     const some = { paid: [], count: 1, largest: 8n, unseen: [alice, bob], alike: [alice, bob] };
     expect(record.known(both)).toEqual(some);
-    record.executed(first, 1n, 1, true);
+    record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 1, true);
     expect(record.known(both)).toEqual({ ...some, unseen: [bob] });
   });
 
@@ -137,7 +137,7 @@ describe('what is known', () => {
         .paid.map(({ at, batchId, isExecuted, isSame }) => [at, batchId, isExecuted, isSame]);
     const { reservation } = reserve(record, first);
     expect(paid()).toEqual([]);
-    reservation.signed();
+    reservation.signed(false);
     const approved = [
       [0, 'batch 1', false, true],
       [1, 'batch 1', false, false],
@@ -148,16 +148,24 @@ describe('what is known', () => {
     expect([paid({ batchIndex: 1n }), paid({ own: ['batch 1'] })]).toEqual([[], []]);
     // The embedded ledger was restored to before the batch.
     expect([paid({ newest: 0n }), paid({ newest: 1n })]).toEqual([[], approved]);
-    record.executed(first, 1n, 1, false);
+    record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 1, false);
     expect(paid()).toEqual([approved[0], [1, 'batch 1', true, false]]);
-    record.executed(first, 1n, 0, true);
+    record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 0, true);
     expect(paid()).toEqual([[1, 'batch 1', true, false]]);
+  });
+
+  it('of a proof may come while the batch is shown: then nothing is signed without consent', async () => {
+    const record = await open();
+    const [one, other] = [batch(1n), batch(2n)].map((each) => reserve(record, each).reservation);
+    one?.signed(false);
+    expect(() => other?.signed(false)).toThrow('approved meanwhile');
+    expect(() => other?.signed(true)).not.toThrow();
   });
 
   it('of a batch is that its name was approved before under another number', async () => {
     const record = await open();
     const first = batch(1n);
-    reserve(record, first).reservation.signed();
+    reserve(record, first).reservation.signed(false);
     const before = { batchId: 'batch 1', batchIndex: '1', date: new Date(NOON).toISOString() };
     const renamed = (one: RecordedBatch): unknown => {
       const seen: unknown[] = [];

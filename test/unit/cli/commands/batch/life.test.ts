@@ -270,7 +270,8 @@ describe('batch run', () => {
 });
 
 describe('what was paid before', () => {
-  const PAID = /TWICE: (\d of 3 proofs were already [a-z ]+), pipeline (\d) on 2026-01-31 in batch earlier/;
+  const PAID =
+    /TWICE: (\d of 3 proofs (?:was|were) already [a-z ]+), pipeline (\d) on 2026-01-31 in batch earlier/;
   const SCRIPT = ['--expect', 'p.json', '--yes'];
 
   /** A machine that approved another batch of the same pipelines, of which this many were executed. */
@@ -288,8 +289,8 @@ describe('what was paid before', () => {
     const flywheel = { multisig, mint };
     record
       .reserve({ ...flywheel, ...named, pipelines: content, own: [], newest: null }, () => undefined)
-      .signed();
-    record.executed(flywheel, 3n, executed, isOver);
+      .signed(false);
+    record.executed(flywheel, { batchId: 'earlier', batchIndex: 3n }, executed, isOver);
     record.close();
     return cli;
   }
@@ -341,7 +342,7 @@ describe('what was paid before', () => {
     const some = await paidBefore(1, true);
     const refused = await some.run(...APPROVE, ...SCRIPT);
     expect(complaint(refused.stderr).message).toContain(
-      'TWICE: 1 of 3 proofs were already paid, pipeline 1 on',
+      'TWICE: 1 of 3 proofs was already paid, pipeline 1 on',
     );
     const none = await paidBefore(0, true);
     expect((await none.run(...APPROVE, ...SCRIPT)).exit).toBe(0);
