@@ -216,12 +216,12 @@ describe('into PostgreSQL', () => {
 
   it('keeps what a fresh store was administered, before what came', async () => {
     await target.raw(
-      `insert into audit_log (actor, action, detail, date_created) values ('me', 'copy', '{}', '${LATER}')`,
+      `insert into audit_log (actor, action, detail, date_created) values ('me', 'caps.set', '{}', '${LATER}')`,
     );
     await copyStore(source.store, target.store);
     const acts = await target.raw('select ordinal, action from audit_log order by ordinal');
     expect(acts.map(({ ordinal, action }) => [Number(ordinal), action])).toEqual([
-      [1, 'migrate'],
+      [1, 'caps.set'],
       [2, 'register'],
     ]);
     expect((await copyStore(source.store, target.store)).wasThere).toBe(true);
