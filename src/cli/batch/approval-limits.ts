@@ -159,18 +159,6 @@ export async function earlierOfFile(
   return id === undefined ? earlier : earlierOf(session, flywheel, { ...asked, own: [...own, id] });
 }
 
-/** A batch that the service has already is checked before it is signed. @throws `ERR_INPUT_INVALID` */
-async function requireNewUnpaid(
-  session: Session,
-  earlier: Pick<Earlier, 'paid'>,
-  pipelines: readonly PipelineContent[],
-  repeat: Repeat,
-  setUp: () => Promise<string | undefined>,
-): Promise<void> {
-  if (earlier.paid.length > 0 && (await setUp()) === undefined)
-    requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
-}
-
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
 export async function noteExecuted(
   session: Session,
@@ -214,7 +202,9 @@ export async function requirePlanApprovable(
   }
   if (repeat === null) return;
   const earlier = await earlierOfFile(session, flywheel, pipelines, repeat, setUp);
-  await requireNewUnpaid(session, earlier, pipelines, repeat, setUp);
+  // A batch that the service has already is checked before it is signed.
+  if (earlier.paid.length > 0 && (await setUp()) === undefined)
+    requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
 }
 
 /**

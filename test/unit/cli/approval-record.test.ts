@@ -148,6 +148,9 @@ describe('what is known', () => {
     expect([paid({ batchIndex: 1n }), paid({ own: ['batch 1'] })]).toEqual([[], []]);
     // The embedded ledger was restored to before the batch.
     expect([paid({ newest: 0n }), paid({ newest: 1n })]).toEqual([[], approved]);
+    // Another batch has its number, after the ledger was restored.
+    record.executed(first, { batchId: 'another', batchIndex: 1n }, 2, true);
+    expect(paid()).toEqual(approved);
     record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 1, false);
     expect(paid()).toEqual([approved[0], [1, 'batch 1', true, false]]);
     record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 0, true);
