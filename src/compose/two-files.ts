@@ -4,7 +4,7 @@
  * transaction that moved this project's tokens and that the store lacks means that the store is older.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { whatMoved } from '../engine/gaps/unknown.js';
+import { lostOf } from '../engine/gaps/unknown.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { LostTransaction } from '../store/records.js';
 import type { Store } from '../store/store.js';
@@ -79,8 +79,5 @@ async function lostTransactions(
   });
   if (token === undefined || flywheel === undefined) return [];
   const unknown = landed.filter((signature) => !known.has(signature));
-  const moved = await Promise.all(
-    unknown.map((signature) => whatMoved(chain, { token, flywheel }, signature)),
-  );
-  return moved.filter((one) => one !== undefined);
+  return lostOf(chain, { token, flywheel }, unknown);
 }

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import type { AccountState } from '../../src/chain/account.js';
+import { markText } from '../../src/chain/local/ledger/tables.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
@@ -169,7 +170,11 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
   await close();
   const Database = createRequire(import.meta.url)('libsql') as new (
     path: string,
-  ) => { exec(sql: string): void; close(): void };
+  ) => {
+    exec(sql: string): void;
+    prepare(sql: string): { get(): { id: number; mark: Buffer } };
+    close(): void;
+  };
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${EARLIER_BURNS})`;
   const ledger = new Database(dataFiles(dataDir).ledger);
   ledger.exec(`
@@ -181,6 +186,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
       select one.slot, one.time_ms, randomblob(32), cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units,
         one.balances, one.token_changes, one.table_addresses, one.inner_calls from n, one;
     commit;`);
+  const newest = ledger.prepare('select id, mark from transactions order by id desc limit 1').get();
   ledger.close();
   const store = new Database(dataFiles(dataDir).store);
   store.exec(`
@@ -193,6 +199,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
         one.day, 'PENDING', hex(randomblob(44)), x'00', one.last_valid_block_height, one.date_created from n, one;
     update burns set status = 'FINAL', date_settled = date_created, "transaction" = null where status = 'PENDING';
     update burn_numbers set last = last + ${EARLIER_BURNS};
+    update progress set ledger_mark = '${markText({ ...newest, mark: new Uint8Array(newest.mark) })}';
     commit;`);
   store.close();
 }

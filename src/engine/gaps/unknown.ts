@@ -43,7 +43,9 @@ export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.PO
   const ours = await maybeOurs(deps, project, news);
   const read = ours.slice(0, most);
   const left = new Set(ours.slice(most).map(({ signature }) => signature));
-  return { marks: marksOf(news, left), lost: await lostOf(deps, project, read), left: left.size };
+  const signatures = read.map(({ signature }) => signature);
+  const lost = await lostOf(deps.chain, project, signatures);
+  return { marks: marksOf(news, left), lost, left: left.size };
 }
 
 /** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
@@ -161,15 +163,16 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   });
 }
 
-async function lostOf(
-  { chain }: GapDeps,
-  project: FoundRegistration,
-  read: readonly PastTransaction[],
+/** @throws as {@link whatMoved} */
+export async function lostOf(
+  chain: Pick<Chain, 'lookUp'>,
+  project: OwnAccounts,
+  signatures: readonly string[],
 ): Promise<readonly LostTransaction[]> {
   const lost: LostTransaction[] = [];
-  for (let from = 0; from < read.length; from += READ_AT_ONCE) {
-    const some = read.slice(from, from + READ_AT_ONCE);
-    const moved = await Promise.all(some.map(({ signature }) => whatMoved(chain, project, signature)));
+  for (let from = 0; from < signatures.length; from += READ_AT_ONCE) {
+    const some = signatures.slice(from, from + READ_AT_ONCE);
+    const moved = await Promise.all(some.map((signature) => whatMoved(chain, project, signature)));
     lost.push(...moved.flatMap((one) => one ?? []));
   }
   return lost;
