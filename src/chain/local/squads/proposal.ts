@@ -1,5 +1,4 @@
 /** The life of a proposal: creation, activation, votes (docs/squads-v4.md, sections 6 and 7.3, 7.5 to 7.9). */
-import type { Address } from '../../../values/address.js';
 import {
   ACCOUNT_SIZE,
   type Multisig,
@@ -16,7 +15,6 @@ import {
   checkProposal,
   checkStatus,
   checkWritable,
-  compareKeys,
   ensure,
   inStatus,
   isMember,
@@ -24,6 +22,7 @@ import {
   makeAccount,
   panic,
   type SquadsCall,
+  searchKey,
   topUp,
   voters,
 } from './rules.js';
@@ -71,8 +70,9 @@ export function proposalActivate(call: SquadsCall<'proposalActivate'>): void {
 
 type List = 'approved' | 'rejected' | 'cancelled';
 
-function keepOnly({ value }: Loaded<Proposal>, list: List, stays: (key: Address) => boolean): Proposal {
-  return { ...value, [list]: value[list].filter(stays) };
+function withoutVote({ value }: Loaded<Proposal>, list: List, { address }: Loaded): Proposal {
+  const place = searchKey(value[list], address);
+  return { ...value, [list]: value[list].filter((_, at) => at !== place) };
 }
 
 /** Adds the vote in key order. With `enough` votes the status changes; the timestamp changes only with the status. */
@@ -81,8 +81,9 @@ function cast(
   vote: { list: List; twice: SquadsError; becomes: ProposalStatusKind; enough: number },
 ): void {
   const before = proposal.value[vote.list];
-  ensure(!before.includes(member.address), vote.twice);
-  const votes = [...before, member.address].sort(compareKeys);
+  const place = -1 - searchKey(before, member.address);
+  ensure(place >= 0, vote.twice);
+  const votes = before.toSpliced(place, 0, member.address);
   proposal.value = { ...proposal.value, [vote.list]: votes };
   if (votes.length >= vote.enough) proposal.value = inStatus(proposal.value, vote.becomes, invocation);
 }
@@ -97,7 +98,7 @@ function checkOpen(call: MemberCall): void {
 export function proposalApprove(call: SquadsCall<'proposalApprove'>): void {
   const { multisig, member, proposal } = call.accounts;
   checkOpen(call);
-  proposal.value = keepOnly(proposal, 'rejected', (key) => key !== member.address);
+  proposal.value = withoutVote(proposal, 'rejected', member);
   const enough = multisig.value.threshold;
   cast(call, { list: 'approved', twice: 'AlreadyApproved', becomes: 'Approved', enough });
 }
@@ -112,7 +113,7 @@ export function proposalReject(call: SquadsCall<'proposalReject'>): void {
   const { multisig, member, proposal } = call.accounts;
   checkOpen(call);
   const enough = rejectionCutoff(multisig.value);
-  proposal.value = keepOnly(proposal, 'approved', (key) => key !== member.address);
+  proposal.value = withoutVote(proposal, 'approved', member);
   cast(call, { list: 'rejected', twice: 'AlreadyRejected', becomes: 'Rejected', enough });
 }
 
@@ -121,7 +122,8 @@ export function proposalCancel(call: SquadsCall<'proposalCancel' | 'proposalCanc
   const { multisig, proposal } = call.accounts;
   checkAct(call, PERMISSION.vote);
   checkStatus(proposal, 'Approved');
-  proposal.value = keepOnly(proposal, 'cancelled', (key) => isMember(multisig.value, key));
+  const cancelled = proposal.value.cancelled.filter((key) => isMember(multisig.value, key));
+  proposal.value = { ...proposal.value, cancelled };
   const enough = multisig.value.threshold;
   cast(call, { list: 'cancelled', twice: 'AlreadyCancelled', becomes: 'Cancelled', enough });
 }

@@ -103,13 +103,32 @@ export const checkBatch = (batch: Loaded<Batch>, multisig: Loaded<Multisig>): vo
 export const compareKeys = (left: Address, right: Address): number =>
   compareBytes(addressBytes(left), addressBytes(right));
 
-export const isMember = ({ members }: Multisig, key: Address): boolean =>
-  members.some((member) => member.key === key);
+/**
+ * Rust's `binary_search`: the program finds no key that a list has out of order.
+ * @returns the place of the key, else -1 minus the place where it belongs.
+ */
+export function searchKey(keys: readonly Address[], key: Address): number {
+  let [left, right] = [0, keys.length];
+  while (left < right) {
+    const middle = Math.floor((left + right) / 2);
+    const order = compareKeys(keys[middle] as Address, key);
+    if (order === 0) return middle;
+    if (order < 0) left = middle + 1;
+    else right = middle;
+  }
+  return -1 - left;
+}
+
+const memberOf = ({ members }: Multisig, address: Address) => {
+  const keys = members.map(({ key }) => key);
+  return members[searchKey(keys, address)];
+};
+
+export const isMember = (multisig: Multisig, key: Address): boolean => memberOf(multisig, key) !== undefined;
 
 export function checkMember({ value }: Loaded<Multisig>, { address }: Loaded, permissions: number): void {
-  ensure(isMember(value, address), 'NotAMember');
-  const may = value.members.some((one) => one.key === address && (one.permissions & permissions) !== 0);
-  ensure(may, 'Unauthorized');
+  const { permissions: own } = memberOf(value, address) ?? fail('NotAMember');
+  ensure((own & permissions) !== 0, 'Unauthorized');
 }
 
 const countWith = ({ members }: Multisig, bit: number): number =>
