@@ -17,6 +17,8 @@ const KNOWN: readonly KnownDifference[] = [
   { name: 'CPI guard', line: /^Program log: CPI Guard is enabled, and a program attempted/ },
   // As above; LiteSVM runs instructions that a cluster permits at top level only.
   { name: 'inner precompile', line: /not supported by inner instructions$/ },
+  // As above; LiteSVM drops an account without lamports after each call, a cluster only after the transaction.
+  { name: 'account without lamports', line: /^Allocate: account Address .* already in use$/ },
   // A program compiled for the cluster does not see a call's changes to an executable account, and restores its lamports; a
   // native program sees them. Squads debits its own accounts only, so no other case exists.
   {
