@@ -46,6 +46,9 @@ export const storedSize = (bytes: ReadonlyBytes): number => storedMessageSize(re
 export const ephemeralBumps = (parent: Address, count: number): ReadonlyBytes =>
   Uint8Array.from({ length: count }, (_, index) => ephemeralSignerAddress(parent, index).bump);
 
+/** Of one call, counting the vault (MAX_SIGNERS of the Solana runtime). */
+const MAX_DERIVED_SIGNERS = 16;
+
 interface MessageRun {
   readonly message: Message;
   readonly multisig: Address;
@@ -136,6 +139,8 @@ export function runMessage(invocation: Invocation, remaining: readonly AccountMe
   const forbidden = instructions.findIndex(({ accounts }) =>
     accounts.some(({ address, writable }) => writable && run.protectedAccounts.includes(address)),
   );
+  const isCalling = instructions.length > 0 && forbidden !== 0;
+  if (isCalling && signing.length > MAX_DERIVED_SIGNERS) panic('Too many signers');
   invocation.invoke(forbidden < 0 ? instructions : instructions.slice(0, forbidden), signing);
   if (forbidden >= 0) fail('ProtectedAccount');
 }

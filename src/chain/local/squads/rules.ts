@@ -53,9 +53,9 @@ export function fail(error: SquadsError, account?: string): never {
   );
 }
 
-/** Ends the instruction where the real program panics. */
-export function panic(): never {
-  throw new InstructionFailure({ error: 'ProgramFailedToComplete' }, 'SBF program panicked');
+/** Ends the instruction where the real program panics, or where the virtual machine stops it. */
+export function panic(why = 'SBF program panicked'): never {
+  throw new InstructionFailure({ error: 'ProgramFailedToComplete' }, why);
 }
 
 export interface Loaded<Value = unknown> extends AccountMeta {
