@@ -85,8 +85,10 @@ export class VoteBook {
     remaining: readonly Address[],
     read: Read,
   ): string | null {
-    if (proposal === undefined || message === undefined) return 'executed something that is not there';
-    if (this.#ballots.get(proposal)?.passed !== true) return `executed ${proposal} without enough approvals`;
+    if (proposal === undefined || this.#ballots.get(proposal)?.passed !== true)
+      return `executed ${proposal} without enough approvals`;
+    // Created, executed and closed in one transaction.
+    if (message === undefined) return null;
     const keys = indexSpace(message, remaining.slice(message.lookups.length));
     const inner = message.instructions.flatMap(({ programIndex, accountIndexes, data }) => {
       const program = keys[programIndex];
