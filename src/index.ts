@@ -6,7 +6,15 @@ export { createRemoteService } from './client/remote-service.js';
 export { type LocalConfig, readLocalConfig } from './compose/local-config.js';
 export { type LedgerEngine, openLedgerEngine as openEngine } from './compose/open-engine.js';
 export { SQUADS_PROGRAM_SHA256 } from './compose/squads-program.js';
-export type * from './contract/admin.js';
+export type {
+  ApiKeyCreated,
+  AuditQuery,
+  CapChanges,
+  FundInput,
+  KeyTerms,
+  RegisterInput,
+  Registration,
+} from './contract/admin.js';
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';
 export type * from './contract/schemas/burn.js';

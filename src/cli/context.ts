@@ -1,18 +1,29 @@
 /** The outside world of the command line: streams, environment, time, and functions that open a service. Tests pass their own. */
 import type { Ambient, Openers } from '../compose/context.js';
+import type { LocalAdmin } from '../compose/local-admin.js';
 import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
 import type { Journal, Processes } from './journal/journal.js';
 
 export type { LocalAdmin } from '../compose/local-admin.js';
 export type { RunningServer, ServeOptions } from '../compose/server.js';
-export type {
-  GapReport,
-  LocalInitInput,
-  LocalInitResult,
-  LocalStatusResult,
-  LocalVaultResult,
-} from '../contract/local-admin.js';
+
+type Answer<Name extends keyof LocalAdmin> = Awaited<ReturnType<LocalAdmin[Name]>>;
+export type LocalInitResult = Answer<'init'>;
+export type LocalStatusResult = Answer<'status'>;
+export type LocalVaultResult = Answer<'vault'>;
+export type GapReport = NonNullable<Answer<'gap'>>;
+export type Caps = Answer<'caps'>;
+export type ApiKeyInfo = Answer<'listKeys'>[number];
+export type AuditAct = Answer<'audit'>[number];
+export type FundResult = Answer<'fund'>;
+
+export type Foresight = NonNullable<ComposedService['foresight']>;
+export type BurnsForesight = Awaited<ReturnType<Foresight['burns']>>;
+export type BatchForesight = Awaited<ReturnType<Foresight['batch']>>;
+export type UnfinishedWork = Awaited<
+  ReturnType<NonNullable<ComposedService['recovery']>['unfinished']>
+>[number];
 
 /** Reason of EPIPE. That is no failure: a reader such as `head` stops early. */
 export const READER_GONE = 'the reader closed the pipe';

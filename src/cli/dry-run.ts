@@ -1,10 +1,12 @@
 /** Reads the expected effects of a request without sending it. */
-import type { Change, Foresight } from '../contract/local-admin.js';
 import { wrapUnknown } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Session } from './command.js';
+import type { BurnsForesight, Foresight } from './context.js';
 import type { Field } from './output/table.js';
 import { grouped, tokensText } from './views/unit.js';
+
+type Change = BurnsForesight['supply'];
 
 export type Outlook =
   | { readonly foresight: Foresight; readonly credential: Secret | null; readonly symbol: string | null }

@@ -1,6 +1,6 @@
 /** `flywheel db …`: migrates, copies to and inspects a database; `db check` also reads a data directory. */
 import { clusterName } from '../chain/node-address.js';
-import type { DatabaseFinding, DatabaseStatus } from '../contract/local-admin.js';
+import type { DatabaseStatus } from '../contract/admin.js';
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { copyStore } from '../store/copy.js';
@@ -18,7 +18,7 @@ import { databaseOf, lookIntoStore, openDatabase, requirePlace } from './place.j
 import type { Settings } from './settings.js';
 
 /** @throws `ERR_LOCAL_NOT_FOUND` */
-async function checkRows(settings: Settings): Promise<readonly DatabaseFinding[]> {
+async function checkRows(settings: Settings) {
   requirePlace(settings);
   const broken = await lookIntoStore(settings, (tx) => tx.rules.check(), true);
   if (broken === null)

@@ -40,8 +40,8 @@ export const openEmbeddedService = (
       simulator: openSimulator,
       foresight: engine.foresight,
       recovery: {
-        unfinished: () => engine.recovery.unfinished({ tokenId }),
-        finish: (terms) => engine.recovery.finish({ ...terms, tokenId }),
+        unfinished: () => engine.unfinished({ tokenId }),
+        finish: (terms) => engine.reconcile({ ...terms, tokenId }),
       },
       operations: {
         directory: settings.dataDir.value,

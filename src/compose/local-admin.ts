@@ -1,13 +1,7 @@
 /** Administration of the project of the settings. The engine opens at the first call that needs it. */
 import { resolve } from 'node:path';
-import type { AuditQuery, CapChanges, FundInput, KeyTerms } from '../contract/admin.js';
-import type {
-  GapReport,
-  LocalInitInput,
-  LocalStatusResult,
-  LocalVaultResult,
-} from '../contract/local-admin.js';
-import type { GapAdmin } from '../engine/gaps/gap-watch.js';
+import type { AuditQuery, CapChanges, FundInput, KeyTerms, LocalInitInput } from '../contract/admin.js';
+import type { Engine } from '../engine/engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { writeFileAtomic } from '../files/write-file.js';
@@ -54,13 +48,14 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
   };
   return {
     init: (input: LocalInitInput) => initLocal(dataDir, clock, input),
-    status: async (): Promise<LocalStatusResult> => {
+    status: async () => {
       const config = requireDataConfig(dataDir);
       const { tokenGeneration: _generation, owner: address, ...status } = await (await engine()).status();
       const keypair = isOnCluster(config) ? null : config.ownerKeypair;
       return { ...status, owner: { address, keypair } };
     },
-    vault: async (): Promise<LocalVaultResult> => {
+    /** `cluster`: `null` on the embedded ledger; its `name` is `null` for a private one. */
+    vault: async () => {
       const { engine, network } = await open();
       const { kind, ...cluster } = network;
       return { cluster: kind === 'ledger' ? null : cluster, ...(await engine.vault()) };
@@ -108,7 +103,7 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
   };
 }
 
-function gapReport({ token, flywheel, gap }: NonNullable<Awaited<ReturnType<GapAdmin['find']>>>): GapReport {
+function gapReport({ token, flywheel, gap }: NonNullable<Awaited<ReturnType<Engine['gaps']['find']>>>) {
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const { burns, transactions, pendingBurns, dateFound } = gap;
   return {

@@ -5,8 +5,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeypair } from '../chain/transaction/sign.js';
-import type { ApiKeyCreated, Registration } from '../contract/admin.js';
-import type { LocalInitInput, LocalInitResult } from '../contract/local-admin.js';
+import type { LocalInitInput } from '../contract/admin.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { loadSqlite } from '../files/sqlite-connection.js';
@@ -29,11 +28,7 @@ import { whileOpen } from './opened.js';
 import { readSquadsProgram } from './squads-program.js';
 
 /** Sets up a data directory; waits for another process that does. @throws `ERR_LOCAL_ALREADY_EXISTS` if it has a project by then */
-export async function initLocal(
-  dataDir: string,
-  clock: Clock,
-  input: LocalInitInput,
-): Promise<LocalInitResult> {
+export async function initLocal(dataDir: string, clock: Clock, input: LocalInitInput) {
   requireNone(dataDir);
   makePrivateDirectory(dataDir, 'ERR_STORE_UNAVAILABLE');
   return whileOpen(async (opened) => {
@@ -86,15 +81,7 @@ function clearUnfinished(dataDir: string): void {
   for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
 }
 
-async function setUp(
-  dataDir: string,
-  clock: Clock,
-  input: LocalInitInput,
-): Promise<{
-  readonly config: LocalConfig;
-  readonly registration: Registration;
-  readonly apiKey: ApiKeyCreated;
-}> {
+async function setUp(dataDir: string, clock: Clock, input: LocalInitInput) {
   const { owner: ownOwner, unfinished } = dataFiles(dataDir);
   const files = dataFiles(unfinished);
   if (input.squadsProgram !== null) writePrivate(files.squadsProgram, readSquadsProgram(input.squadsProgram));
@@ -111,7 +98,7 @@ async function setUp(
     const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
     writePrivate(files.apiKey, `${apiKey.key}\n`);
     const ownerKeypair = input.owner?.keypair ?? ownOwner;
-    const config = { treasury, ownerKeypair, squadsProgram, genesis: network.genesisHash };
+    const config: LocalConfig = { treasury, ownerKeypair, squadsProgram, genesis: network.genesisHash };
     return { config, registration, apiKey };
   });
 }

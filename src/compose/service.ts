@@ -3,8 +3,9 @@ import type { Pins } from '../approval/pins.js';
 import type { ChainReader, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import type { ChainSender } from '../chain/send.js';
-import type { Foresight, Recovery } from '../contract/local-admin.js';
+import type { RecoveryTerms } from '../contract/admin.js';
 import type { Service } from '../contract/service.js';
+import type { Engine } from '../engine/engine.js';
 import type { Secret } from '../values/secret.js';
 
 export interface OpenedService {
@@ -35,9 +36,12 @@ export interface OpenedService {
   /** Runs a batch in a local virtual machine. @throws `ERR_INTERNAL` if there is no build for this platform */
   simulator(): Promise<Simulator>;
   /** Dry runs; `null` in remote use. */
-  readonly foresight: Foresight | null;
+  readonly foresight: Engine['foresight'] | null;
   /** Unfinished work of the embedded engine; `null` in remote use, where the service recovers itself. */
-  readonly recovery: Recovery | null;
+  readonly recovery: {
+    unfinished(): ReturnType<Engine['unfinished']>;
+    finish(terms: RecoveryTerms): Promise<unknown>;
+  } | null;
   /** Identifies the journal's operations. */
   readonly operations: {
     readonly directory: string;

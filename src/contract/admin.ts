@@ -1,6 +1,6 @@
 /**
- * Inputs and results of registration, keys, funding and status of the embedded engine; never served over HTTP (contract, sections
- * 2.1 and 2.7).
+ * What the commands that administer a project on this machine give and get; never served over HTTP (contract, sections 2.1 and
+ * 2.7). Results that are not here have the type that their function returns.
  */
 import type { Scope } from '../values/key-terms.js';
 
@@ -54,29 +54,6 @@ export interface KeyTerms {
   readonly proofTypes: readonly string[] | null;
 }
 
-export interface ApiKeyInfo {
-  readonly id: string;
-  readonly name: string | null;
-  readonly isInUse: boolean;
-  readonly scopes: readonly Scope[];
-  /** `null`: every proof type of the project. */
-  readonly proofTypes: readonly string[] | null;
-  readonly dateCreated: string;
-  readonly dateRevoked: string | null;
-  /** Exclusive; `null`: the key does not expire. */
-  readonly dateExpires: string | null;
-}
-
-export interface AuditAct {
-  readonly date: string;
-  readonly actor: string;
-  readonly action: string;
-  /** Name of the project, or its symbol if it has no name; `null` for an action on the whole store. */
-  readonly project: string | null;
-  readonly subject: string | null;
-  readonly detail: Readonly<Record<string, unknown>>;
-}
-
 export interface AuditQuery {
   readonly since?: string;
   readonly until?: string;
@@ -103,72 +80,10 @@ export interface Registration {
   readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
 }
 
-/** Token amounts are decimal text in whole tokens, lamports integer text. */
-export interface RegistrationStatus extends Registration {
-  readonly supply: string;
-  readonly burned: string;
-  readonly balances: {
-    readonly vault: { readonly tokens: string; readonly lamports: string };
-    readonly burnWallet: { readonly tokens: string; readonly lamports: string };
-    readonly owner: { readonly lamports: string };
-    readonly operator: { readonly lamports: string };
-  };
-  readonly usedToday: { readonly burn: string; readonly airdrop: string };
-}
-
-export interface CapState {
-  /** Landed today, plus everything that may still land. */
-  readonly used: string;
-  /** `null` for no cap. */
-  readonly cap: string | null;
-  readonly left: string | null;
-}
-
-export interface Caps {
-  readonly day: string;
-  readonly symbol: string;
-  readonly burn: CapState;
-  readonly airdrop: CapState;
-}
-
 /** Whole tokens as decimal text; `null` removes the cap, `undefined` leaves it unchanged. */
 export interface CapChanges {
   readonly burn?: string | null | undefined;
   readonly airdrop?: string | null | undefined;
-}
-
-export interface VaultReport
-  extends Pick<
-    Registration,
-    | 'name'
-    | 'symbol'
-    | 'mintAddress'
-    | 'multisig'
-    | 'vaultIndex'
-    | 'vaultAddress'
-    | 'burnWallet'
-    | 'owner'
-    | 'operator'
-  > {
-  readonly vaultTokenAccount: string;
-  readonly burnTokenAccount: string;
-  readonly balances: RegistrationStatus['balances'];
-  readonly today: Caps;
-  /** Estimates for pipelines with one action each. */
-  readonly pipelines: {
-    readonly rentLamports: string;
-    /** Upper bound per pipeline, with its share of the batch's own fees. */
-    readonly feeLamports: string;
-    readonly openRentLamports: string;
-    /** Pipelines that fit in one batch set up now. */
-    readonly atOnce: number;
-    /** Paid by the vault for the token account of a new recipient. */
-    readonly vaultRentLamports: string;
-    /** Pipelines in consecutive batches, with one new recipient each. */
-    readonly lasts: string;
-  };
-  /** Upper bound of the fee of one burn, and the number of burns that the burn wallet's SOL pays for. */
-  readonly burns: { readonly feeLamports: string; readonly lasts: string };
 }
 
 export interface FundInput {
@@ -178,15 +93,57 @@ export interface FundInput {
   readonly sol?: string;
 }
 
-export interface FundResult {
-  readonly address: string;
-  readonly tokens: string;
-  readonly lamports: string;
-  readonly txHash: string;
-}
-
 export interface DataChain {
   readonly kind: 'ledger' | 'cluster';
   readonly name: string | null;
   readonly genesisHash: string;
+}
+
+export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
+  readonly owner: { readonly address: string; readonly keypair: string } | null;
+  /** Path of a Squads program file that replaces the native implementation. */
+  readonly squadsProgram: string | null;
+}
+
+export interface RecoveryScope {
+  /** @default every project of the store */
+  readonly tokenId?: string | null;
+}
+
+export interface RecoveryTerms extends RecoveryScope {
+  readonly signal?: AbortSignal;
+  readonly onProblem?: (what: string, error: unknown) => void;
+}
+
+interface DatabaseProject {
+  readonly name: string | null;
+  readonly symbol: string;
+  readonly mintAddress: string;
+}
+
+interface DatabaseHolder {
+  readonly instance: string;
+  readonly requests: number;
+  readonly batches: number;
+}
+
+export interface DatabaseStatus {
+  readonly database: string;
+  /** Name of the setting that gave the address. */
+  readonly source: string;
+  readonly serverVersion: string;
+  readonly latencyMs: number;
+  readonly schema: { readonly version: number; readonly needed: number; readonly upToDate: boolean };
+  readonly chain: { readonly name: string | null; readonly genesisHash: string } | null;
+  readonly projects: { readonly count: number; readonly first: readonly DatabaseProject[] };
+  readonly sizes: {
+    readonly bytes: number;
+    readonly tables: readonly { readonly name: string; readonly rows: number; readonly bytes: number }[];
+  };
+  readonly connections: { readonly flywheel: number; readonly all: number; readonly max: number };
+  readonly pending: { readonly burns: number; readonly batches: number };
+  readonly holders: readonly DatabaseHolder[];
+  readonly openGaps: number;
+  /** Block height at which every transaction that another copy may have sent has expired and writes resume; `null`: no wait. */
+  readonly heldUntilBlock: string | null;
 }

@@ -1,8 +1,7 @@
 /** Dry run of burns or a batch, with the checks of the real operations; writes nothing. */
 import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
-import type { BatchForesight, BurnsForesight, Change, ForeseenFailure } from '../contract/local-admin.js';
 import type { InitBatchRequest } from '../contract/schemas/batch.js';
-import type { BurnRequest } from '../contract/schemas/burn.js';
+import type { BurnError, BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
@@ -10,17 +9,19 @@ import { pipelineList } from './batches/check-pipelines.js';
 import { feeLamports, requireRoomForRent } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
 import { allowanceOf, readBurnWallet } from './burns/chunk.js';
-import { isRefusal, prepareBurns, type Refusal } from './burns/elements.js';
+import { isRefusal, prepareBurns } from './burns/elements.js';
 import { amountsOf, usedToday } from './caps.js';
 import type { EngineDeps } from './deps.js';
 import { admit, requireFlywheel, requireToken } from './operation.js';
 
-/** @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
+type Failure = Pick<BurnError, 'type' | 'message'> & { readonly index: number };
+
+/** Assumes that nothing else is sent meanwhile. @throws `ERR_UNAUTHORIZED`, `ERR_KEY_SCOPES_UNAUTHORIZED`, `ERR_TOKEN_NOT_FOUND` */
 export async function foreseeBurns(
   deps: EngineDeps,
   requests: readonly BurnRequest[],
   credential: Secret | null,
-): Promise<BurnsForesight> {
+) {
   const principal = await admit(deps.store, credential, 'burn');
   const token = requireToken(principal);
   const prepared = await prepareBurns(principal, requests, deps.limits);
@@ -31,12 +32,12 @@ export async function foreseeBurns(
   ]);
   const take = allowanceOf({ deps, token, principal }, balance, { day, used });
   let burned = 0n;
-  const failures: ForeseenFailure[] = [];
-  for (const [index, burn] of prepared.entries()) {
-    const refusal: Refusal | undefined = isRefusal(burn) ? burn : take(burn.amount);
-    if (refusal !== undefined) failures.push({ index, type: refusal.code, message: refusal.message });
-    else if (!isRefusal(burn)) burned += burn.amount;
-  }
+  const failures: readonly Failure[] = prepared.flatMap((burn, index) => {
+    const refusal = isRefusal(burn) ? burn : take(burn.amount);
+    if (refusal !== undefined) return { index, type: refusal.code, message: refusal.message };
+    if (!isRefusal(burn)) burned += burn.amount;
+    return [];
+  });
   const change = changes(token);
   return {
     failures,
@@ -46,12 +47,8 @@ export async function foreseeBurns(
   };
 }
 
-/** @throws the same error as init, with every problem. */
-export async function foreseeBatch(
-  deps: EngineDeps,
-  request: InitBatchRequest,
-  credential: Secret | null,
-): Promise<BatchForesight> {
+/** Assumes execution today. @throws the same error as init, with every problem. */
+export async function foreseeBatch(deps: EngineDeps, request: InitBatchRequest, credential: Secret | null) {
   const principal = await admit(deps.store, credential, 'initBatch');
   const list = pipelineList(request, deps.limits);
   const token = requireToken(principal);
@@ -72,7 +69,9 @@ export async function foreseeBatch(
     usedToday: { burn: change(used.burn, burn), airdrop: change(used.airdrop, airdrop) },
     costs: {
       feeLamports: feeLamports(deps.chain, pipelines.length).toString(),
+      /** The operator pays this rent and gets it back when the batch is closed. */
       rentPaidLamports: rent.toString(),
+      /** The vault pays this rent for token accounts of recipients and does not get it back. */
       vaultRentLamports: vaultRentLamports.toString(),
     },
   };
@@ -80,7 +79,7 @@ export async function foreseeBatch(
 
 const changes =
   ({ decimals }: TokenRecord) =>
-  (before: bigint, by: bigint): Change => ({
+  (before: bigint, by: bigint) => ({
     before: formatTokenAmount(before, decimals),
     after: formatTokenAmount(before + by, decimals),
   });

@@ -1,14 +1,15 @@
 /** The engine: operations and administration on a given store and chain. */
 import type {
-  ApiKeyInfo,
   AuditQuery,
   CapChanges,
   FundInput,
   KeyTerms,
+  RecoveryScope,
   RegisterInput,
 } from '../contract/admin.js';
-import type { DatabaseFinding, Foresight, Recovery, RecoveryScope } from '../contract/local-admin.js';
 import type { OperationId } from '../contract/operations.js';
+import type { InitBatchRequest } from '../contract/schemas/batch.js';
+import type { BurnRequest } from '../contract/schemas/burn.js';
 import type { ServedEngine } from '../contract/served-engine.js';
 import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
@@ -24,7 +25,7 @@ import {
   revokeKey,
   setCaps,
 } from './admin/project.js';
-import { fund, refuseSecond, registerProject } from './admin/register.js';
+import { fund, registerProject } from './admin/register.js';
 import { registrationStatus, vaultReport } from './admin/vault.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
@@ -35,54 +36,21 @@ import { burn, burnBatch } from './burns/burn.js';
 import { watchConfirmed } from './burns/recover.js';
 import type { EngineDeps, EngineParts } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './dry-run.js';
-import { createGapAdmin, type GapAdmin, GapWatch, requireOneWhole } from './gaps/gap-watch.js';
+import { createGapAdmin, GapWatch, requireOneWhole } from './gaps/gap-watch.js';
 import { history, listBurns } from './lists.js';
 import { describeKey, type EngineOperation, findCaller, requireScope } from './operation.js';
-import { type Reconciled, Reconciler, type ReconcileTerms } from './reconcile.js';
+import { Reconciler, type ReconcileTerms } from './reconcile.js';
 import { report } from './report.js';
 import { engineState, listUnfinished } from './state.js';
 
-export interface Engine extends Service, Admin, ServedEngine {
-  registerProject: Admin['register'];
-  readonly foresight: Foresight;
-  readonly recovery: Recovery;
-  /** Checks for landed transactions that a fork removed. @returns how many are pending again */
-  watch(scope?: RecoveryScope): Promise<number>;
-  reconcile(terms?: ReconcileTerms): Promise<Reconciled>;
-  readonly gaps: GapAdmin;
-  checkChain(): Promise<readonly DatabaseFinding[]>;
-  hasKey(id: string): Promise<boolean>;
-}
+export interface Engine extends Service, ServedEngine, ReturnType<typeof createLocal> {}
 
 export function createEngine(parts: EngineParts): Engine {
   const deps: EngineDeps = { ...parts, gaps: new GapWatch(parts) };
-  const reconciler = new Reconciler(deps);
-  const watch = async (scope?: RecoveryScope): Promise<number> => {
-    try {
-      return (await watchConfirmed(deps, scope)).reopened;
-    } catch (error) {
-      // An unreachable chain has removed nothing yet; a later check finds it.
-      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
-      throw error;
-    }
-  };
   return {
     ...eachOperation((id, input, call) => OPERATIONS[id](deps, input, call)),
     close: () => deps.store.close(),
-    ...createAdmin(deps),
-    foresight: {
-      burns: (requests, credential) => foreseeBurns(deps, requests, credential),
-      batch: (request, credential) => foreseeBatch(deps, request, credential),
-    },
-    recovery: {
-      unfinished: async (scope) => {
-        await watch(scope);
-        return listUnfinished(deps, scope);
-      },
-      finish: async (terms) => void (await reconciler.run(terms)),
-    },
-    watch,
-    registerProject: (input) => registerProject(deps, input),
+    ...createLocal(deps),
     authenticate: async (id, asked) => {
       const foundMs = deps.clock.nowMs();
       const caller = await findCaller(deps.store, id, asked);
@@ -95,15 +63,11 @@ export function createEngine(parts: EngineParts): Engine {
         perform: async (input, call) => OPERATIONS[id](deps, input, call, await current()),
       };
     },
-    reconcile: (terms) => reconciler.run(terms),
     ready: async () => {
       await Promise.all([deps.store.progress(), deps.chain.latestBlockhash()]);
       await requireOneWhole(deps.store);
     },
     state: () => engineState(deps),
-    gaps: createGapAdmin(deps),
-    checkChain: () => checkChain(deps),
-    hasKey: async (id) => (await deps.store.read((tx) => tx.apiKeys.find({ id }))) !== undefined,
   };
 }
 
@@ -126,17 +90,22 @@ const OPERATIONS: { readonly [Id in OperationId]: EngineOperation<Id> } = {
   cancelBatch,
 };
 
-export type Admin = ReturnType<typeof createAdmin>;
-
 /** Operations of the local machine only; `ERR_LOCAL_NOT_FOUND` before registration. */
-function createAdmin(deps: EngineDeps) {
+function createLocal(deps: EngineDeps) {
+  const reconciler = new Reconciler(deps);
+  /** Checks for landed transactions that a fork removed. @returns how many are pending again */
+  const watch = async (scope?: RecoveryScope): Promise<number> => {
+    try {
+      return (await watchConfirmed(deps, scope)).reopened;
+    } catch (error) {
+      // An unreachable chain has removed nothing yet; a later check finds it.
+      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return 0;
+      throw error;
+    }
+  };
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
-    /** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store has a registration. */
-    register: async (input: RegisterInput) => {
-      await deps.store.read(refuseSecond);
-      return registerProject(deps, input, refuseSecond);
-    },
+    register: (input: RegisterInput) => registerProject(deps, input),
     registration: async () => registrationView(await registered()),
     status: async () => registrationStatus(deps, await registered()),
     vault: async () => vaultReport(deps, await registered()),
@@ -145,7 +114,7 @@ function createAdmin(deps: EngineDeps) {
     caps: () =>
       deps.store.read(async (tx) => readCaps(tx, await requireRegistration(tx, deps.project ?? null))),
     setCaps: (changes: CapChanges) => setCaps(deps, changes),
-    listKeys: async (own: Secret | null = null): Promise<readonly ApiKeyInfo[]> => {
+    listKeys: async (own: Secret | null = null) => {
       const { token } = await registered();
       const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
       return keys.map((key) => keyInfo(key, own));
@@ -154,5 +123,20 @@ function createAdmin(deps: EngineDeps) {
     revokeKey: async (id: string, afterMs = 0, own: Secret | null = null) =>
       revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
     audit: (query: AuditQuery) => listActs(deps, query),
+    foresight: {
+      burns: (requests: readonly BurnRequest[], credential: Secret | null) =>
+        foreseeBurns(deps, requests, credential),
+      batch: (request: InitBatchRequest, credential: Secret | null) =>
+        foreseeBatch(deps, request, credential),
+    },
+    unfinished: async (scope?: RecoveryScope) => {
+      await watch(scope);
+      return listUnfinished(deps, scope);
+    },
+    watch,
+    reconcile: (terms?: ReconcileTerms) => reconciler.run(terms),
+    gaps: createGapAdmin(deps),
+    checkChain: () => checkChain(deps),
+    hasKey: async (id: string) => (await deps.store.read((tx) => tx.apiKeys.find({ id }))) !== undefined,
   };
 }

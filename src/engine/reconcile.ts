@@ -1,5 +1,5 @@
 /** Recovery: finishes the unfinished work of any engine under its lease. Only work with a stored request is resumed. */
-import type { RecoveryTerms } from '../contract/local-admin.js';
+import type { RecoveryTerms } from '../contract/admin.js';
 import type { StoreTransaction } from '../store/store.js';
 import { type UtcDay, utcDay } from '../values/time.js';
 import { countVotes } from './batches/costs.js';
@@ -11,12 +11,7 @@ import { tell } from './events.js';
 import { storeBehind } from './gaps/gap-watch.js';
 import type { Caller } from './lease.js';
 
-export interface Reconciled {
-  readonly burns: number;
-  readonly requests: number;
-  readonly batches: number;
-}
-
+export type Reconciled = Readonly<Record<'burns' | 'requests' | 'batches', number>>;
 export type ReconcileTerms = Caller & RecoveryTerms;
 
 const FORGOTTEN_AT_ONCE = 1_000;
@@ -59,27 +54,24 @@ export class Reconciler {
     });
     await this.#try('votes that may have landed', 'votes', terms, () => countVotes(deps, { tokenId }));
     const left = await deps.store.read(({ unfinished }) => unfinished.all(tokenId));
-    let [burns, requests, batches] = [0, 0, 0];
+    const done = { burns: 0, requests: 0, batches: 0 };
     // One at a time, so that several servers share the work without waiting for each other.
-    for (const id of left.burns) {
-      const work = (): Promise<number> => carryOnBurns(deps, id, terms);
-      const settled = (await this.#try(`the burns of request ${id}`, id, terms, work)) ?? 0;
-      if (settled === 0) continue;
-      burns += settled;
-      requests += 1;
-      tell(deps, { operationId: id, event: 'reconciled', what: 'burns' });
-    }
-    for (const [what, ids, carryOn] of [
-      ['set-up', left.setUps, carryOnSetUp],
-      ['execution', [...left.executions, ...left.closings], carryOnExecution],
+    for (const [what, of, ids, carryOn] of [
+      ['burns', 'request', left.burns, carryOnBurns],
+      ['set-up', 'batch', left.setUps, carryOnSetUp],
+      ['execution', 'batch', [...left.executions, ...left.closings], carryOnExecution],
     ] as const)
       for (const id of ids) {
-        const work = (): Promise<boolean> => carryOn(deps, id, terms);
-        if (!(await this.#try(`the ${what} of batch ${id}`, id, terms, work))) continue;
-        batches += 1;
+        const work = (): Promise<number> => carryOn(deps, id, terms);
+        const ended = (await this.#try(`the ${what} of ${of} ${id}`, id, terms, work)) ?? 0;
+        if (ended === 0) continue;
+        if (of === 'request') {
+          done.burns += ended;
+          done.requests += 1;
+        } else done.batches += 1;
         tell(deps, { operationId: id, event: 'reconciled', what });
       }
-    return { burns, requests, batches };
+    return done;
   }
 
   async #forgetOld({ signal }: ReconcileTerms): Promise<void> {

@@ -166,5 +166,6 @@ function addBatch(
     if (dateLanded === null) table.add(day, type, isCancelled(batch) ? {} : { failedPipelines: 1n });
     else table.add(day, type, { burned: burn, airdropped: airdrop, pipelines: 1n });
   }
-  table.add(day, null, batch.cost);
+  // The cost is of all types of the batch, so a key that is limited to some does not get it.
+  if (types === undefined) table.add(day, null, batch.cost);
 }

@@ -98,15 +98,16 @@ export const noRepeat = (): FlywheelError =>
   new FlywheelError('ERR_RATE_LIMIT_EXCEEDED', 'Over the rate limit.');
 
 /**
- * @returns `undefined` for an answered request. If not `isFresh`, an engine stopped during the work: its operations must get
- * their outcomes before new ones are made.
- * @throws `ERR_IDEMPOTENCY_KEY_REUSED`, `ERR_DUPLICATE_IDEMPOTENCY_KEY`
+ * Stores a new request, or takes the lease of the earlier one, whose operations must get their outcomes before new ones are made.
+ * @param seen - the earlier request when the call came in.
+ * @throws `ERR_IDEMPOTENCY_KEY_REUSED`; `ERR_DUPLICATE_IDEMPOTENCY_KEY`, also when another call has begun or ended it since.
  */
 export async function openRequest(
   deps: EngineDeps,
   tx: StoreTransaction,
   identity: RequestIdentity,
-): Promise<{ readonly request: RequestRecord; readonly isFresh: boolean } | undefined> {
+  seen: RequestRecord | undefined,
+): Promise<RequestRecord> {
   const { value = deps.ids.uuid(), call, ...owner } = identity;
   const request = whole('requests', {
     ...{ ...owner, id: deps.ids.uuid(), value, status: 'running' as const, ...newLease(deps, tx) },
@@ -114,21 +115,22 @@ export async function openRequest(
   });
   const { id: operationId, operation, tokenId, keyId } = request;
   if (await tx.requests.insert(request)) {
+    if (seen !== undefined) throw justRun();
     deps.gaps.requireIn(tx, tokenId);
     call.onOperation?.(operationId);
     const requestId = call.requestId === undefined ? {} : { requestId: call.requestId };
     tellWritten(deps, tx, {
       ...{ operationId, event: 'begun', operation, project: tokenId, keyId, ...requestId },
     });
-    return { request, isFresh: true };
+    return request;
   }
   const earlier = await tx.requests.find({ tokenId, operation, value });
   invariant(earlier !== undefined, 'A key that is taken is that of a request.');
   requireRepeat(deps, tx, identity, earlier);
-  if (earlier.reply !== null) return undefined;
+  if (seen === undefined || earlier.reply !== null) throw justRun();
   deps.gaps.requireIn(tx, tokenId);
   call.onOperation?.(earlier.id);
-  return { request: await claimRequest(deps, tx, earlier), isFresh: false };
+  return claimRequest(deps, tx, earlier);
 }
 
 export async function claimRequest(

@@ -31,7 +31,7 @@ export interface Open {
   readonly kind: 'open';
   readonly signature?: Signature;
   readonly progress?: Progress;
-  /** Ran without an error on a fork that may not last; only for units of one transaction. */
+  /** Ran without an error on a fork that may not last. */
   readonly ranWell?: true;
 }
 
@@ -71,7 +71,7 @@ export async function findFates(chain: Chain, units: readonly Unit[]): Promise<r
   return units.map((unit) => {
     const own = traces.slice(from, from + unit.transactions.length);
     from += own.length;
-    return fateOf(chain, unit.transactions, own);
+    return fateOf(unit.transactions, own);
   });
 }
 
@@ -106,38 +106,22 @@ export function tellWaiting(fates: readonly Fate[], lease: Lease): void {
   lease.tell({ transactions: awaited.length, signature: first.signature, ...first.progress });
 }
 
-function fateOf({ pollMs }: Chain, transactions: Unit['transactions'], traces: readonly Trace[]): Fate {
-  const end = traces.findIndex(({ kind }) => kind !== 'landed');
-  const landed = (end < 0 ? traces : traces.slice(0, end)).flatMap((trace) =>
-    trace.kind === 'landed' ? [trace.record] : [],
-  );
-  const blamedAt = landed.findIndex(({ error }) => error !== null);
-  const blamed = landed[blamedAt];
-  if (blamed?.error != null) {
-    const reason = describeTransactionError(blamed.error, blamed.logs);
-    return { kind: 'failed', at: blamedAt, reason, records: landed, rejection: null };
-  }
-  if (end < 0) {
-    const isFinal = traces.every((trace) => trace.kind === 'landed' && trace.isFinal);
-    return { kind: 'landed', records: landed, isFinal };
-  }
-  const isOver = traces.slice(end).every(({ kind }) => kind === 'never');
-  // On a cluster the rest may still land; a local chain decides at submission.
-  if (landed.length > 0 && (isOver || pollMs === null)) {
-    const reason = 'only part of the bundle landed';
-    return { kind: 'failed', at: landed.length, reason, records: landed, rejection: null };
-  }
-  if (isOver) return { kind: 'expired' };
-  if (traces.some((trace) => trace.kind === 'open' && trace.isOver)) throw forgotten(transactions);
-  const at = traces.findIndex(({ kind }) => kind === 'open');
-  const [signature, trace] = [transactions[at]?.signature, traces[at]];
-  if (trace?.kind !== 'open' || signature === undefined) return OPEN;
-  const { progress, ranWell } = trace;
-  return {
-    ...{ kind: 'open', signature },
-    ...(ranWell === true && traces.length === 1 ? { ranWell } : {}),
-    ...(progress === undefined ? {} : { progress }),
-  };
+/** A unit of several transactions lands whole or not at all; only a local chain has such units. */
+function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): Fate {
+  const landed = traces.filter((trace) => trace.kind === 'landed');
+  const records = landed.map(({ record }) => record);
+  const at = records.findIndex(({ error }) => error !== null);
+  const { error = null, logs = [] } = records[at] ?? {};
+  if (error !== null)
+    return { kind: 'failed', at, reason: describeTransactionError(error, logs), records, rejection: null };
+  if (landed.length === traces.length)
+    return { kind: 'landed', records, isFinal: landed.every(({ isFinal }) => isFinal) };
+  const open = traces.find((trace) => trace.kind === 'open');
+  if (open === undefined && landed.length === 0) return { kind: 'expired' };
+  const [{ signature }] = transactions as [Unit['transactions'][number]];
+  if (open?.isOver === true) throw forgotten(signature);
+  const { progress, ranWell } = open ?? {};
+  return { kind: 'open', signature, ...(ranWell && { ranWell }), ...(progress && { progress }) };
 }
 
 export const maybeSent = (error: unknown): unknown =>
@@ -145,10 +129,10 @@ export const maybeSent = (error: unknown): unknown =>
     ? error.with({ unsent: false })
     : error;
 
-const forgotten = ([first]: Unit['transactions']): FlywheelError =>
+const forgotten = (signature: Signature): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
-    `No node has enough history to say whether the transaction ${first?.signature} landed. No replacement was signed.`,
+    `No node has enough history to say whether the transaction ${signature} landed. No replacement was signed.`,
     { hint: 'Use an RPC node with more history: --rpc-url.' },
   );
 

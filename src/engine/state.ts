@@ -1,6 +1,6 @@
 /** State of an engine for monitoring: unfinished work, leases, and SOL of its wallets. */
 import type { Chain } from '../chain/chain.js';
-import type { RecoveryScope, UnfinishedWork } from '../contract/local-admin.js';
+import type { RecoveryScope } from '../contract/admin.js';
 import type { EngineState, WalletState } from '../contract/served-engine.js';
 import { invariant } from '../errors/flywheel-error.js';
 import type { BundlePhase } from '../store/records.js';
@@ -30,7 +30,7 @@ async function unfinishedState(tx: StoreTransaction) {
   const { burns, setUps, executions, closings } = await tx.unfinished.all();
   const dates: (string | undefined)[] = [];
   for (const id of burns.slice(0, MAX_DATED)) dates.push((await tx.requests.find({ id }))?.dateCreated);
-  for (const id of [...setUps.slice(0, MAX_DATED), ...executions.slice(0, MAX_DATED)])
+  for (const id of [setUps, executions, closings].flatMap((ids) => ids.slice(0, MAX_DATED)))
     dates.push((await tx.batches.find({ id }))?.dateUpdated);
   const [oldest] = dates.filter((date) => date !== undefined).sort();
   return {
@@ -68,26 +68,22 @@ async function walletsOf(chain: Chain, owners: readonly Owner[]): Promise<Engine
   }
 }
 
-export async function listUnfinished(
-  deps: EngineDeps,
-  { tokenId = null }: RecoveryScope = {},
-): Promise<readonly UnfinishedWork[]> {
-  return deps.store.read(async (tx) => {
-    const work: UnfinishedWork[] = [];
+export const listUnfinished = ({ store }: EngineDeps, { tokenId = null }: RecoveryScope = {}) =>
+  store.read(async (tx) => {
     const { burns, setUps, executions } = await tx.unfinished.all(tokenId);
+    const work: Awaited<ReturnType<typeof burnsOf>>[] = [];
     for (const id of burns) work.push(await burnsOf(tx, id));
     for (const id of setUps) work.push(await batchOf(tx, id, 'initBatch'));
     for (const id of executions) work.push(await batchOf(tx, id, 'executeBatch'));
     return work;
   });
-}
 
-async function burnsOf(tx: StoreTransaction, requestId: string): Promise<UnfinishedWork> {
+async function burnsOf(tx: StoreTransaction, requestId: string) {
   const request = await tx.requests.find({ id: requestId });
   invariant(request !== undefined, 'A request stays for as long as it has pending burns.');
   const burns = await tx.burns.ofRequest(requestId);
   return {
-    ...{ id: requestId, operation: request.operation, idempotencyKey: request.value },
+    ...{ id: requestId, operation: request.operation, idempotencyKey: request.value as string | null },
     ...{ running: isWorkedOn(tx, request), dateBegun: request.dateCreated },
     signatures: burns.filter(({ status }) => status === 'PENDING').map(({ signature }) => signature),
   };
@@ -98,11 +94,7 @@ const PHASES: Readonly<Record<'initBatch' | 'executeBatch', readonly BundlePhase
   executeBatch: ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE'],
 };
 
-async function batchOf(
-  tx: StoreTransaction,
-  batchId: string,
-  operation: keyof typeof PHASES,
-): Promise<UnfinishedWork> {
+async function batchOf(tx: StoreTransaction, batchId: string, operation: keyof typeof PHASES) {
   const batch = await currentRecord(tx, batchId);
   const init = await tx.requests.find({ id: batch.requestId });
   const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);

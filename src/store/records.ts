@@ -48,4 +48,3 @@ export type BundleRecord = Omit<Row<'bundles'>, 'ordinal'> & {
   readonly transactions: readonly BundleTransaction[];
 };
 export type BundlePhase = BundleRecord['phase'];
-export type BundleStatus = BundleRecord['status'];

@@ -201,7 +201,7 @@ async function registerProject(
   input: Partial<RegisterInput>,
 ): Promise<TestProject> {
   const owner = createKeypairSigner(generateKeypair());
-  const { registration, apiKey } = await engine.registerProject({
+  const { registration, apiKey } = await engine.register({
     ...REGISTER_DEFAULTS,
     owner: owner.address,
     ...input,

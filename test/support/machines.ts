@@ -74,7 +74,7 @@ async function registerProjects(
   try {
     for (const input of inputs) {
       const owner = createKeypairSigner(generateKeypair());
-      const { registration, apiKey } = await opened.engine.registerProject({
+      const { registration, apiKey } = await opened.engine.register({
         ...REGISTER_DEFAULTS,
         ...{ burnWalletSol: '100', vaultSol: '50', owner: owner.address },
         symbol: input.name.toUpperCase(),

@@ -1,11 +1,11 @@
 /** Runs a pipelines file as an operation: finds what is left to send, starts the rest, and implements `batch init`. */
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
-import type { BatchForesight } from '../../contract/local-admin.js';
 import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
+import type { BatchForesight } from '../context.js';
 import { outlookOf } from '../dry-run.js';
 import { knownDecimals, sumAmounts } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';

@@ -2,13 +2,12 @@
 import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/small-programs.js';
 import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
-import type { BurnsForesight } from '../../contract/local-admin.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
-import type { OpenedService } from '../context.js';
+import type { BurnsForesight, OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { lostThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';

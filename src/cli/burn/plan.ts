@@ -1,10 +1,10 @@
 /** Plans of burns for `--dry-run`, and the checks before a strict burn-batch. */
-import type { BurnsForesight } from '../../contract/local-admin.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
+import type { BurnsForesight } from '../context.js';
 import { outlookOf } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';

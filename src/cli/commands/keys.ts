@@ -1,6 +1,7 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
-import type { ApiKeyCreated, ApiKeyInfo, AuditAct, Caps } from '../../contract/admin.js';
+import type { ApiKeyCreated } from '../../contract/admin.js';
 import { defineCommand } from '../command.js';
+import type { ApiKeyInfo, AuditAct, Caps } from '../context.js';
 import { timesQuery } from '../lists.js';
 import { commandLine } from '../operation/resume-line.js';
 import { decimalOrNone, duration, integer, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';

@@ -1,12 +1,12 @@
 /** `flywheel local` and `vault`: the project of the data directory. */
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import type { FundInput, FundResult } from '../../contract/admin.js';
+import type { FundInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
-import type { LocalStatusResult, LocalVaultResult } from '../context.js';
+import type { FundResult, LocalStatusResult, LocalVaultResult } from '../context.js';
 import { decimal } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Settings } from '../../compose/settings.js';
+import type { LocalInitInput } from '../../contract/admin.js';
 import type {
   GivenKey,
   RegistrationInput,
@@ -13,7 +14,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
-import type { LocalInitInput, LocalInitResult } from '../context.js';
+import type { LocalInitResult } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
 import { commandLine } from '../operation/resume-line.js';
 import { decimal, integer, lamports, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';

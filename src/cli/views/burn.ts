@@ -1,9 +1,9 @@
 /** Burns, results of a burn-batch and dry-run plans as text for people. */
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnsForesight, ForeseenFailure } from '../../contract/local-admin.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
 import type { BurnBatchPlan, BurnPlan } from '../burn/plan.js';
 import type { Tally, Totals } from '../burn/requests.js';
+import type { BurnsForesight } from '../context.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
@@ -100,7 +100,7 @@ export function viewBurnBatch(
 
 /** @param count - number of all failures, listed or not */
 function failureLines(
-  failures: readonly ForeseenFailure[],
+  failures: BurnsForesight['failures'],
   style: Style,
   count = failures.length,
 ): readonly string[] {

@@ -1,9 +1,9 @@
 /** A project with its caps, balances and local API key as text for people. */
 import type { Settings } from '../../compose/settings.js';
-import type { ApiKeyCreated, CapState, Caps } from '../../contract/admin.js';
+import type { ApiKeyCreated } from '../../contract/admin.js';
 import type { RegistrationPlan } from '../../contract/registration.js';
 import { apiKeyFile } from '../../files/directories.js';
-import type { LocalStatusResult, LocalVaultResult } from '../context.js';
+import type { Caps, LocalInitResult, LocalStatusResult, LocalVaultResult } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
@@ -19,7 +19,8 @@ function capText(limit: string | null, used: string | undefined, symbol: string 
 }
 
 export const registrationFields = (
-  value: Omit<LocalStatusResult, 'balances' | 'supply' | 'burned' | 'usedToday'>,
+  value: Omit<LocalInitResult, 'apiKey' | 'owner'> &
+    Pick<LocalStatusResult, 'owner'> & { readonly symbol?: string },
   used?: LocalStatusResult['usedToday'],
 ): readonly Field[] => [
   ['mint', `${value.mintAddress} (${value.tokenProgram}, ${countText(value.decimals, 'decimal')})`],
@@ -62,7 +63,7 @@ export const viewKeptKey = (
   `  ${commandLine(settings, 'keys', 'create')}`,
 ];
 
-function leftText({ used, cap, left }: CapState, symbol: string | null): string {
+function leftText({ used, cap, left }: Caps['burn'], symbol: string | null): string {
   const spent = `${tokensText(used, symbol)} used or reserved`;
   return cap === null
     ? `${spent}, no cap`

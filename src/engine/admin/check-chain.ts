@@ -1,6 +1,5 @@
 /** Compares store and chain: the newest burns are on chain, the store lacks none, and the supply fits the recorded burns. */
 import { decodeMint } from '../../chain/tokens/accounts.js';
-import type { DatabaseFinding } from '../../contract/local-admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { EngineParts } from '../deps.js';
 import { openGapIn } from '../gaps/gap-watch.js';
@@ -10,15 +9,15 @@ type Checked = Pick<EngineParts, 'store' | 'chain'>;
 
 const LOOKED_UP = 100;
 
-export async function checkChain({ store, chain }: Checked): Promise<readonly DatabaseFinding[]> {
-  const findings: DatabaseFinding[] = [];
+export async function checkChain({ store, chain }: Checked) {
+  const findings: Awaited<ReturnType<typeof checkLanded>>[] = [];
   for (const token of await store.read((tx) => tx.tokens.list()))
     for (const check of [checkLanded, checkKnown, checkSupply])
       findings.push(await check({ store, chain }, token));
   return findings;
 }
 
-async function checkLanded({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+async function checkLanded({ store, chain }: Checked, token: TokenRecord) {
   const burns = await store.read(async (tx) => {
     const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
     return items;
@@ -31,7 +30,7 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord): Promi
 }
 
 /** Only the chain shows that a consistent store is an older copy. */
-async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+async function checkKnown({ store, chain }: Checked, token: TokenRecord) {
   const { lost } = await unknownOf({ store, chain }, token.id);
   // Earlier checks stored their findings as the open gap.
   const gap = await store.read((tx) => openGapIn(tx, token.id));
@@ -46,7 +45,7 @@ async function checkKnown({ store, chain }: Checked, token: TokenRecord): Promis
   };
 }
 
-async function checkSupply({ store, chain }: Checked, token: TokenRecord): Promise<DatabaseFinding> {
+async function checkSupply({ store, chain }: Checked, token: TokenRecord) {
   const burned = await store.read((tx) => tx.rules.burned(token.id));
   const [account] = await chain.getAccounts([token.mintAddress]);
   const mint = decodeMint(account ?? null);

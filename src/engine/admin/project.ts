@@ -3,17 +3,7 @@
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, vaultAddress } from '../../chain/squads/addresses.js';
-import type {
-  ApiKeyCreated,
-  ApiKeyInfo,
-  AuditAct,
-  AuditQuery,
-  CapChanges,
-  CapState,
-  Caps,
-  KeyTerms,
-  Registration,
-} from '../../contract/admin.js';
+import type { ApiKeyCreated, AuditQuery, CapChanges, KeyTerms, Registration } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
@@ -98,7 +88,7 @@ export const recordAct = (
 export async function listActs(
   { store, project = null }: Pick<EngineDeps, 'store' | 'project'>,
   query: AuditQuery,
-): Promise<readonly AuditAct[]> {
+) {
   return store.read(async (tx) => {
     const own = project === null ? {} : { tokenId: (await requireRegistration(tx, project)).token.id };
     const entries = await tx.audit.list({ ...query, ...own });
@@ -147,10 +137,10 @@ function checkKeyTerms(flywheel: FlywheelRecord, terms: KeyTerms): void {
   );
 }
 
-export const keyInfo = (
-  { id, name, hash, tokenId: _, ...record }: ApiKeyRecord,
-  own: Secret | null,
-): ApiKeyInfo => ({ id, name, isInUse: own !== null && hash === apiKeyHash(own), ...record });
+export const keyInfo = ({ id, name, hash, tokenId: _, ...record }: ApiKeyRecord, own: Secret | null) => ({
+  ...{ id, name, isInUse: own !== null && hash === apiKeyHash(own) },
+  ...record,
+});
 
 export async function createKey(
   deps: Pick<EngineDeps, 'ids' | 'actor' | 'store'>,
@@ -174,7 +164,7 @@ export async function revokeKey(
   tokenId: string,
   id: string,
   { afterMs, own }: { readonly afterMs: number; readonly own: Secret | null },
-): Promise<ApiKeyInfo> {
+) {
   return deps.store.transaction(async (tx) => {
     const record = await tx.apiKeys.find({ id });
     if (record?.tokenId !== tokenId)
@@ -264,27 +254,24 @@ export function registrationView({ token, flywheel }: FoundRegistration): Regist
   };
 }
 
-export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundRegistration): Promise<Caps> {
-  const used = await usedToday(tx, token.id);
+/** `used`: landed today, plus everything that may still land. `cap` and `left` are `null` without a cap. */
+export async function readCaps(tx: StoreTransaction, { token, flywheel }: FoundRegistration) {
+  const { day, ...used } = await usedToday(tx, token.id);
   const text = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
-  const state = (kind: UsageKind): CapState => {
+  const state = (kind: UsageKind) => {
     const cap = dailyCap(flywheel, kind);
     const left = cap === null || cap < used[kind] ? 0n : cap - used[kind];
-    return cap === null
-      ? { used: text(used[kind]), cap: null, left: null }
-      : { used: text(used[kind]), cap: text(cap), left: text(left) };
+    const most = cap === null ? { cap: null, left: null } : { cap: text(cap), left: text(left) };
+    return { used: text(used[kind]), ...most };
   };
-  return { day: used.day, symbol: token.symbol, burn: state('burn'), airdrop: state('airdrop') };
+  return { day: day as string, symbol: token.symbol, burn: state('burn'), airdrop: state('airdrop') };
 }
 
 const isLower = (cap: bigint | null, before: bigint | null): boolean =>
   cap !== null && (before === null || cap < before);
 
 /** Accepted requests keep their reservation. @throws `ERR_INVALID_REQUEST` for an amount that the token cannot represent */
-export async function setCaps(
-  deps: Pick<EngineDeps, 'store' | 'actor' | 'project'>,
-  changes: CapChanges,
-): Promise<Caps> {
+export async function setCaps(deps: Pick<EngineDeps, 'store' | 'actor' | 'project'>, changes: CapChanges) {
   return deps.store.transaction(async (tx) => {
     const { token, flywheel } = await requireRegistration(tx, deps.project ?? null);
     const amountOf = (kind: UsageKind): bigint | null => {

@@ -16,15 +16,8 @@ import {
 import type { Instruction } from '../../chain/transaction/message.js';
 import { createKeypairSigner, generateKeypair, type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import type {
-  ApiKeyCreated,
-  FundInput,
-  FundResult,
-  RegisterInput,
-  Registration,
-} from '../../contract/admin.js';
+import type { FundInput, RegisterInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
 import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
@@ -40,14 +33,9 @@ const OWNER_LAMPORTS = 1_000_000_000n;
  * Registers a project: one bundle on chain, then one store transaction. No intent is stored, because nothing needs recovery: each
  * call generates its accounts, and until the store transaction no request names them. A crash in between costs only SOL of the
  * local treasury. The keys are in the keyring before anything is sent.
- * @param admit - runs in the store transaction; an exception rolls the store back.
  * @throws `ERR_INVALID_REQUEST` for amounts that the token cannot represent or that exceed its supply.
  */
-export async function registerProject(
-  deps: EngineDeps,
-  input: RegisterInput,
-  admit: (tx: StoreTransaction) => Promise<void> = async () => {},
-): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated }> {
+export async function registerProject(deps: EngineDeps, input: RegisterInput) {
   const amounts = checkAmounts(input);
   const treasury = requireTreasury(deps);
   const mint = createKeypairSigner(generateKeypair());
@@ -81,20 +69,7 @@ export async function registerProject(
   ]);
   if ('refusal' in landed)
     throw new FlywheelError('ERR_INTERNAL', `The registration failed on chain: ${landed.refusal}.`);
-  return deps.store.transaction(async (tx) => {
-    await admit(tx);
-    return insertProject(deps, tx, project, input.scopes);
-  });
-}
-
-/** @throws `ERR_LOCAL_ALREADY_EXISTS` when the store has a registration. */
-export async function refuseSecond(tx: StoreTransaction): Promise<void> {
-  const [first] = await tx.tokens.list();
-  if (first === undefined) return;
-  throw new FlywheelError(
-    'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${first.symbol} (${first.mintAddress}) is already registered here.`,
-  );
+  return deps.store.transaction((tx) => insertProject(deps, tx, project, input.scopes));
 }
 
 /** @throws `ERR_UNAVAILABLE` when the chain is not local. */
@@ -186,11 +161,7 @@ function createMint(
  * local chain decides at submission, so a crash leaves no transaction that lands later.
  * @throws `ERR_INVALID_REQUEST` without tokens and SOL; `ERR_INSUFFICIENT_FUNDS` when the treasury has too little.
  */
-export async function fund(
-  deps: EngineDeps,
-  { token, flywheel }: FoundRegistration,
-  input: FundInput,
-): Promise<FundResult> {
+export async function fund(deps: EngineDeps, { token, flywheel }: FoundRegistration, input: FundInput) {
   const treasury = requireTreasury(deps);
   const amount = input.tokens === undefined ? 0n : parseTokenAmount(input.tokens, token.decimals);
   const lamports = input.sol === undefined ? 0n : parseTokenAmount(input.sol, SOL_DECIMALS);
@@ -228,7 +199,7 @@ export async function fund(
   }
   const [account, holding] = await deps.chain.getAccounts([wallet, to]);
   return {
-    address: wallet,
+    address: wallet as string,
     tokens: formatTokenAmount(decodeTokenAccount(holding ?? null)?.amount ?? 0n, decimals),
     lamports: (account?.lamports ?? 0n).toString(),
     txHash: landed.signatures[0] ?? '',

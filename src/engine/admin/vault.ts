@@ -1,7 +1,6 @@
 /** Funds of a project: balances, remaining caps, and how long its SOL lasts. */
 import type { Rent } from '../../chain/account.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
-import type { RegistrationStatus, VaultReport } from '../../contract/admin.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
@@ -27,11 +26,12 @@ const least = (...amounts: readonly bigint[]): bigint =>
   amounts.reduce((lowest, amount) => (amount < lowest ? amount : lowest));
 const atLeastNone = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
 
+/** Estimates for pipelines with one action each. */
 async function pipelinesLeft(
   deps: EngineDeps,
   { token, flywheel }: FoundRegistration,
-  { operator, vault }: RegistrationStatus['balances'],
-): Promise<VaultReport['pipelines']> {
+  { operator, vault }: Awaited<ReturnType<typeof registrationStatus>>['balances'],
+) {
   const operatorLamports = BigInt(operator.lamports);
   const { chain, limits, store } = deps;
   const funds = fundsLimits(limits, flywheel);
@@ -57,15 +57,19 @@ async function pipelinesLeft(
   const forAccounts = atLeastNone(BigInt(vault.lamports) - rentOf(0));
   return {
     rentLamports: rent.toString(),
+    /** Upper bound per pipeline, with its share of the batch's own fees. */
     feeLamports: each.toString(),
     openRentLamports: openRent.toString(),
+    /** Pipelines that fit in one batch set up now. */
     atOnce: Number(atOnce),
+    /** Paid by the vault for the token account of a new recipient. */
     vaultRentLamports: accountRent.toString(),
+    /** Pipelines in consecutive batches, with one new recipient each. */
     lasts: atOnce === 0n ? '0' : least(forFees / each, forAccounts / accountRent).toString(),
   };
 }
 
-export async function vaultReport(deps: EngineDeps, project: FoundRegistration): Promise<VaultReport> {
+export async function vaultReport(deps: EngineDeps, project: FoundRegistration) {
   const { token, flywheel } = project;
   const status = await registrationStatus(deps, project);
   const { balances, name, symbol, mintAddress, multisig, vaultIndex, vaultAddress, ...rest } = status;
@@ -74,18 +78,17 @@ export async function vaultReport(deps: EngineDeps, project: FoundRegistration):
   const burnLamports = BigInt(balances.burnWallet.lamports) - (await deps.chain.rent())(0);
   return {
     ...{ name, symbol, mintAddress, multisig, vaultIndex, vaultAddress },
-    vaultTokenAccount: flywheel.vaultTokenAccount,
-    ...{ burnWallet, burnTokenAccount: token.burnTokenAccount, owner, operator, balances },
+    vaultTokenAccount: flywheel.vaultTokenAccount as string,
+    ...{ burnWallet, burnTokenAccount: token.burnTokenAccount as string, owner, operator, balances },
     today: await deps.store.read((tx) => readCaps(tx, project)),
     pipelines: await pipelinesLeft(deps, project, balances),
+    /** Upper bound of the fee of one burn, and the number of burns that the burn wallet's SOL pays for. */
     burns: { feeLamports: burnFee.toString(), lasts: (atLeastNone(burnLamports) / burnFee).toString() },
   };
 }
 
-export async function registrationStatus(
-  deps: EngineDeps,
-  { token, flywheel }: FoundRegistration,
-): Promise<RegistrationStatus> {
+/** Token amounts are decimal text in whole tokens, lamports integer text. */
+export async function registrationStatus(deps: EngineDeps, { token, flywheel }: FoundRegistration) {
   const [mint, vaultTokens, vault, burnTokens, burnWallet, owner, operator] = await deps.chain.getAccounts([
     token.mintAddress,
     flywheel.vaultTokenAccount,

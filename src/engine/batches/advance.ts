@@ -10,7 +10,6 @@ import type {
   BatchRecord,
   BundlePhase,
   BundleRecord,
-  BundleStatus,
   BundleTransaction,
   TransactionCost,
 } from '../../store/records.js';
@@ -74,22 +73,18 @@ const MAX_WAIT_MS = 120_000;
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
-/** `confirmed`: landed, but a fork may still remove the bundle. */
-type State = 'open' | 'confirmed' | 'landed' | 'failed';
-const ALL: readonly State[] = ['open', 'confirmed', 'landed', 'failed'];
-const OPEN: readonly State[] = ['open', 'confirmed'];
-const LANDED: readonly State[] = ['confirmed', 'landed'];
-const STATES = { PENDING: 'open', LANDED: 'landed', FAILED: 'failed', EXPIRED: 'failed' } as const;
-
-type Known = { bundle: BundleRecord; state: State };
-
-interface Outcome {
-  readonly bundle: BundleRecord;
-  readonly status: BundleStatus;
-  readonly landedMs?: number;
-  readonly errorMessage?: string;
-  readonly failedTransaction?: number;
+interface Known {
+  /** With its outcome once that is final, also before it is written. */
+  bundle: BundleRecord;
+  /** Landed, but a fork may still remove the bundle. */
+  isConfirmed: boolean;
+  landedMs?: number;
 }
+
+const isPending = ({ bundle }: Known): boolean => bundle.status === 'PENDING';
+const isFinal = ({ bundle }: Known): boolean => bundle.status === 'LANDED';
+const hasFailed = ({ bundle }: Known): boolean => bundle.status === 'FAILED';
+const hasLanded = (known: Known): boolean => known.isConfirmed || isFinal(known);
 
 /**
  * The program executes each step once and in order (squads-v4.md, section 7), so a step sent twice acts once; all fees are
@@ -102,7 +97,7 @@ export class BatchWork implements HeldBatch {
   readonly lease: Lease;
   readonly readPast: ReadPast;
   readonly #known = new Map<string, Known>();
-  #unsaved: Outcome[] = [];
+  #unsaved: Known[] = [];
   #costs: TransactionCost[] = [];
   /** Failure of a bundle sent in order. `wasRefused`: a node's simulation rejected the bundle. */
   #failure: (Failure & { readonly key: string; readonly wasRefused?: boolean }) | null = null;
@@ -117,7 +112,7 @@ export class BatchWork implements HeldBatch {
     this.context = context;
     this.lease = lease;
     this.readPast = pastOf(deps.chain, context.flywheel, batch);
-    for (const bundle of stored) this.#known.set(bundle.id, { bundle, state: STATES[bundle.status] });
+    this.#add(stored);
   }
 
   static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
@@ -142,7 +137,7 @@ export class BatchWork implements HeldBatch {
         `Transactions of batch ${this.batch.id} were sent, and their outcome is not known yet.`,
       );
     } catch (error) {
-      throw this.#hasSent || this.#in(OPEN).length > 0 ? maybeSent(error) : error;
+      throw this.#hasSent || this.#in(isPending).length > 0 ? maybeSent(error) : error;
     }
   }
 
@@ -162,36 +157,40 @@ export class BatchWork implements HeldBatch {
     this.#failure = null;
   }
 
-  #in(states: readonly State[], phase?: BundlePhase): readonly BundleRecord[] {
+  #add(bundles: readonly BundleRecord[]): void {
+    for (const bundle of bundles) this.#known.set(bundle.id, { bundle, isConfirmed: false });
+  }
+
+  #in(are: (known: Known) => boolean, phase?: BundlePhase): readonly BundleRecord[] {
     return [...this.#known.values()]
-      .filter(({ bundle, state }) => states.includes(state) && (phase ?? bundle.phase) === bundle.phase)
+      .filter((known) => are(known) && (phase ?? known.bundle.phase) === known.bundle.phase)
       .map(({ bundle }) => bundle)
       .sort((a, b) => a.first - b.first);
   }
 
   hasLanded(phase: BundlePhase, first: number): boolean {
-    return this.#in(LANDED, phase).some((bundle) => bundle.first === first);
+    return this.#in(hasLanded, phase).some((bundle) => bundle.first === first);
   }
 
   openOf(phase: BundlePhase, first?: number): BundleRecord | undefined {
-    return this.#in(OPEN, phase).find((bundle) => bundle.first === (first ?? bundle.first));
+    return this.#in(isPending, phase).find((bundle) => bundle.first === (first ?? bundle.first));
   }
 
   countLanded(phase: BundlePhase): number {
-    return countOf(this.#in(LANDED, phase));
+    return countOf(this.#in(hasLanded, phase));
   }
 
   /** Transactions of a phase by index that were signed here and have landed or may still land. */
   signedOf(phase: BundlePhase) {
     const signed = new Map<number, { readonly signature: string; readonly hasLanded: boolean }>();
-    for (const bundle of this.#in(['open', 'confirmed', 'landed'], phase))
+    for (const bundle of this.#in((known) => !hasFailed(known), phase))
       for (const [at, { signature }] of bundle.transactions.entries())
         signed.set(bundle.first + at, { signature, hasLanded: this.#isLanded(bundle) });
     return signed;
   }
 
   landedOf(phase: BundlePhase): readonly BundleRecord[] {
-    return this.#in(['landed'], phase);
+    return this.#in(isFinal, phase);
   }
 
   write(after?: (tx: StoreTransaction) => Promise<unknown>): Promise<void> {
@@ -202,21 +201,24 @@ export class BatchWork implements HeldBatch {
   }
 
   async #writeOutcomes(tx: StoreTransaction): Promise<void> {
-    const landed = this.#unsaved.flatMap(({ bundle, landedMs }) =>
-      landedMs === undefined ? [] : [{ ...bundle, landedMs }],
-    );
-    for (const { bundle, landedMs: _, ...outcome } of this.#unsaved)
-      if (outcome.status !== 'LANDED') await tx.bundles.settle([bundle.id], outcome);
-    await tx.bundles.settle(
-      landed.map(({ id }) => id),
-      { status: 'LANDED' },
-    );
-    const executed = landed.filter(({ phase }) => phase === 'EXECUTE');
+    for (const status of ['EXPIRED', 'LANDED'] as const) {
+      const ended = this.#unsaved.filter(({ bundle }) => bundle.status === status);
+      await tx.bundles.settle(
+        ended.map(({ bundle }) => bundle.id),
+        { status },
+      );
+    }
+    for (const { bundle } of this.#unsaved.filter(hasFailed)) {
+      const { id, status, errorMessage, failedTransaction } = bundle;
+      await tx.bundles.settle([id], { status, errorMessage, failedTransaction });
+    }
     await countLanded(
       tx,
       this.batch,
-      executed.flatMap(({ first, transactions, landedMs }) =>
-        transactions.map(({ signature }, at) => ({ position: first + at, signature, landedMs })),
+      this.#unsaved.flatMap(({ bundle: { phase, first, transactions }, landedMs }) =>
+        phase === 'EXECUTE' && landedMs !== undefined
+          ? transactions.map(({ signature }, at) => ({ position: first + at, signature, landedMs }))
+          : [],
       ),
     );
     await tx.batches.addCosts(this.batch.id, this.#costs);
@@ -237,7 +239,7 @@ export class BatchWork implements HeldBatch {
   async #settle(): Promise<boolean> {
     const { chain } = this.deps;
     for (let waitedMs = 0; ; waitedMs += chain.pollMs ?? 0) {
-      const open = this.#in(OPEN);
+      const open = this.#in(isPending);
       const fates = await findFates(chain, open);
       let isUndone = false;
       for (const [index, bundle] of open.entries()) {
@@ -245,7 +247,7 @@ export class BatchWork implements HeldBatch {
         isUndone ||= fate.kind === 'open' && this.#isLanded(bundle);
         this.#take(bundle, fate.kind === 'open' && chain.pollMs === null ? { kind: 'expired' } : fate);
       }
-      if (isUndone || this.#in(OPEN).length === 0) return !isUndone;
+      if (isUndone || this.#in(isPending).length === 0) return !isUndone;
       if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
       tellWaiting(fates, this.lease);
       await this.#pause();
@@ -262,16 +264,16 @@ export class BatchWork implements HeldBatch {
   ): Promise<Fate> {
     const { chain } = this.deps;
     const { signature, bytes, lastValidBlockHeight } = vote;
-    const known = this.#in(ALL).find(({ transactions }) => transactions[0]?.signature === signature);
+    const known = this.#in(() => true).find(({ transactions }) => transactions[0]?.signature === signature);
     // A vote is no step of a plan; its index only has to be unique in its phase.
-    const first = 1 + (this.#in(ALL, phase).at(-1)?.first ?? -1);
+    const first = 1 + (this.#in(() => true, phase).at(-1)?.first ?? -1);
     const transactions = [{ signature, bytes }];
     const bundle = known ?? this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     const [before] = (await findFates(chain, [bundle])) as [Fate];
     if (before.kind === 'expired') return before;
     if (known === undefined) {
       await this.lease.write((tx) => tx.bundles.insertMany([bundle]));
-      this.#known.set(bundle.id, { bundle, state: 'open' });
+      this.#add([bundle]);
     }
     let fate: Fate = before;
     if (fate.kind === 'open') {
@@ -289,7 +291,8 @@ export class BatchWork implements HeldBatch {
   }
 
   #isLanded({ id }: BundleRecord): boolean {
-    return LANDED.includes(this.#known.get(id)?.state ?? 'failed');
+    const known = this.#known.get(id);
+    return known !== undefined && hasLanded(known);
   }
 
   #bundle(
@@ -360,7 +363,7 @@ export class BatchWork implements HeldBatch {
       await steps.before?.(tx);
       await tx.bundles.insertMany(fresh);
     });
-    for (const bundle of fresh) this.#known.set(bundle.id, { bundle, state: 'open' });
+    this.#add(fresh);
     this.#hasSent = true;
     tellSigned(this.deps, this.#subject(steps.phase), fresh);
     const hasEnded = await this.#submit(bundles, fresh);
@@ -409,7 +412,7 @@ export class BatchWork implements HeldBatch {
       return this.#bundle({ phase, first, transactions, lastValidBlockHeight });
     });
     // Compare signatures: the same transaction may be in a bundle of another size.
-    const ended = this.#in(['failed']);
+    const ended = this.#in(hasFailed);
     const known = new Set(ended.flatMap((one) => one.transactions.map(({ signature }) => signature)));
     const again = fresh.findIndex((one) => one.transactions.some(({ signature }) => known.has(signature)));
     const failed = ended.find(({ bundleId }) => bundleId === fresh[again]?.bundleId);
@@ -497,35 +500,25 @@ export class BatchWork implements HeldBatch {
 
   #take(bundle: BundleRecord, fate: Fate): boolean {
     const known = this.#known.get(bundle.id);
-    if (known === undefined || !OPEN.includes(known.state)) return fate.kind !== 'open';
-    const before = known.state;
-    if (fate.kind === 'open') known.state = 'open';
-    else if (fate.kind === 'landed' && !fate.isFinal) known.state = 'confirmed';
-    else {
-      this.#note(known, fate);
-      return true;
-    }
-    return known.state === 'confirmed' && before === 'open';
-  }
-
-  #note(known: Known, fate: Exclude<Fate, { kind: 'open' }>): void {
-    const { bundle } = known;
+    if (known === undefined || !isPending(known)) return fate.kind !== 'open';
+    const wasConfirmed = known.isConfirmed;
+    known.isConfirmed = fate.kind === 'landed' && !fate.isFinal;
+    if (fate.kind === 'open' || known.isConfirmed) return known.isConfirmed && !wasConfirmed;
+    this.#unsaved.push(known);
     if (fate.kind === 'expired') {
+      known.bundle = { ...bundle, status: 'EXPIRED' };
       this.#known.delete(bundle.id);
-      this.#unsaved.push({ bundle, status: 'EXPIRED' });
-      return;
+      return true;
     }
     this.#costs.push(...fate.records.map((record) => costOf(record, this.context.flywheel)));
     if (fate.kind === 'landed') {
-      known.state = 'landed';
-      const [record] = fate.records;
-      this.#unsaved.push({ bundle, status: 'LANDED', landedMs: landedMs(record, this.deps) });
+      known.bundle = { ...bundle, status: 'LANDED' };
+      known.landedMs = landedMs(fate.records[0], this.deps);
     } else {
       const [errorMessage, failedTransaction] = [fate.reason, fate.at];
-      known.state = 'failed';
       known.bundle = { ...bundle, status: 'FAILED', errorMessage, failedTransaction };
-      this.#unsaved.push({ bundle, status: 'FAILED', errorMessage, failedTransaction });
     }
+    return true;
   }
 
   #subject(phase: BundlePhase) {

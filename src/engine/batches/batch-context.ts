@@ -79,10 +79,10 @@ export async function contextOfBatch(
   { keyring }: Pick<EngineDeps, 'keyring'>,
   tx: StoreTransaction,
   { tokenId }: BatchRecord,
-): Promise<BatchContext | undefined> {
+): Promise<BatchContext> {
   const token = await tx.tokens.find({ id: tokenId });
   const flywheel = await tx.flywheels.find({ tokenId });
-  if (token === undefined || flywheel === undefined) return undefined;
+  invariant(token !== undefined && flywheel !== undefined, 'Projects are never removed.');
   return { token, flywheel, operator: keyring.get(flywheel.operator, 'operator') };
 }
 

@@ -60,21 +60,25 @@ export const executeBatch = keyedOperation('executeBatch', {
     // After a crash between verdict and closing, the answer waits until the accounts are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
-    return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity });
+    return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity, earlier });
   },
 });
 
 /** Resumes an execution without a lease, or closes its accounts; both approvals must be on chain. */
-export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
+export async function carryOnExecution(deps: EngineDeps, batchId: string, caller: Caller): Promise<number> {
   const found = await deps.store.read(async (tx) => {
     const batch = await currentRecord(tx, batchId);
-    const context = isWorkedOn(tx, batch) ? undefined : await contextOfBatch(deps, tx, batch);
-    return context && { batch, context };
+    return isWorkedOn(tx, batch) ? undefined : { batch, context: await contextOfBatch(deps, tx, batch) };
   });
-  if (found === undefined) return false;
+  if (found === undefined) return 0;
   await deps.gaps.require(found.batch.tokenId);
-  await execute(deps, found.context, found.batch, { signedTx: undefined, caller, identity: null });
-  return true;
+  await execute(deps, found.context, found.batch, {
+    signedTx: undefined,
+    caller,
+    identity: null,
+    earlier: undefined,
+  });
+  return 1;
 }
 
 interface Asked {
@@ -82,16 +86,18 @@ interface Asked {
   readonly caller: Caller;
   /** `null`: no caller; resumes an earlier request. */
   readonly identity: RequestIdentity | null;
+  readonly earlier: RequestRecord | undefined;
 }
 
 async function execute(
   deps: EngineDeps,
   context: BatchContext,
   found: BatchHead,
-  { signedTx, caller, identity }: Asked,
+  asked: Asked,
 ): Promise<Reply<ExecuteBatchResult>> {
+  const { signedTx, caller, identity } = asked;
   if (isFinal(found) && !needsClosing(found)) return answer(deps, found.id, true);
-  const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, identity), found);
+  const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, asked), found);
   if (taken === 'busy') return answer(deps, found.id, true);
   const { batch, request } = taken;
   await underLease(deps, batchHolding(batch, request), caller, async (lease) => {
@@ -112,7 +118,7 @@ async function take(
   deps: EngineDeps,
   tx: StoreTransaction,
   batchId: string,
-  identity: RequestIdentity | null,
+  { identity, earlier }: Asked,
 ): Promise<{ readonly batch: BatchRecord; readonly request: RequestRecord | null } | 'busy'> {
   const found = await currentRecord(tx, batchId);
   if (found.status === 'AVAILABLE_TO_QUEUE')
@@ -123,8 +129,7 @@ async function take(
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batchId} is another's by now.`);
   const batch = await claimBatch(deps, tx, batchId);
   if (identity?.value === undefined || isFinal(found)) return { batch, request: null };
-  const opening = await openRequest(deps, tx, identity);
-  return { batch, request: opening?.request ?? null };
+  return { batch, request: await openRequest(deps, tx, identity, earlier) };
 }
 
 /** Executes a batch. Of a failed batch nothing is sent; executions by members since then are counted. */

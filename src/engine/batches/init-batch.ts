@@ -83,29 +83,25 @@ const bringUp = (
     setUp({ deps, context, batch, lease }, request),
   );
 
-export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<boolean> {
-  const found = await deps.store.read(async (tx) => {
-    const batch = await tx.batches.find({ id: batchId });
-    return batch && !isWorkedOn(tx, batch) ? batch : undefined;
-  });
-  if (found === undefined) return false;
-  await deps.gaps.require(found.tokenId);
-  const taken = await deps.store.transaction(async (tx) => {
-    const batch = await currentRecord(tx, batchId);
-    const request = await tx.requests.find({ id: batch.requestId });
-    if (batch.status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running') return undefined;
-    if (isWorkedOn(tx, batch)) return undefined;
-    const context = await contextOfBatch(deps, tx, batch);
-    if (context === undefined) return undefined;
-    const opened = {
-      batch: await claimBatch(deps, tx, batchId),
-      request: await claimRequest(deps, tx, request),
-    };
-    return { context, opened };
-  }, found);
-  if (taken === undefined) return false;
+/** @returns 1 when the batch was set up, 0 when it is another engine's by now. */
+export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<number> {
+  const { tokenId } = await deps.store.read((tx) => currentRecord(tx, batchId));
+  await deps.gaps.require(tokenId);
+  const taken = await deps.store.transaction(
+    async (tx) => {
+      const { status, requestId, ...held } = await currentRecord(tx, batchId);
+      const request = await tx.requests.find({ id: requestId });
+      if (status !== 'AVAILABLE_TO_QUEUE' || request?.status !== 'running' || isWorkedOn(tx, held))
+        return undefined;
+      const batch = await claimBatch(deps, tx, batchId);
+      const opened = { batch, request: await claimRequest(deps, tx, request) };
+      return { context: await contextOfBatch(deps, tx, batch), opened };
+    },
+    { tokenId },
+  );
+  if (taken === undefined) return 0;
   await bringUp(deps, taken.context, taken.opened, caller);
-  return true;
+  return 1;
 }
 
 type Opened = { readonly request: RequestRecord; readonly batch: BatchRecord };
@@ -122,8 +118,7 @@ async function begin(
   const { pipelines, actions, rentLamports } = planned;
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
-    const opening = await openRequest(deps, tx, identity);
-    if (opening?.isFresh !== true) throw justRun();
+    const request = await openRequest(deps, tx, identity, undefined);
     const day = await dayOfNow(tx, context.token.id);
     const asked = amountsOf(pipelines);
     await requireCaps(tx, { ...context, day, asked });
@@ -131,24 +126,23 @@ async function begin(
     await requireOperatorFunds(deps, tx, context, held, planned);
     const batch = whole('batches', {
       ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
-      ...{ keyId: principal.key.id, requestId: opening.request.id },
+      ...{ keyId: principal.key.id, requestId: request.id },
       ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines, day },
       ...{ pipelineCount: pipelines.length, ...asked },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
       ...{ setupRentLamports: rentLamports, ...newLease(deps, tx) },
       ...{ dateCreated: isoTime(tx.nowMs), dateUpdated: isoTime(tx.nowMs) },
     });
-    await tx.batches.insert(opening.request, batch, actions);
+    await tx.batches.insert(request, batch, actions);
     await holdWhileWaiting(tx, batch);
-    await tx.requests.linkBatch(opening.request.id, batch.id);
-    return { request: opening.request, batch };
+    await tx.requests.linkBatch(request.id, batch.id);
+    return { request, batch };
   }, identity);
 }
 
 async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: RequestRecord): Promise<Opened> {
   return deps.store.transaction(async (tx) => {
-    const opening = await openRequest(deps, tx, identity);
-    if (opening?.isFresh !== false) throw justRun();
+    const request = await openRequest(deps, tx, identity, earlier);
     const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
     invariant(batch !== undefined, 'An init request is stored together with its batch.');
     if (isFinal(batch))
@@ -157,7 +151,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
         `Batch ${batch.id} of this request was cancelled after members executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Use a new idempotency key.`,
       );
     if (isWorkedOn(tx, batch)) throw justRun();
-    return { request: opening.request, batch: await claimBatch(deps, tx, batch.id) };
+    return { request, batch: await claimBatch(deps, tx, batch.id) };
   }, identity);
 }
 

@@ -14,7 +14,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
 import { HeldLease, holderOf } from '../lease.js';
 import { done, type KeyedCall, keyedOperation, requireToken } from '../operation.js';
-import { justRun, openRequest, refusedByContent, takenOver } from '../requests.js';
+import { openRequest, refusedByContent, takenOver } from '../requests.js';
 import { maybeSent } from '../settle.js';
 import type { BurnContext } from './burn-transaction.js';
 import {
@@ -71,7 +71,7 @@ function burnShapes(input: unknown, { maxBurnBatchElements: most }: EngineLimits
 
 /**
  * Runs every element without an outcome.
- * @param isAlone - a failure is thrown instead of stored.
+ * @param isAlone - a failure is not stored.
  * @returns one stored outcome per element, in order.
  */
 async function runBurns(
@@ -194,7 +194,6 @@ class BurnRun {
       });
     } catch (cause) {
       if (!isOfRecord(cause)) throw cause;
-      if (this.#isAlone) throw this.#request === undefined ? errorOf(RECORD_FAILED, cause) : cause;
       for (const { index } of elements) this.#refuse(index, RECORD_FAILED);
       return [];
     }
@@ -204,13 +203,13 @@ class BurnRun {
   async #store<Result>(
     work: (tx: StoreTransaction, request: RequestRecord) => Promise<Result>,
   ): Promise<Result> {
-    const { deps, principal } = this.#keyed;
+    const { deps, principal, identity, earlier } = this.#keyed;
     const held = this.#request;
     if (this.#lease !== undefined && held !== undefined) return this.#lease.write((tx) => work(tx, held));
     let request: RequestRecord | undefined;
     try {
       const result = await deps.store.transaction(async (tx) => {
-        request = await this.#open(tx);
+        request = await openRequest(deps, tx, identity, earlier);
         return work(tx, request);
       }, principal.key);
       this.#take(request);
@@ -224,6 +223,7 @@ class BurnRun {
 
   async #close(settled: readonly SettledBurn[]): Promise<void> {
     const [request, { tokenId }, reply] = [this.#request, this.#keyed.principal.key, this.#reply()];
+    if (reply === null && request === undefined) return;
     if (this.#lease !== undefined && request !== undefined && reply !== null)
       return this.#lease.writeLast(async (tx) => {
         const isHeld = await tx.requests.completeHeld(request.id, holderOf(request), reply);
@@ -258,13 +258,6 @@ class BurnRun {
     this.#lease ??= new HeldLease(deps, { request, lost: takenOver }, call);
   }
 
-  async #open(tx: StoreTransaction): Promise<RequestRecord> {
-    const { deps, identity, earlier } = this.#keyed;
-    const opening = await openRequest(deps, tx, identity);
-    if (opening?.isFresh === (earlier === undefined)) return opening.request;
-    throw justRun();
-  }
-
   #inputOf(index: number): BurnShape {
     const input = this.#inputs[index];
     invariant(input !== undefined, 'Every element was asked for.');
@@ -276,9 +269,6 @@ class BurnRun {
   }
 
   #refuseAll(refusals: ReadonlyMap<number, Refusal>): void {
-    for (const [index, refusal] of refusals) {
-      if (this.#isAlone) throw errorOf(refusal);
-      this.#refuse(index, refusal);
-    }
+    for (const [index, refusal] of refusals) this.#refuse(index, refusal);
   }
 }

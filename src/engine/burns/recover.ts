@@ -1,6 +1,6 @@
 /** Recovery of burns without a lease: pending burns get an outcome, confirmed burns are watched until finalized. */
 import type { Trace } from '../../chain/chain.js';
-import type { RecoveryScope } from '../../contract/local-admin.js';
+import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';

@@ -166,9 +166,11 @@ export class GapWatch {
    */
   async lookNow(tokenId: string, most?: number): Promise<number> {
     if (this.#deps.chain.pollMs === null) return 0;
+    // A look without a limit must not end with a limited one.
+    const key = `${tokenId} ${most}`;
     const running =
-      this.#looking.get(tokenId) ?? this.#look(tokenId, most).finally(() => this.#looking.delete(tokenId));
-    this.#looking.set(tokenId, running);
+      this.#looking.get(key) ?? this.#look(tokenId, most).finally(() => this.#looking.delete(key));
+    this.#looking.set(key, running);
     return running;
   }
 
@@ -228,46 +230,39 @@ export const createGapAdmin = (deps: EngineDeps) => {
       const gap = await deps.store.read((tx) => openGapIn(tx, id));
       return gap === undefined ? null : { ...project, gap };
     },
-    /** @param transactions - number shown to the operator. @throws as {@link acceptGapIn} */
+    /**
+     * Accepts the open gap: its burns and airdrops count against the caps of their days, and writes resume.
+     * @param transactions - number shown to the operator.
+     * @throws `ERR_INPUT_INVALID` when the gap has changed since.
+     */
     accept: async (transactions: number): Promise<void> => {
       const { id: tokenId } = (await registered()).token;
-      await deps.store.transaction((tx) => acceptGapIn(tx, tokenId, transactions, deps.actor), { tokenId });
+      await deps.store.transaction(
+        async (tx) => {
+          const gap = await openGapIn(tx, tokenId);
+          if (gap?.transactions !== transactions)
+            throw new FlywheelError(
+              'ERR_INPUT_INVALID',
+              `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
+              { hint: 'Review the list again: `flywheel db accept-gap`' },
+            );
+          const { id: subject, burns, burned, airdropped, lost } = gap;
+          await countUse(tx, tokenId, lost);
+          const dateAccepted = isoTime(tx.nowMs);
+          await tx.gaps.change({ id: subject, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
+          await recordAct(deps, tx, {
+            ...{ tokenId, action: 'gap.accept', subject },
+            detail: {
+              ...{ burns, transactions, burned: burned.toString(), airdropped: airdropped.toString() },
+              ...{ firstSignature: lost[0]?.signature, lastSignature: lost.at(-1)?.signature },
+            },
+          });
+        },
+        { tokenId },
+      );
     },
   };
 };
-export type GapAdmin = ReturnType<typeof createGapAdmin>;
-
-/**
- * Accepts the open gap: its burns and airdrops count against the caps of their days, and writes resume.
- * @param transactions - number shown to the operator.
- * @throws `ERR_INPUT_INVALID` when the gap has changed since.
- */
-export async function acceptGapIn(
-  tx: StoreTransaction,
-  tokenId: string,
-  transactions: number,
-  actor: string,
-): Promise<void> {
-  const gap = await tx.gaps.open(tokenId);
-  if (gap === undefined || gap.transactions !== transactions)
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
-      { hint: 'Review the list again: `flywheel db accept-gap`' },
-    );
-  const lost = await tx.gaps.transactions(gap.id);
-  await countUse(tx, tokenId, lost);
-  const dateAccepted = isoTime(tx.nowMs);
-  await tx.gaps.change({ id: gap.id, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
-  const { id: subject, burns, burned, airdropped } = gap;
-  await recordAct({ actor }, tx, {
-    ...{ tokenId, action: 'gap.accept', subject },
-    detail: {
-      ...{ burns, transactions, burned: burned.toString(), airdropped: airdropped.toString() },
-      ...{ firstSignature: lost[0]?.signature, lastSignature: lost.at(-1)?.signature },
-    },
-  });
-}
 
 async function countUse(
   tx: StoreTransaction,

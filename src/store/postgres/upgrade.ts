@@ -1,7 +1,7 @@
 /** The schema in a PostgreSQL database: its version, migrations and status; and the registration lock. */
 import { sql } from 'kysely';
 import type pg from 'pg';
-import type { DatabaseStatus } from '../../contract/local-admin.js';
+import type { DatabaseStatus } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import {
   APPLIED,

@@ -9,7 +9,6 @@ import type {
   BatchRecord,
   BundlePhase,
   BundleRecord,
-  BundleStatus,
   BundleTransaction,
   IssuedVote,
   StoredAction,
@@ -270,7 +269,8 @@ export const bundleRepository = (session: StoreSession) => {
     /** Gives all these pending bundles the same outcome. @throws `ERR_INTERNAL` unless every one is pending */
     async settle(
       ids: readonly string[],
-      outcome: { status: BundleStatus; errorMessage?: string; failedTransaction?: number },
+      outcome: Pick<BundleRecord, 'status'> &
+        Partial<Pick<BundleRecord, 'errorMessage' | 'failedTransaction'>>,
     ): Promise<void> {
       if (ids.length === 0) return;
       const { status, errorMessage = null, failedTransaction = null } = outcome;

@@ -1,12 +1,13 @@
 /** Example answers of a data directory's admin. */
 import type {
+  ApiKeyInfo,
+  AuditAct,
   GapReport,
   LocalInitResult,
   LocalStatusResult,
   LocalVaultResult,
 } from '../../../src/cli/context.js';
-import type { ApiKeyInfo, AuditAct } from '../../../src/contract/admin.js';
-import type { DatabaseStatus } from '../../../src/contract/local-admin.js';
+import type { DatabaseStatus } from '../../../src/contract/admin.js';
 import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
 
@@ -57,7 +58,7 @@ export const VAULT: LocalVaultResult = {
   burns: { feeLamports: '5000', lasts: '1999819' },
 };
 
-export const KEYS: readonly ApiKeyInfo[] = [
+export const KEYS: ApiKeyInfo[] = [
   {
     ...{
       id: 'key-1',
@@ -81,7 +82,7 @@ export const KEYS: readonly ApiKeyInfo[] = [
     ...{ dateRevoked: LATER, dateExpires: null },
   },
 ];
-export const ACTS: readonly AuditAct[] = [
+export const ACTS: AuditAct[] = [
   {
     ...{ date: LATER, actor: 'ann@ops pid 7', action: 'keys.revoke', project: 'FLY' },
     ...{ subject: 'key-1', detail: {} },

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { nodeAddress } from '../../../src/chain/node-address.js';
 import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
-import type { OpenedService } from '../../../src/cli/context.js';
+import type { OpenedService, UnfinishedWork } from '../../../src/cli/context.js';
 import type { DatabaseAdmin } from '../../../src/compose/database-admin.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
-import type { Recovery, UnfinishedWork } from '../../../src/contract/local-admin.js';
 import type { PipelinePage, PipelineState } from '../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
@@ -291,7 +290,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
         ...{ idempotencyKey: null, dateBegun: DATE, signatures: [TX] },
       },
     ];
-    const recovery: Recovery = { unfinished: async () => unfinished, finish: async () => undefined };
+    const recovery = { unfinished: async () => unfinished, finish: async () => undefined };
     const cli = testCli({ ...terminal, service, opened: { recovery } });
     await cli.run(...BURN);
     return cli.run('pending');

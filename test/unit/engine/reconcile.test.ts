@@ -270,16 +270,16 @@ describe('what is left of two projects', () => {
       ).rejects.toThrow();
       await expect(dyingAtBundle(2, true).initBatch({ pipelines }, project.call())).rejects.toThrow();
     }
-    const { recovery } = test.engine;
+    const { engine } = test;
     const left = () =>
       Promise.all(
         [...projects.map(({ registration: { tokenId } }) => ({ tokenId })), {}].map(async (scope) =>
-          (await recovery.unfinished(scope)).map(({ operation }) => operation),
+          (await engine.unfinished(scope)).map(({ operation }) => operation),
         ),
       );
     const both = ['burn', 'initBatch'];
     expect(await left()).toEqual([both, both, ['burn', 'burn', 'initBatch', 'initBatch']]);
-    await recovery.finish({ tokenId: other.registration.tokenId });
+    await engine.reconcile({ tokenId: other.registration.tokenId });
     expect(await left()).toEqual([both, [], both]);
     expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 1 });
     expect(await left()).toEqual([[], [], []]);
@@ -409,7 +409,7 @@ describe('what is unfinished', () => {
     await expect(dyingEngine(true).burnBatch(burns, call)).rejects.toThrow();
     const init = test.project.call({ idempotencyKey: 'key-1' });
     await expect(dyingAtBundle(2, true).initBatch({ pipelines }, init)).rejects.toThrow();
-    const left = await test.engine.recovery.unfinished();
+    const left = await test.engine.unfinished();
     expect(left).toMatchObject([
       {
         operation: 'burnBatch',
@@ -421,7 +421,7 @@ describe('what is unfinished', () => {
     ]);
     const signatures = left.flatMap((work) => work.signatures);
     expect(new Set(signatures).size).toBe(7);
-    await test.engine.recovery.finish({});
-    expect(await test.engine.recovery.unfinished()).toEqual([]);
+    await test.engine.reconcile();
+    expect(await test.engine.unfinished()).toEqual([]);
   });
 });

@@ -2,9 +2,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LocalAdmin } from '../../../../src/cli/context.js';
+import type { ApiKeyInfo, LocalAdmin } from '../../../../src/cli/context.js';
 import { createDatabaseAdmin, type DatabaseAdmin } from '../../../../src/compose/database-admin.js';
-import type { ApiKeyInfo, AuditQuery } from '../../../../src/contract/admin.js';
+import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
 import { localWith, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
@@ -64,7 +64,7 @@ describe('keys', () => {
   });
 
   it('say when one is revoked that commands of this machine use', async () => {
-    const [used, other] = KEYS as readonly [ApiKeyInfo, ApiKeyInfo];
+    const [used, other] = KEYS as [ApiKeyInfo, ApiKeyInfo];
     const revoking = (key: ApiKeyInfo) => local({ revokeKey: async () => key });
     const { stderr } = await revoking({ ...used, dateRevoked: DATE }).run('keys', 'revoke', used.id);
     expect(JSON.parse(stderr).warning).toBe(

@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RecoveryTerms, UnfinishedWork } from '../../../../src/contract/local-admin.js';
+import type { UnfinishedWork } from '../../../../src/cli/context.js';
+import type { RecoveryTerms } from '../../../../src/contract/admin.js';
 import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -198,11 +199,7 @@ describe('pending in a data directory', () => {
     signatures: ['5aBc', '4xYz'],
   };
   /** A service with this much unfinished work, which it can complete unless its id is in `forgotten`. */
-  function leaving(
-    work: readonly UnfinishedWork[],
-    forgotten: readonly string[] = [],
-    options: TestCliOptions = {},
-  ) {
+  function leaving(work: UnfinishedWork[], forgotten: readonly string[] = [], options: TestCliOptions = {}) {
     let left = work;
     const finish = async ({ onProblem }: RecoveryTerms): Promise<void> => {
       left = left.filter(({ id }) => forgotten.includes(id));

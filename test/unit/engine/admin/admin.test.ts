@@ -1,30 +1,12 @@
 /** Registration, funding, keys and status of the embedded engine. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RegisterInput } from '../../../../src/contract/admin.js';
-import {
-  aBurnRequest,
-  landedCount,
-  openTestEngine,
-  REGISTER_DEFAULTS,
-  type TestEngine,
-} from '../../../support/engine.js';
+import { aBurnRequest, landedCount, openTestEngine, type TestEngine } from '../../../support/engine.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
 
 describe('register', () => {
-  it('registers once', async () => {
-    test = await openTestEngine();
-    const height = await landedCount(test.chain);
-    await expect(
-      test.engine.register({ ...REGISTER_DEFAULTS, owner: test.project.owner.address }),
-    ).rejects.toMatchObject({
-      code: 'ERR_LOCAL_ALREADY_EXISTS',
-      message: `The token FLY (${test.project.registration.mintAddress}) is already registered here.`,
-    });
-    expect(await landedCount(test.chain)).toBe(height);
-  });
-
   it.each<[string, Partial<RegisterInput>, string]>([
     [
       'a share above the supply',

@@ -4,7 +4,6 @@ import { memo } from '../../../../src/chain/small-programs.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import type { InitBatchResult } from '../../../../src/contract/schemas/batch.js';
 import { messages } from '../../../../src/engine/batches/batch-context.js';
-import { acceptGapIn } from '../../../../src/engine/gaps/gap-watch.js';
 import type { Address } from '../../../../src/values/address.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
@@ -128,10 +127,10 @@ describe('a batch that members have ended with other tools', () => {
     const lost = past.slice(0, 2).map(({ signature }) => ({
       ...{ signature, burned: 1_000_000n, airdropped: 0n, memo: null, dateLanded: null },
     }));
-    await test.store.transaction(async (tx) => {
-      await tx.gaps.add({ id: 'gap', tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost);
-      await acceptGapIn(tx, tokenId, 2, 'test');
-    });
+    await test.store.transaction((tx) =>
+      tx.gaps.add({ id: 'gap', tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost),
+    );
+    await test.engine.gaps.accept(2);
     await execute(started);
     expect(await books()).toEqual(['3', '3']);
   });
