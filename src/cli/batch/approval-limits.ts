@@ -25,6 +25,8 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { namedText } from '../operation/elements.js';
+import { commandLine } from '../operation/resume-line.js';
+import { isEnded } from '../operation/service-record.js';
 import { shellLine } from '../shell-line.js';
 import { twiceText } from '../views/approval.js';
 import {
@@ -55,30 +57,42 @@ export interface HeldApproval extends Earlier {
   close(): void;
 }
 
+/** Consent to pay proofs again, and what is no repeat. */
 export interface Repeat {
   readonly again: boolean;
   /** Also proofs that were paid with another amount or recipient. */
   readonly allowChanged: boolean;
+  /** Batches of the same operation. */
   readonly own: readonly string[];
+  /** The batch of the same file at the service; asked only when a proof was paid before. */
+  readonly setUp?: () => Promise<string | undefined>;
   readonly hint: string;
 }
 
 /** Adds the consent with which the batch's operation was started. */
 export const repeatOf = (
   entry: Entry | undefined,
-  { again = false, allowChanged = false, hint }: Partial<Repeat> & Pick<Repeat, 'hint'>,
+  { again = false, allowChanged = false, ...repeat }: Partial<Repeat> & Pick<Repeat, 'hint'>,
 ): Repeat => ({
   again: again || entry?.notes['again'] !== undefined,
   allowChanged: allowChanged || entry?.notes['allowChanged'] === true,
   own: entry === undefined ? [] : batchStages(entry.notes).flatMap(({ batchId }) => batchId ?? []),
-  hint,
+  ...repeat,
 });
 
-export function againHint({ commandLine }: Pick<Session, 'commandLine'>): string {
-  const words = commandLine.filter(
+export async function repeatBy(
+  session: Session,
+  batchId: string,
+  { again = false }: { readonly again?: boolean },
+): Promise<Repeat> {
+  const journal = await (await session.service()).journal();
+  return repeatOf(journal.ofBatch(batchId), { again, hint: againHint(session) });
+}
+
+export function againHint({ commandLine: typed }: Pick<Session, 'commandLine'>): string {
+  const words = typed.filter(
     (word, at) =>
-      !/^--(?:rest|again|idempotency-key(?:=.*)?)$/s.test(word) &&
-      commandLine[at - 1] !== '--idempotency-key',
+      !/^--(?:rest|again|idempotency-key(?:=.*)?)$/s.test(word) && typed[at - 1] !== '--idempotency-key',
   );
   return `Look the batch up first. To pay again: ${shellLine(['flywheel', ...words, '--again'])}`;
 }
@@ -89,11 +103,16 @@ export function requireUnpaid(
   { paid }: Pick<Earlier, 'paid'>,
   pipelines: readonly PipelineContent[],
   { again, allowChanged, hint }: Repeat,
-  nothing: string,
+  nothing = 'Nothing was sent.',
 ): void {
   const twice = paid.filter(({ isSame }) => isSame || !allowChanged);
   if (!settings.yes || again || twice.length === 0) return;
-  throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, { hint });
+  // Only this machine's own commands note that a batch is over.
+  const waiting = twice.find(({ isExecuted }) => !isExecuted)?.batchId;
+  const cancel = `\`${commandLine(settings, 'batch', 'cancel', waiting ?? '')}\``;
+  throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, {
+    hint: `${waiting === undefined ? '' : `If batch ${waiting} was cancelled, note it here: ${cancel}. `}${hint}`,
+  });
 }
 
 const TYPED_DIGEST_LENGTH = 8;
@@ -133,44 +152,37 @@ async function newestBatch(session: Session, multisig: Address): Promise<bigint 
   return (await readMultisigAccount(chain, multisig)).transactionIndex;
 }
 
-/** Findings from earlier approvals about a batch or a file. Nothing is reserved. */
+/** Findings from earlier approvals about a batch, or about a file without index and digest. Nothing is reserved. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
-  asked: Omit<AskedBatch, 'multisig' | 'mint' | 'newest'>,
+  {
+    pipelines,
+    batchIndex = null,
+    digest = null,
+  }: Pick<AskedBatch, 'pipelines'> & Partial<Pick<AskedBatch, 'batchIndex' | 'digest'>>,
+  { own, setUp }: Pick<Repeat, 'own' | 'setUp'> = { own: [] },
 ): Promise<Earlier> {
   const { multisig, mint } = flywheel;
+  const asked = { multisig, mint, pipelines, batchIndex, digest };
   const newest = await newestBatch(session, multisig);
-  const known = await withRecord(session, (record) => record.known({ multisig, mint, newest, ...asked }));
-  return comparedWith(known ?? NOTHING, asked.pipelines, flywheel);
-}
-
-/** @param setUp - id of the file's batch at the service, if any; called only when a proof was paid before */
-export async function earlierOfFile(
-  session: Session,
-  flywheel: Flywheel,
-  pipelines: readonly PipelineContent[],
-  { own }: Pick<Repeat, 'own'>,
-  setUp: () => Promise<string | undefined>,
-): Promise<Earlier> {
-  const asked = { batchIndex: null, digest: null, pipelines, own };
-  const earlier = await earlierOf(session, flywheel, asked);
-  const id = earlier.paid.length === 0 ? undefined : await setUp();
-  return id === undefined ? earlier : earlierOf(session, flywheel, { ...asked, own: [...own, id] });
+  const knownBut = (own: readonly string[]) =>
+    withRecord(session, (record) => record.known({ ...asked, newest, own }));
+  let known = (await knownBut(own)) ?? NOTHING;
+  const id = known.paid.length === 0 ? undefined : await setUp?.();
+  if (id !== undefined) known = (await knownBut([...own, id])) ?? NOTHING;
+  return comparedWith(known, pipelines, flywheel);
 }
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
-export async function noteExecuted(
-  session: Session,
-  { id, batchIndex, executeResult, status, dateCancelled }: Batch,
-): Promise<void> {
+export async function noteExecuted(session: Session, batch: Batch): Promise<void> {
   const { pins } = await session.service();
-  if (pins === null) return;
-  const isOver = status === 'EXECUTED' || dateCancelled !== undefined;
+  if (pins === null || session.isDryRun === true) return;
+  const { id, batchIndex, executeResult } = batch;
   const count = executeResult?.totalSuccessful ?? 0;
   try {
     await withRecord(session, (record) =>
-      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver),
+      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isEnded(batch)),
     );
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
@@ -181,7 +193,6 @@ export async function noteExecuted(
 /**
  * Checks before the set-up that the batch could be approved now. Nothing is reserved.
  * @param repeat - `null`: a person will decide.
- * @param setUp - as in {@link earlierOfFile}
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID` for proofs that were
  * paid before.
  */
@@ -190,21 +201,20 @@ export async function requirePlanApprovable(
   flywheel: Flywheel,
   pipelines: readonly PipelineContent[],
   repeat: Repeat | null,
-  setUp: () => Promise<string | undefined>,
 ): Promise<void> {
   const { settings } = session;
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
-  const used = await withRecord(session, (record) => record.usedToday(flywheel));
+  const none = { day: utcDay(session.context.clock.nowMs()), used: 0n };
+  const used = (await withRecord(session, (record) => record.usedToday(flywheel))) ?? none;
   for (const limits of settings.limits) {
     requireWithinLimits(limits.value, asked, whose(limits, settings));
-    const none = { day: utcDay(session.context.clock.nowMs()), used: 0n };
-    requireWithinDay(limits.value, asked, used ?? none, whose(limits, settings));
+    requireWithinDay(limits.value, asked, used, whose(limits, settings));
   }
   if (repeat === null) return;
-  const earlier = await earlierOfFile(session, flywheel, pipelines, repeat, setUp);
+  const earlier = await earlierOf(session, flywheel, { pipelines }, repeat);
   // A batch that the service has already is checked before it is signed.
-  if (earlier.paid.length > 0 && (await setUp()) === undefined)
-    requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was sent.');
+  if (earlier.paid.length > 0 && (await repeat.setUp?.()) === undefined)
+    requireUnpaid(session, earlier, pipelines, repeat);
 }
 
 /**
@@ -239,17 +249,9 @@ export async function holdApproval(
     const { multisig, mint } = flywheel;
     const profile = settings.profile.value ?? '';
     const newest = await newestBatch(session, multisig);
-    const batch = {
-      multisig,
-      mint,
-      newest,
-      batchIndex,
-      digest,
-      batchId,
-      profile,
-      pipelines,
-      own: repeat.own,
-    };
+    const { own } = repeat;
+    const named = { multisig, mint, newest, batchIndex, digest, batchId, profile };
+    const batch = { ...named, pipelines, own };
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(

@@ -19,7 +19,7 @@ import { viewLook } from '../views/batch-content.js';
 import type { Unit } from '../views/unit.js';
 import type { OwnerKeypair } from '../wallet/load-keypair.js';
 import { type HeldApproval, holdApproval, type Repeat, TYPE_DIGEST } from './approval-limits.js';
-import type { BatchName, IssuedApproval } from './approval-source.js';
+import type { BatchName } from './approval-source.js';
 import { awaitSetUp } from './chain-agrees.js';
 import { pinsForApproval, requireChain, requireOwner } from './pins.js';
 import {
@@ -57,10 +57,9 @@ export async function judge(
 ): Promise<Judgement> {
   const opened = await session.service();
   const chain = requireChain(opened);
-  const approval: IssuedApproval = { batch, wire: wire ?? new Uint8Array() };
-  const pins = await pinsForApproval(session, opened, approval);
-  if (wire === null) requireOwnMultisig(pins, batch);
-  const checked = wire && checkApproval(approval, pins);
+  const pins = await pinsForApproval(session, opened);
+  requireOwnMultisig(pins, batch);
+  const checked = wire && checkApproval({ batch, wire }, pins);
   const signer = await keypair?.address();
   if (signer != null) requireOwner(pins, signer);
   const { batchIndex } = batch;
@@ -127,11 +126,10 @@ export interface Signed extends SignedApproval {
   readonly digest: Sha256 | null;
 }
 
-type Approved = Signed | { readonly batchId: string; readonly alreadyApproved: true };
-
 /**
  * Checks, shows, asks, signs.
  * @param mayBeApproved - sign also a batch that is approved on chain and waits for its execution.
+ * @returns `null`: it is approved already, and nothing was signed.
  * @throws `ERR_APPROVAL_REFUSED` with the reason, `ERR_DECLINED`, `ERR_INPUT_INVALID` for proofs that were paid before.
  */
 export async function approveBatch(
@@ -139,13 +137,13 @@ export async function approveBatch(
   asked: ToApprove & { readonly wire: Uint8Array },
   keypair: OwnerKeypair,
   mayBeApproved = true,
-): Promise<Approved> {
+): Promise<Signed | null> {
   const { batch, wire, expectation, repeat } = asked;
   const { id: batchId, batchIndex } = batch;
   requireExpectation(session, expectation);
   const judgement = await judge(session, asked, keypair);
   const { chain, pins, review, unit, checked } = judgement;
-  if (review.isApproved && !mayBeApproved) return { batchId, alreadyApproved: true };
+  if (review.isApproved && !mayBeApproved) return null;
   const held = await holdApproval(session, batchId, review, repeat);
   try {
     showJudgement(session, judgement, held, expectation);
@@ -176,11 +174,6 @@ async function freshWire(
 ): Promise<Uint8Array> {
   const { blockhash } = await chain.latestBlockhash();
   return buildApproval({ owner, multisig, batchIndex, blockhash });
-}
-
-export function requireSigned(approved: Approved): Signed {
-  invariant('signedTx' in approved, 'What may be approved already is signed once more.');
-  return approved;
 }
 
 /** `--yes` is consent only to the content that `--expect` names. */

@@ -3,6 +3,7 @@ import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schem
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
+import { untried } from '../operation/verdicts.js';
 
 interface BatchStage {
   /** Indexes of its pipelines in the file; `null`: all. */
@@ -16,6 +17,7 @@ interface BatchStage {
 export interface RunResult {
   readonly batch: Batch;
   readonly result: ExecuteResult;
+  /** Indexes in the file of pipelines of this stage that did not land. */
   readonly left: readonly number[];
 }
 
@@ -31,6 +33,12 @@ const currentKey = ({ key, notes }: Entry): string =>
 
 const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;
 
+/** Notes of the next stage. Its init was certainly never carried out. */
+export const nextStage = ({ notes }: Entry, indexes: readonly number[]): Notes => {
+  const stages = batchStages(notes);
+  return { stages: [...stages, { indexes }], ...untried(initAnswerName(stages.length)) };
+};
+
 /**
  * Gives up a rest that has no batch yet; the stage before becomes current again.
  * @returns false when the current stage is not a rest without a batch.
@@ -43,11 +51,16 @@ export function giveUpRest(entry: Entry): boolean {
   return true;
 }
 
+const initAnswerName = (at: number): string => `${at}/init`;
+
 export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   const stages = batchStages(entry.notes);
   const last = stages.length - 1;
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
+
+export const pick = <Item>(all: readonly Item[], indexes: readonly number[]): readonly Item[] =>
+  indexes.flatMap((index) => all.slice(index, index + 1));
 
 export class CurrentStage {
   readonly #entry: Entry;
@@ -72,16 +85,11 @@ export class CurrentStage {
 
   pipelines<Item>(all: readonly Item[]): readonly Item[] {
     const { indexes } = this.note;
-    return indexes === null ? all : indexes.flatMap((index) => all.slice(index, index + 1));
-  }
-
-  inFile(indexes: readonly number[]): readonly number[] {
-    const own = this.note.indexes;
-    return own === null ? indexes : indexes.flatMap((index) => own.slice(index, index + 1));
+    return indexes === null ? all : pick(all, indexes);
   }
 
   get initAnswerName(): string {
-    return `${this.at}/init`;
+    return initAnswerName(this.at);
   }
 
   get runAnswerName(): string {

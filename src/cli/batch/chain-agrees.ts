@@ -4,7 +4,7 @@
  */
 import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
-import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
+import { readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
 import { readBatch } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
@@ -22,7 +22,6 @@ import { commandLine } from '../operation/resume-line.js';
 import { allOf } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, isNotOffered } from '../send.js';
-import type { CurrentStage } from './batch-stages.js';
 import { refusalOf } from './review.js';
 
 type NamedBatch = Pick<Batch, 'id' | 'batchIndex'>;
@@ -37,14 +36,18 @@ const MAX_BEHIND_MS = 10_000;
 const LOOK_MS = 400;
 const MS_PER_SECOND = 1_000;
 
-/** Repeats `isThere` until it is true or the time is over: an honest node may lag behind the service. */
-export async function lookUntil(
+/** Looks again until it is good or the time is over: an honest node may lag behind the service. @returns the last look */
+export async function lookUntil<Seen>(
   { context, settings }: Session,
-  isThere: () => Promise<boolean>,
-): Promise<void> {
+  look: () => Promise<Seen>,
+  isGood: (seen: Seen) => boolean,
+): Promise<Seen> {
   const waitMs = Math.min(settings.maxWaitSeconds.value * MS_PER_SECOND, MAX_BEHIND_MS);
-  for (let waitedMs = 0; !(await isThere()) && waitedMs + LOOK_MS <= waitMs; waitedMs += LOOK_MS)
+  for (let waitedMs = LOOK_MS; ; waitedMs += LOOK_MS) {
+    const seen = await look();
+    if (isGood(seen) || waitedMs > waitMs) return seen;
     await context.sleep(LOOK_MS);
+  }
 }
 
 /** Waits until a batch of the service is on chain. A timeout is no error here; callers check the batch themselves. */
@@ -54,11 +57,9 @@ export async function awaitSetUp(
   ref: BatchRef,
 ): Promise<void> {
   if (kind === 'embedded' || chain === null) return;
-  await lookUntil(session, async () => {
-    const { proposal } = await readBatchAccounts(chain, ref, 0);
-    // The proposal is activated last.
-    return proposal.value !== null && proposal.value.status.kind !== 'Draft';
-  });
+  const status = async () => (await readBatchAccounts(chain, ref, 0)).proposal.value?.status.kind ?? 'Draft';
+  // The proposal is activated last.
+  await lookUntil(session, status, (kind) => kind !== 'Draft');
 }
 
 /** Progress on chain; `null`: the accounts are closed. */
@@ -73,7 +74,7 @@ async function readProgress(chain: ChainReader, ref: BatchRef) {
 }
 
 /** Facts about a batch from this machine's journal, not from the service. */
-interface KnownBatch {
+export interface KnownBatch {
   readonly wasSetUp?: boolean;
   readonly size?: number;
 }
@@ -123,11 +124,8 @@ export async function requireChainAgrees(
   result: Parameters<typeof contradictionOf>[2],
   known: KnownBatch = {},
 ): Promise<void> {
-  let found: string | null = null;
-  await lookUntil(session, async () => {
-    found = await contradictionOf(opened, batch, result, known);
-    return found === null;
-  });
+  const look = () => contradictionOf(opened, batch, result, known);
+  const found = await lookUntil(session, look, (contradiction) => contradiction === null);
   if (found === null) return;
   throw outcomeUnknown(
     found,
@@ -136,42 +134,25 @@ export async function requireChainAgrees(
 }
 
 /**
- * Indexes of the landed pipelines of a final batch: always the first ones, because a multisig executes in order. Retries depend
- * on this, so each call compares with the chain again.
- * @param size - number of pipelines at the set-up.
+ * How many pipelines of a final batch landed, after comparing the service's result with its own list and with the chain. Retries
+ * depend on this, so each call compares again.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service contradicts itself or the chain.
  */
-export async function landedPipelines(
-  session: Session,
-  { wasSetUp }: Pick<CurrentStage, 'wasSetUp'>,
-  batch: Batch,
-  size: number,
-): Promise<readonly number[]> {
+export async function landedCount(session: Session, batch: Batch, known: KnownBatch): Promise<number> {
   const opened = await session.service();
-  const { totalSuccessful = 0, total = size } = batch.executeResult ?? {};
-  const landed = Array.from({ length: totalSuccessful }, (_, index) => index);
+  const { totalSuccessful = 0, total = known.size ?? batch.initResult?.total ?? 0 } =
+    batch.executeResult ?? {};
   // The embedded engine answers both from one record, so a second query proves nothing.
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
-  if (executed !== undefined && executed.join() !== landed.join())
+  // A multisig executes in order, so the landed ones are the first.
+  if (executed !== undefined && executed.join() !== [...Array(totalSuccessful).keys()].join())
     throw outcomeUnknown(
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, but lists ${executed.length === 0 ? 'none' : executed.map((index) => index + 1).join(', ')}.`,
       `Do not run this batch again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
     );
-  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, { wasSetUp, size });
-  return landed;
-}
-
-/** File indexes of a stage's pipelines, landed and not landed. @throws as {@link landedPipelines}. */
-export async function landedInFile(
-  session: Session,
-  stage: CurrentStage,
-  batch: Batch,
-  { length }: readonly unknown[],
-): Promise<{ readonly landed: ReadonlySet<number>; readonly left: readonly number[] }> {
-  const own = stage.inFile([...Array(length).keys()]);
-  const landed = new Set(stage.inFile(await landedPipelines(session, stage, batch, own.length)));
-  return { landed, left: own.filter((index) => !landed.has(index)) };
+  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, known);
+  return totalSuccessful;
 }
 
 /** Digest of the pipelines that the service lists, to compare with the chain; `null`: no list, or no chain to compare with. */
@@ -273,42 +254,46 @@ export async function requireWillRun(
   throw new FlywheelError(code, message, howToCompare(batch));
 }
 
+export interface Approved {
+  /** Of the approved or expected content; `null`: none was named. */
+  readonly digest: Sha256 | null;
+  /** This user may have sent an approval. If not, others approved what ran. */
+  readonly wasSent: boolean;
+}
+
 /**
- * Compares a batch after its execution with the chain.
- * @param digest - as above; `null`: only the number of executed transactions is compared.
- * @param wasSent - this command may have sent an approval; if not, others approved what ran.
+ * Compares a batch after its execution with the chain. Without a digest only the number of executed transactions is compared.
  * @throws `ERR_OUTCOME_UNKNOWN` when other content ran than approved, or another number of transactions than the service says;
- * `ERR_APPROVAL_REFUSED` when the content is not the expected one and this command approved nothing.
+ * `ERR_APPROVAL_REFUSED` when the content is not the expected one and this user approved nothing.
  */
 export async function requireRanAsApproved(
   session: Session,
   opened: Pick<OpenedService, 'kind' | 'chain' | 'pins' | 'trusted'>,
   batch: NamedBatch,
-  { totalSuccessful }: Pick<ExecuteResult, 'totalSuccessful'>,
-  digest: Sha256 | null,
-  wasSent: boolean,
+  totalSuccessful: number,
+  { digest, wasSent }: Approved,
 ): Promise<void> {
   if (opened.kind === 'embedded' || totalSuccessful === 0) return;
   const ground = await groundOf(opened);
-  const seen: { past: PastDescription | null; other: string | null; found: string | null } = {
-    ...{ past: null, other: null, found: null },
+  const look = async () => {
+    if (typeof ground === 'string') return null;
+    const past = await readPastContent(ground.chain, refOf(ground.flywheel, batch)).catch(forgotten);
+    if (past === null) return null;
+    const by = past.executions.flatMap((execution) => execution?.signature ?? []);
+    const isAsMany = by.length === totalSuccessful;
+    return {
+      by: by.join(', ') || 'no transaction',
+      other: digest && (await difference(past, ground.flywheel, digest)),
+      count: isAsMany
+        ? null
+        : `${by.length} transactions were executed, but the service says ${totalSuccessful}`,
+    };
   };
   // A node shows accounts at once, and the history of a batch later.
-  await lookUntil(session, async () => {
-    if (typeof ground === 'string') return true;
-    const ref = refOf(ground.flywheel, batch);
-    seen.past = await readPastContent(ground.chain, ref).catch(forgotten);
-    if (seen.past === null) return false;
-    seen.other = digest && (await difference(seen.past, ground.flywheel, digest));
-    const ran = seen.past.executions.filter((execution) => execution !== null).length;
-    const isAsMany = ran === totalSuccessful;
-    seen.found =
-      seen.other ??
-      (isAsMany ? null : `${ran} transactions were executed, but the service says ${totalSuccessful}`);
-    return seen.found === null;
-  });
-  const { past, other, found } = seen;
-  if (past === null) {
+  const isGood = (seen: Awaited<ReturnType<typeof look>>) =>
+    typeof ground === 'string' || (seen !== null && (seen.other ?? seen.count) === null);
+  const seen = await lookUntil(session, look, isGood);
+  if (seen === null) {
     const unknown = `the RPC node does not have the history of batch ${batch.id}`;
     if (digest !== null)
       session.output.warn(
@@ -316,11 +301,11 @@ export async function requireRanAsApproved(
       );
     return;
   }
+  const found = seen.other ?? seen.count;
   if (found === null) return;
-  const by = past.executions.flatMap((execution) => execution?.signature ?? []);
-  const what = `${found}; executed by ${by.join(', ') || 'no transaction'}.`;
+  const what = `${found}; executed by ${seen.by}.`;
   // Others approved what ran. This command sent nothing, so its outcome is known.
-  if (other !== null && !wasSent)
+  if (seen.other !== null && !wasSent)
     throw new FlywheelError(
       'ERR_APPROVAL_REFUSED',
       `Batch ${batch.id} is finished and is not the expected one: ${what} This command approved nothing.`,

@@ -3,9 +3,7 @@
  * else.
  */
 import { addSignature, checkVote } from '../../approval/check-vote.js';
-import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
-import { driftOf, type Pins } from '../../approval/pins.js';
-import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
+import type { Pins } from '../../approval/pins.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { KeypairSigner } from '../../chain/transaction/sign.js';
@@ -21,10 +19,10 @@ import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { decodeBase64 } from './approval-source.js';
-import { settleBatch } from './batch-entry.js';
-import { isSetUp, requireChainAgrees } from './chain-agrees.js';
+import { isSetUp } from './chain-agrees.js';
+import { concludeById } from './conclude-batch.js';
 import { requireChain, requireOwner, requirePins } from './pins.js';
-import { unitOf } from './review.js';
+import { lookAtBatch, unitOf } from './review.js';
 
 /** The proposal may change between votes, so one batch can need several. */
 const MAX_VOTES = 3;
@@ -41,11 +39,7 @@ export async function cancelBatch(
   const ended = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
     const ended = await endBatch(session, before, signer);
-    const { totalSuccessful = 0, total = ended.initResult?.total ?? 0 } = ended.executeResult ?? {};
-    const wasSetUp = before.status === 'FINALIZED' || isSetUp(ended);
-    const opened = await session.service();
-    await requireChainAgrees(session, opened, ended, { totalSuccessful, total }, { wasSetUp });
-    await settleBatch(session, ended);
+    await concludeById(session, ended, { wasSetUp: before.status === 'FINALIZED' || isSetUp(ended) });
     return { ...ended, wasCancelled: before.dateCancelled !== undefined };
   });
   const { wasCancelled, ...batch } = ended;
@@ -128,6 +122,7 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   );
 }
 
+/** What could not be approved is only a warning: it is no reason to leave the batch executable. */
 async function show(
   session: Session,
   opened: OpenedService,
@@ -136,37 +131,19 @@ async function show(
   batchIndex: bigint,
 ): Promise<void> {
   const { output } = session;
-  const description = await readBatch(chain, { multisig: pins.multisig, batchIndex }).catch(
+  const warn = (error: FlywheelError | null): null => {
+    if (error !== null) output.warn(error.message);
+    return null;
+  };
+  const look = await lookAtBatch(chain, null, pins, { batchIndex, expectation: null }).catch(
     (error: unknown) => {
       if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
       // A batch that is half set up or half closed cannot be read; cancelling is still right.
-      output.warn(error.message);
-      return null;
+      return warn(error);
     },
   );
-  if (description === null) return;
-  const token = await tokenWithDoubts(session, chain, pins, description);
-  const trusted = token?.flywheel ?? (await opened.trusted());
-  const unit = unitOf({ trusted, symbol: opened.symbol }, { description, token: null });
-  showSubject(session, viewBatchContent(description, unit, output.noticeStyle).join('\n'));
-}
-
-/** The token on chain. Differences from the pins are only warnings: they are no reason to leave the batch executable. */
-async function tokenWithDoubts(
-  { output }: Session,
-  chain: ChainReader,
-  pins: Pins,
-  { multisigAccount }: BatchDescription,
-): Promise<TokenOnChain | null> {
-  try {
-    const token = await readTokenOnChain(chain, pins);
-    const facts = { ...multisigFacts(multisigAccount), ...token.facts };
-    for (const { fact, before, now } of pins.facts === undefined ? [] : driftOf(pins.facts, facts))
-      output.warn(`The project differs from its pins: ${fact} was ${before} and is ${now}.`);
-    return token;
-  } catch (error) {
-    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-    output.warn(error.message);
-    return null;
-  }
+  if (look === null) return;
+  warn(look.refusal);
+  const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);
+  showSubject(session, viewBatchContent(look.description, unit, output.noticeStyle).join('\n'));
 }

@@ -1,30 +1,29 @@
 /** Executes a batch with the owner's approval on chain, or with one that is signed before or during the command. */
+import { parseDigestText } from '../../actions/pipelines.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { Batch, ExecuteBatchRequest, ExecuteResult } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteResult, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
+import { openInput } from '../input/read-input.js';
+import { foreseeUnchanged } from '../operation/done-there.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { getBatch, isFinal } from '../operation/service-record.js';
-import { requireFree } from '../output/output-file.js';
+import { getBatch, isEnded, isFinal, locate, pipelinesWith } from '../operation/service-record.js';
+import { notSent } from '../operation/verdicts.js';
+import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { statusOf, viewExecuteResult } from '../views/batch.js';
+import { countText } from '../views/unit.js';
+import { subjectOf } from './approval-record.js';
 import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
-import { type FailedOut, requireNotLandedElsewhere, settleBatch } from './batch-entry.js';
-import type { RunResult } from './batch-stages.js';
-import {
-  landedPipelines,
-  listedDigest,
-  requireChainAgrees,
-  requireRanAsApproved,
-  requireWillRun,
-} from './chain-agrees.js';
+import { listedDigest, listedPipelines, requireChainAgrees, requireWillRun } from './chain-agrees.js';
+import { batchFailure, concludeById, ownBatch, writeRest } from './conclude-batch.js';
 import { upToDate } from './initiate.js';
 import { refuse } from './pins.js';
-import { writeRest } from './pipelines-work.js';
+import { checkedPipelines, PipelinesWork } from './pipelines-work.js';
 
 export interface SignTerms {
   readonly signedTx: string | undefined;
@@ -43,23 +42,25 @@ interface ApprovalTerms extends SignTerms {
 
 const MAX_APPROVALS = 3;
 
-/** Without `signedTx` the approval must be on chain; if not, the service refuses. */
-const requestOf = ({ id }: Batch, signedTx: string | undefined): ExecuteBatchRequest =>
-  signedTx === undefined ? { batchId: id } : { batchId: id, signedTx };
+/** A batch that is over, with its result. */
+export type Executed = Batch & { readonly executeResult: ExecuteResult };
+
+export const isExecuted = (batch: Batch): batch is Executed =>
+  isFinal(batch) && batch.executeResult !== undefined;
 
 /**
  * Executes until the batch is final. A user with only a signed approval may have named no digest; then the chain is compared
  * with the service's own list.
- * @returns the result according to the service.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service says that nothing has landed, and the chain that something has.
  */
 export async function executeUntilFinal(
   session: Session,
   batch: Batch,
   approval: ApprovalTerms,
-): Promise<ExecuteResult> {
+): Promise<Executed> {
   const opened = await session.service();
   const { progress } = session.output;
+  const { id: batchId } = batch;
   let { signedTx } = approval;
   for (let count = 1; ; count += 1) {
     const signed = await signNow(session, approval, batch, signedTx);
@@ -69,9 +70,12 @@ export async function executeUntilFinal(
     try {
       progress.show('executing the batch …');
       const call = callWith(session, opened, approval.key(signedTx));
-      const reply = await opened.service.executeBatch(requestOf(batch, signedTx), call);
+      // Without `signedTx` the approval must be on chain; if not, the service refuses.
+      const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
+      const reply = await opened.service.executeBatch(request, call);
       noteReply(session, reply);
-      return reply.value.result;
+      const ended = await getBatch(session, batchId);
+      return { ...ended, executeResult: ended.executeResult ?? reply.value.result };
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
       // The chain must confirm that nothing landed before another approval is signed or suggested.
@@ -92,12 +96,11 @@ async function signNow(
   batch: Batch,
   signedTx: string | undefined,
 ): Promise<Signed | null> {
-  if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch.id, batch)))
-    return null;
+  if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch))) return null;
   const signed = await sign().catch(async (error: unknown) => {
     // Another command may have approved the batch meanwhile.
     const isRefused = isFlywheelError(error, 'ERR_INVALID_REQUEST');
-    if (isRefused && (await needsNoApproval(session, batch.id))) return null;
+    if (isRefused && (await needsNoApproval(session, await getBatch(session, batch.id)))) return null;
     throw error;
   });
   if (signed === null) return null;
@@ -118,15 +121,16 @@ interface ExecuteTerms extends SignTerms {
 
 /** @throws `ERR_BATCH_FAILED` when a transaction did not land. */
 export async function executeBatch(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<void> {
-  const { batch, result, left } = await repeatable(session, () => execute(session, batchId, terms));
+  const { batch, landed } = await repeatable(session, () => execute(session, batchId, terms));
   const { output } = session;
+  const { executeResult: result } = batch;
   const { failedOut } = terms;
-  if (failedOut?.pipelines) writeRest(session, failedOut.file, failedOut.pipelines, left);
+  if (failedOut?.pipelines) writeRest(session, failedOut.file, failedOut.pipelines.slice(landed));
   else if (failedOut !== null)
     output.warn(
       `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
     );
-  const failure = batchFailure(session, batch, result);
+  const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
     const isDone = failure === undefined;
     const head = isDone
@@ -137,23 +141,29 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
   if (failure !== undefined) throw failure;
 }
 
-async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Promise<RunResult> {
+async function execute(
+  session: Session,
+  batchId: Uuid,
+  terms: ExecuteTerms,
+): Promise<{ readonly batch: Executed; readonly landed: number }> {
   const before = await upToDate(session, await getBatch(session, batchId));
-  if (isFinal(before) && before.executeResult !== undefined) {
+  if (isExecuted(before)) {
     session.output.tell(`Batch ${batchId}: ${statusOf(before)} (${before.dateUpdated}). Nothing was sent.`);
-    const listed = terms.digest && (await listedDigest(session, await session.service(), before));
-    if (listed !== null && listed !== terms.digest)
+    const { digest } = terms;
+    const listed = digest && (await listedDigest(session, await session.service(), before));
+    if (listed !== null && listed !== digest)
       throw refuse(
         `Batch ${batchId} is finished, and its pipelines are not the expected ones. This command approved nothing.`,
         `Show what the batch did: \`flywheel batch inspect ${batchId}\``,
       );
     // Without a keypair, an approval of this user may have been sent by another command.
-    return conclude(session, before, before.executeResult, terms, terms.sign === null);
+    const approved = { digest, wasSent: terms.sign === null };
+    return { batch: before, landed: await concludeById(session, before, { approved }) };
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
   if (!terms.again) await requireNotLandedElsewhere(session, before);
   let { digest } = terms;
-  const result = await executeUntilFinal(session, before, {
+  const batch = await executeUntilFinal(session, before, {
     ...terms,
     keep: (signed) => {
       digest ??= signed.digest;
@@ -165,33 +175,13 @@ async function execute(session: Session, batchId: Uuid, terms: ExecuteTerms): Pr
         ? terms.key
         : derivedUuid(batchId, 'execute', signedTx ?? ''),
   });
-  return conclude(session, await getBatch(session, batchId), result, { ...terms, digest }, true);
-}
-
-/** @returns `left` is filled only for `--failed-out`. */
-async function conclude(
-  session: Session,
-  batch: Batch,
-  result: ExecuteResult,
-  { digest, failedOut }: ExecuteTerms,
-  wasSent: boolean,
-): Promise<RunResult> {
-  const opened = await session.service();
-  await requireChainAgrees(session, opened, batch, result);
-  await requireRanAsApproved(session, opened, batch, result, digest, wasSent);
-  await settleBatch(session, batch);
-  // Landed pipelines come from service and chain together; a contradiction throws before the file is written.
-  const all = [...(failedOut?.pipelines ?? []).keys()];
-  if (all.length === 0) return { batch, result, left: [] };
-  const landed = await landedPipelines(session, { wasSetUp: true }, batch, all.length);
-  return { batch, result, left: all.slice(landed.length) };
+  return { batch, landed: await concludeById(session, batch, { approved: { digest, wasSent: true } }) };
 }
 
 /** True when the batch is over, or the owner's approval is on the user's chain. False without a chain. */
-export async function needsNoApproval(session: Session, batchId: string, known?: Batch): Promise<boolean> {
+export async function needsNoApproval(session: Session, batch: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
-  const batch = known ?? (await getBatch(session, batchId));
   if (isFinal(batch)) return true;
   if (batch.status !== 'FINALIZED') return false;
   const { multisig } = pins;
@@ -214,10 +204,8 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
     await opened.service.issueApproval({ batchId }, callWith(session, opened));
     return true;
   } catch (error) {
-    if (!isNotOffered(error)) {
-      if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return false;
-      throw error;
-    }
+    if (isFlywheelError(error, 'ERR_INVALID_REQUEST')) return false;
+    if (!isNotOffered(error)) throw error;
     throw new FlywheelError(
       'ERR_NOT_FOUND',
       'This service does not accept an approval that is already on chain. It needs the signed approval in the request.',
@@ -228,36 +216,73 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
   }
 }
 
-export const batchFailure = (
-  session: Pick<Session, 'settings'>,
-  batch: Pick<Batch, 'id' | 'dateCancelled'>,
-  result: ExecuteResult,
-): FlywheelError | undefined =>
-  result.totalFailed === 0 && result.failedTxMsg === undefined
-    ? undefined
-    : failedBatch(session, batch, result);
+/** `pipelines` is `null` when this machine does not have them. */
+export interface FailedOut {
+  readonly file: OutputFile;
+  readonly pipelines: readonly Pipeline[] | null;
+}
 
-export function failedBatch(
-  { settings }: Pick<Session, 'settings'>,
-  { id, dateCancelled }: Pick<Batch, 'id' | 'dateCancelled'>,
-  result: ExecuteResult | undefined,
-): FlywheelError {
-  const reason = result?.failedTxMsg === undefined ? '' : `; ${result.failedTxMsg.replace(/\.$/, '')}`;
-  const executed =
-    result === undefined ? '' : `: ${result.totalSuccessful} of ${result.total} transactions were executed`;
-  const run = (how: string) => `\`${commandLine(settings, 'batch', 'run', 'FILE', how)}\``;
-  const rest = run('--rest');
-  const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
-  return new FlywheelError(
-    'ERR_BATCH_FAILED',
-    `Batch ${id} ${dateCancelled === undefined ? 'failed' : 'was cancelled'}${executed}${reason}.`,
-    {
-      hint:
-        dateCancelled === undefined
-          ? `Run the rest in a new batch: ${rest}. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`
-          : result === undefined || result.totalSuccessful === 0
-            ? `Run the file in a new batch: ${run('--again')}`
-            : `Run the rest in a new batch: ${rest}`,
-    },
+/** No service returns pipelines in full: they come from the journal or the file of `--expect`. @throws `ERR_INPUT_INVALID` */
+export async function failedOutOf(
+  session: Session,
+  batchId: string,
+  file: OutputFile,
+  expect: string | undefined,
+): Promise<FailedOut> {
+  if (expect !== undefined && parseDigestText(expect) === undefined) {
+    const { pipelines } = await checkedPipelines(session, await openInput(session.context, expect), false);
+    return { file, pipelines };
+  }
+  const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
+  if (own !== undefined) return { file, pipelines: own.stage.pipelines(own.pipelines) };
+  // A final batch sends nothing, so its result is printed without the file.
+  if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
+  throw notSent(
+    `--failed-out: this machine does not have the pipelines of batch ${batchId}.`,
+    'Add --expect pipelines.json.',
+  );
+}
+
+/** A pipeline may have landed in another batch since the set-up. @throws `ERR_INPUT_INVALID`; nothing was sent then. */
+async function requireNotLandedElsewhere(session: Session, batch: Batch): Promise<void> {
+  await locate(session);
+  const entry = (await (await session.service()).journal()).ofBatch(batch.id);
+  const body = entry?.body();
+  if (entry === undefined || body === undefined) return requireFirst(session, batch);
+  if (!entry.isToldApart) return;
+  // The same check as in `batch run`, which knows the whole file.
+  const how = { rest: false, allowChanged: entry.notes['allowChanged'] === true };
+  const work = new PipelinesWork(session, JSON.parse(body), how);
+  const unanswered = work.unanswered(entry);
+  if (unanswered !== undefined) await foreseeUnchanged(session, entry, unanswered, work);
+}
+
+/** For a batch whose file this machine does not have. @throws as {@link requireNotLandedElsewhere} */
+async function requireFirst(session: Session, batch: Batch): Promise<void> {
+  const opened = await session.service();
+  const own = await listedPipelines(session, opened, batch);
+  const hashes = [...new Set(own?.map(({ proofHash }) => proofHash))];
+  const found = await pipelinesWith(session, hashes).catch((error: unknown) => {
+    if (!isNotOffered(error)) throw error;
+    return [];
+  });
+  // A list without the batch itself proves nothing.
+  if (own === null || !found.some((one) => one.batch.id === batch.id))
+    return session.output.tell(
+      'This service cannot be asked whether another batch already landed these pipelines.',
+    );
+  // Members may have executed a waiting batch meanwhile, or may still do so.
+  const mayHaveLanded = (of: Batch, { state }: PipelineState) => state === 'EXECUTED' || !isEnded(of);
+  const elsewhere = new Set(
+    found
+      .filter((one) => one.batch.id !== batch.id && mayHaveLanded(one.batch, one.pipeline))
+      .map(({ pipeline }) => subjectOf(pipeline)),
+  );
+  const twice = own.filter((pipeline) => elsewhere.has(subjectOf(pipeline))).length;
+  if (twice === 0) return;
+  const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
+  throw notSent(
+    `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait there.`,
+    `Cancel this batch: \`${cancel}\`. --again executes it anyway.`,
   );
 }

@@ -6,13 +6,14 @@ import type { Entry } from '../journal/journal.js';
 import { requireAnswersKey } from '../operation/done-there.js';
 import { commandLine } from '../operation/resume-line.js';
 import { findBatch, getBatch, isEnded } from '../operation/service-record.js';
-import { outcomeUnknown } from '../operation/verdicts.js';
+import { outcomeUnknown, trying } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
 
 export interface Initiated {
   readonly answer: InitBatchResult;
+  /** As the service has it now. */
   readonly batch: Batch;
   readonly isNew: boolean;
 }
@@ -21,14 +22,17 @@ export interface Initiated {
  * The batch of an operation. In a dry run `undefined` when the service does not answer.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch: it was restored from a backup.
  */
-export const lookAtBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
+export const seenBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
   getOwnBatch(session, batchId).catch(async (error: unknown) => {
     const isLost = isFlywheelError(error, 'ERR_OUTCOME_UNKNOWN');
     if (isLost || !(await canBeDoneWithout(session, error))) throw error;
     return undefined;
   });
 
-/** Refreshes a failed batch: execute makes the service look for transactions that members executed since. */
+/**
+ * Refreshes a failed batch. Reading it does not look for transactions that members executed since; executing it does, and sends
+ * nothing (contract, section 1.2).
+ */
 export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   if (batch.status !== 'FAILED' || isEnded(batch)) return batch;
   const opened = await session.service();
@@ -41,6 +45,7 @@ export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   return getBatch(session, batch.id);
 }
 
+/** @param isLast - no other request of the command follows. */
 export async function initiate(
   session: Session,
   entry: Entry,
@@ -49,35 +54,37 @@ export async function initiate(
 ): Promise<Initiated> {
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
-  if (stored !== undefined)
-    return { answer: stored, batch: await getOwnBatch(session, stored.batch.id), isNew: false };
+  if (stored !== undefined) {
+    const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id));
+    return { answer: stored, batch, isNew: false };
+  }
   const pipelines = [...stage.pipelines(request.pipelines)];
   session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
-  const reply = await opened.service.initBatch({ pipelines }, callWith(session, opened, stage.key));
+  const call = callWith(session, opened, stage.key);
+  const send = () => opened.service.initBatch({ pipelines }, call);
+  const reply = await trying(entry, stage.initAnswerName, send);
   session.output.progress.clear();
   noteReply(session, reply, { isLast, isOpen: true });
   const answer = reply.value;
-  const isNamed = reply.meta.requestId !== undefined;
+  const { id } = answer.batch;
   await requireAnswersKey(
     session,
     async () => {
       const asked = { idempotencyKey: stage.key, limit: 1 };
       const { items } = (await opened.service.listBatches(asked, callWith(session, opened))).value;
-      return items.filter(({ id }) => id === answer.batch.id);
+      return items.filter((item) => item.id === id);
     },
-    { names: `batch ${answer.batch.id}`, isNamed },
+    { names: `batch ${id}`, isNamed: reply.meta.requestId !== undefined },
   );
-  if (entry.hasBatchOfAnother(answer.batch.id))
-    throw outcomeUnknown(
-      `The service answered with batch ${answer.batch.id}, which belongs to another operation.`,
-    );
+  if (entry.hasBatchOfAnother(id))
+    throw outcomeUnknown(`The service answered with batch ${id}, which belongs to another operation.`);
   // This order matters: a stored answer is not requested again, so the batch id must be noted first.
-  addToStage(entry, { batchId: answer.batch.id });
+  addToStage(entry, { batchId: id });
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
-  if (entry.isNew) session.output.tell(`The service already set up this file as batch ${answer.batch.id}.`);
-  return { answer, batch: await getBatch(session, answer.batch.id), isNew: false };
+  if (entry.isNew) session.output.tell(`The service already set up this file as batch ${id}.`);
+  return { answer, batch: await upToDate(session, await getBatch(session, id)), isNew: false };
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
@@ -90,8 +97,8 @@ async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   );
 }
 
-/** Unchanged if the service does not issue fresh approvals. */
-export async function withFreshApproval(
+/** The init answer with a fresh approval while the batch waits, if the service issues them. */
+export async function freshAnswer(
   session: Session,
   { answer, batch, isNew }: Initiated,
 ): Promise<InitBatchResult> {

@@ -91,7 +91,7 @@ async function inspectOpen(
   const earlier =
     pipelines === null || flywheel === null
       ? null
-      : await earlierOf(session, flywheel, { ...look.description, pipelines, own: [] });
+      : await earlierOf(session, flywheel, { ...look.description, pipelines });
   const passed = `The checks passed; ${expectation === null ? 'no file was compared (--expect FILE)' : 'the batch is the expected one'}.`;
   return {
     value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),

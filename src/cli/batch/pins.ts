@@ -1,17 +1,15 @@
 /** Reads, checks and stores the pins of the project, with which every vote is compared. */
 import { flywheelOf, multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import type { Pins } from '../../approval/pins.js';
-import { type BatchDescription, readBatch, readMultisigAccount } from '../../approval/read-batch.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { viewPins } from '../views/facts.js';
-import type { IssuedApproval } from './approval-source.js';
 
 export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
@@ -79,18 +77,16 @@ export async function readPins(chain: ChainReader, addresses: Omit<Pins, 'facts'
 
 /**
  * The pins with their facts. On a terminal, missing facts are read from chain, shown, and pinned with consent.
- * @throws `ERR_APPROVAL_REFUSED` when facts are missing and the user cannot be asked.
+ * @throws `ERR_APPROVAL_REFUSED` when addresses are missing, or facts and the user cannot be asked.
  */
 export async function pinsForApproval(
   session: Session,
   opened: Pick<OpenedService, 'pins' | 'chain' | 'confirm'>,
-  approval: IssuedApproval,
 ): Promise<Pins> {
-  const { pins } = opened;
-  if (pins?.facts !== undefined) return pins;
-  const chain = requireChain(opened);
+  const pins = requirePins(opened.pins);
+  if (pins.facts !== undefined) return pins;
   if (session.settings.yes || !canAsk(session)) throw unpinned(pins);
-  const found = await readPins(chain, pins ?? (await proposedAddresses(chain, approval)));
+  const found = await readPins(requireChain(opened), pins);
   await confirmPins(session, found);
   opened.confirm(found);
   return found;
@@ -114,34 +110,4 @@ export async function keepPins({ settings }: Session, profile: string, pins: Pin
   const { saveProfile } = await import('../config/profile-store.js');
   const changes = () => ({ pinned: pins });
   await saveProfile(settings.configDir.value, profile, { changes, key: null, isNew: false });
-}
-
-/** The addresses that an approval proposes for an unpinned project. They count only after the user confirms them. */
-async function proposedAddresses(
-  chain: ChainReader,
-  { wire, batch }: IssuedApproval,
-): Promise<Omit<Pins, 'facts'>> {
-  const multisig = address(batch.multisig);
-  const description = await readBatch(chain, { multisig, batchIndex: batch.batchIndex });
-  const members = description.multisigAccount.members.map(({ key }) => key);
-  const operator = payerOf(wire);
-  const [owner, ...others] = members.filter((key) => key !== operator);
-  const mint = mintOf(description);
-  if (operator === undefined || owner === undefined || others.length > 0 || mint === undefined)
-    throw refuse('No project is pinned, and the batch does not identify its project.', HOW_TO_PIN);
-  return { multisig, owner, operator, vaultIndex: description.batch.vaultIndex, mint };
-}
-
-function mintOf({ transactions }: BatchDescription): Address | undefined {
-  for (const { decoded } of transactions)
-    for (const operation of decoded) if ('mint' in operation) return operation.mint;
-  return undefined;
-}
-
-function payerOf(wire: Uint8Array): Address | undefined {
-  try {
-    return decodeTransaction(wire).message.staticKeys[0];
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 /** Runs a pipelines file as an operation: finds what is left to send, starts the rest, and implements `batch init`. */
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
-import type { Batch, InitBatchRequest, InitBatchResult, Pipeline } from '../../contract/schemas/batch.js';
-import { invariant } from '../../errors/flywheel-error.js';
+import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
+import { type FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
@@ -18,7 +18,6 @@ import {
   type Notes,
   type OperationRequest,
   type OperationState,
-  type Verdict,
 } from '../journal/journal.js';
 import { type Preparation, takenByDryRun, wasCancelled } from '../operation/begin-operation.js';
 import { noteDone, type Unanswered } from '../operation/done-there.js';
@@ -29,15 +28,15 @@ import { type Performed, runOperation, tellAllSkipped, type Work } from '../oper
 import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
-import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
+import type { OutputFile } from '../output/output-file.js';
 import type { Summed } from '../views/approval.js';
 import { statusOf, viewInitBatch, viewPipelinesPlan } from '../views/batch.js';
 import { solText } from '../views/unit.js';
-import { againHint, earlierOfFile, noteExecuted, repeatOf, requireUnpaid } from './approval-limits.js';
+import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
 import { writeApproval } from './approval-source.js';
-import { addToStage, batchStages, CurrentStage, type RunResult } from './batch-stages.js';
-import { landedInFile } from './chain-agrees.js';
-import { initiate, lookAtBatch, upToDate, withFreshApproval } from './initiate.js';
+import { addToStage, CurrentStage, nextStage, pick } from './batch-stages.js';
+import { batchFailure, concludeStage, writeRest } from './conclude-batch.js';
+import { freshAnswer, initiate, seenBatch } from './initiate.js';
 import { pinnedFlywheel } from './pins.js';
 
 /** Payloads become canonical JSON, so that a file is the same request however its payloads are formatted. */
@@ -90,7 +89,10 @@ export interface BatchPlan extends PipelinesPlan {
   readonly foreseen: BatchForesight | null;
 }
 
-/** @param signs - the command itself approves, so proofs that were paid before are refused. */
+/**
+ * @param signs - the command itself approves, so proofs that were paid before are refused.
+ * @throws `ERR_INPUT_INVALID` for those, and all that the command would refuse
+ */
 export async function showPipelinesPlan(
   session: Session,
   whole: InitBatchRequest,
@@ -99,49 +101,32 @@ export async function showPipelinesPlan(
   signs: boolean,
 ): Promise<undefined> {
   const request = operationOf(session, whole, how);
+  const { kind, content: ofFile, origin } = request;
   warnOfEqual(session, pipelineElements(whole.pipelines), 'pipeline', 'executed');
   const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
   const outlook = await outlookOf(session);
+  const opened = await session.service().catch(() => null);
+  const journal = await opened?.journal();
+  const entry = journal?.known(kind, ofFile, origin);
+  const stage = entry && new CurrentStage(entry);
   // The costs of a batch that is set up are already counted.
-  const isCounted = taken !== null && taken.length > 0 && (await isSetUp(session, request));
+  const isCounted = entry !== undefined && !isOver(entry.state) && stage?.note.batchId !== undefined;
   const foreseen =
     outlook.foresight === null || pipelines.length === 0 || isCounted
       ? null
       : await outlook.foresight.batch({ pipelines }, outlook.credential);
   const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
-  const ask = pipelinesDoneThere({ ...session, isDryRun: true }, whole.pipelines);
-  const summed = await plannedSum(session, plan, pipelines, { request, how, signs, ask });
-  session.output.result(plan, (style) => viewPipelinesPlan(plan, summed, outlook, style));
-}
-
-/** @throws `ERR_INPUT_INVALID` for proofs that were paid before */
-async function plannedSum(
-  session: Session,
-  { foreseen }: BatchPlan,
-  pipelines: readonly Pipeline[],
-  {
-    request,
-    how,
-    signs,
-    ask,
-  }: { request: OperationRequest; how: HowOften; signs: boolean; ask: AskDoneThere },
-): Promise<{ readonly summed: Summed; readonly decimals: number }> {
-  const opened = await session.service().catch(() => null);
   const flywheel = pinnedFlywheel(opened?.pins ?? null);
   const sources = toSourcePipelines(pipelines);
   const decimals = flywheel?.decimals ?? mostFractionDigits(sources);
   const content = sources.map((source) => pipelineContent(source, decimals));
-  const journal = await opened?.journal();
-  const { kind, content: ofFile, origin } = request;
-  const entry = journal?.known(kind, ofFile, origin);
-  const repeat = repeatOf(entry, { ...how, hint: againHint(session) });
+  const ask = pipelinesDoneThere({ ...session, isDryRun: true }, whole.pipelines);
   const setUp = async () =>
-    journal &&
-    (await ask([entry === undefined ? journal.keyOf(kind, ofFile, origin) : new CurrentStage(entry).key]))
-      ?.batch?.id;
-  const earlier = flywheel && (await earlierOfFile(session, flywheel, content, repeat, setUp));
-  if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat, 'Nothing was sent.');
+    journal && (await ask([stage?.key ?? journal.keyOf(kind, ofFile, origin)]))?.batch?.id;
+  const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
+  const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
+  if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
   for (const text of earlier?.alarms ?? []) session.output.warn(text);
   const summed: Summed = {
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
@@ -149,7 +134,7 @@ async function plannedSum(
     vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
     fees: foreseen && `at most ${solText(foreseen.costs.feeLamports)}, paid by the operator`,
   };
-  return { summed, decimals };
+  session.output.result(plan, (style) => viewPipelinesPlan(plan, { summed, decimals }, outlook, style));
 }
 
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
@@ -159,37 +144,6 @@ const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
       const [, fraction = ''] = 'amount' in action ? sumAmounts([action.amount]).split('.') : [];
       return Math.max(most, fraction.length);
     }, 0);
-
-async function isSetUp(session: Session, { kind, content, origin }: OperationRequest): Promise<boolean> {
-  const known = (await (await session.service()).journal()).known(kind, content, origin);
-  return known !== undefined && !isOver(known.state) && new CurrentStage(known).note.batchId !== undefined;
-}
-
-/** No file if all landed. @throws `ERR_INPUT_INVALID` */
-export function writeRest(
-  session: Session,
-  file: OutputFile,
-  pipelines: readonly Pipeline[],
-  indexes: readonly number[],
-): void {
-  const left = indexes.flatMap((index) => pipelines.slice(index, index + 1));
-  if (left.length === 0) noteEarlier(session, file);
-  else writeOutput(file, `${JSON.stringify({ pipelines: left }, null, 1)}\n`);
-}
-
-/** Verdict of an operation whose batch is final. @param answer - stored result for repeats */
-export const verdictOf = (
-  stage: CurrentStage,
-  { dateCancelled }: Batch,
-  { landed, left }: Awaited<ReturnType<typeof landedInFile>>,
-  pipelines: readonly Pipeline[],
-  answer: RunResult | undefined,
-): Verdict => ({
-  state: left.length === 0 ? 'done' : 'partial',
-  landed: pipelineElements(pipelines).flatMap(({ digest }, index) => (landed.has(index) ? [digest] : [])),
-  mayLand: dateCancelled === undefined,
-  answers: answer === undefined ? {} : { [stage.runAnswerName]: answer },
-});
 
 export class PipelinesWork implements Preparation {
   readonly ask: AskDoneThere;
@@ -234,7 +188,12 @@ export class PipelinesWork implements Preparation {
 
   async requireKnown(entry: Entry): Promise<void> {
     const { batchId } = new CurrentStage(entry).note;
-    if (batchId !== undefined) await lookAtBatch(this.session, batchId);
+    if (batchId !== undefined) await seenBatch(this.session, batchId);
+  }
+
+  /** Before a batch is ended for its rest: could the rest begin? */
+  rehearseRest(_indexes: readonly number[]): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Makes sure that nothing of a batch can land any more. */
@@ -248,27 +207,27 @@ export class PipelinesWork implements Preparation {
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
     const all = this.#elements;
-    const before = batchId === undefined ? undefined : await lookAtBatch(session, batchId);
+    let batch = batchId === undefined ? undefined : await seenBatch(session, batchId);
     // A dry run assumes that the batch can be cancelled.
-    if (before !== undefined && !isEnded(before) && session.isDryRun !== true) await this.end(before);
-    const ended = before && (await lookAtBatch(session, before.id));
-    // A batch whose init has an unknown outcome is looked up below, by its key.
-    const notLanded = ended
-      ? (await landedInFile(session, stage, ended, all)).left
-      : stage.pipelines([...all.keys()]);
-    // Only after the chain agreed.
-    if (ended) await noteExecuted(session, ended);
+    if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
+      await this.rehearseRest(stage.runAnswer?.left ?? stage.pipelines([...all.keys()]));
+      await this.end(batch);
+      batch = await seenBatch(session, batch.id);
+    }
+    // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
+    const { left: notLanded } = batch
+      ? await concludeStage(session, stage, batch, all)
+      : { left: stage.pipelines([...all.keys()]) };
     if (notLanded.length === 0) {
       entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
       return true;
     }
-    // After the cancellation nothing more can land; transactions that members executed meanwhile have landed too.
     const hasLanded = all.flatMap(({ digest }, index) => (notLanded.includes(index) ? [] : [digest]));
     // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
     await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
     return beginRest(session, entry, {
       ...{ all, indexes: notLanded, allowChanged: this.allowChanged, hasLanded },
-      notes: (left) => ({ stages: [...batchStages(entry.notes), { indexes: left }] }),
+      notes: (left) => nextStage(entry, left),
     });
   }
 
@@ -276,7 +235,7 @@ export class PipelinesWork implements Preparation {
   async #isLeft(entry: Entry): Promise<boolean> {
     const stage = new CurrentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
-    const batch = batchId && (await lookAtBatch(this.session, batchId));
+    const batch = batchId && (await seenBatch(this.session, batchId));
     if (batch) await this.requireWanted(entry, batch);
     return !batch || !isFinal(batch);
   }
@@ -289,7 +248,7 @@ export class PipelinesWork implements Preparation {
     const elements = this.#elements;
     const stage = new CurrentStage(entry);
     if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
-    if ((await landedInFile(session, stage, batch, elements)).landed.size > 0) return;
+    if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
     await noteDone(session, entry, { ask, elements });
     if (entry.lacking(elements).length < elements.length) return;
     entry.settle({ state: 'cancelled', landed: [] });
@@ -303,10 +262,15 @@ interface InitFiles {
   readonly failedOut: OutputFile | null;
 }
 
-export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
+interface SetUp {
+  readonly answer: InitBatchResult;
+  readonly batch: Batch;
+  readonly left: readonly number[];
+}
+
+export class InitWork extends PipelinesWork implements Work<SetUp> {
   readonly outputs: readonly OutputFile[];
   readonly #files: InitFiles;
-  #left: readonly number[] = [];
 
   constructor(
     session: Session,
@@ -332,33 +296,37 @@ export class InitWork extends PipelinesWork implements Work<InitBatchResult> {
     );
   }
 
-  async perform(entry: Entry): Promise<Performed<InitBatchResult> | null> {
+  async perform(entry: Entry): Promise<Performed<SetUp>> {
     const { session, request } = this;
     const initiated = await initiate(session, entry, request);
-    const batch = await upToDate(session, initiated.batch);
+    const { batch } = initiated;
     if (!initiated.isNew) await this.requireWanted(entry, batch);
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
     const stage = new CurrentStage(entry);
-    if (this.#files.failedOut !== null && isFinal(batch))
-      this.#left = (await landedInFile(session, stage, batch, request.pipelines)).left;
-    const result = await withFreshApproval(session, initiated);
+    const left =
+      this.#files.failedOut !== null && isFinal(batch)
+        ? (await concludeStage(session, stage, batch, request.pipelines)).left
+        : [];
+    const result = { answer: await freshAnswer(session, initiated), batch, left };
     // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
     if (entry.state !== 'open' || stage.note.digest !== undefined) return { result };
     return { result, verdict: { state: 'waiting', landed: [] } };
   }
 
-  present(result: InitBatchResult): undefined {
-    const { output, settings } = this.session;
+  present({ answer, batch, left }: SetUp): FlywheelError | undefined {
+    const { session } = this;
+    const { output, settings } = session;
     const { out, failedOut } = this.#files;
-    const path = writeApproval(settings, result, out);
+    const path = writeApproval(settings, answer, out);
     output.tell(`Approval file: ${path}`);
-    if (failedOut !== null) writeRest(this.session, failedOut, this.request.pipelines, this.#left);
-    const next = agreedLine(settings, 'batch', 'approve', result.batch.id);
-    output.result(result, (style) => [...viewInitBatch(result, style), `Next: ${next} --keypair FILE`]);
+    if (failedOut !== null) writeRest(session, failedOut, pick(this.request.pipelines, left));
+    const next = agreedLine(settings, 'batch', 'approve', batch.id);
+    output.result(answer, (style) => [...viewInitBatch(answer, style), `Next: ${next} --keypair FILE`]);
+    return batchFailure(session, batch);
   }
 
-  summary({ batch }: InitBatchResult): string {
+  summary({ batch }: SetUp): string {
     return `Batch ${batch.id} is set up and waits for approval.`;
   }
 }

@@ -43,10 +43,8 @@ export interface Look {
   readonly refusal: FlywheelError | null;
 }
 
-export interface Review extends Look {
-  readonly token: TokenOnChain;
-  readonly refusal: null;
-}
+/** Of a batch that may be approved, or that the owner has approved. */
+export type Review = Look & { readonly token: TokenOnChain };
 
 export interface ReviewInput {
   readonly batchIndex: bigint;
@@ -81,10 +79,14 @@ export async function refusalOf(judge: () => unknown): Promise<FlywheelError | n
   }
 }
 
-/** Checks up to the first refusal. @throws `ERR_APPROVAL_REFUSED` without a batch, `ERR_UNAVAILABLE` */
+/**
+ * Checks up to the first refusal.
+ * @param opened - `null`: nothing will be approved, so the batch is not tried out.
+ * @throws `ERR_APPROVAL_REFUSED` without a batch, `ERR_UNAVAILABLE`
+ */
 export async function lookAtBatch(
   chain: ChainReader,
-  opened: Pick<OpenedService, 'simulator'>,
+  opened: Pick<OpenedService, 'simulator'> | null,
   pins: Pins,
   { batchIndex, expectation }: ReviewInput,
 ): Promise<Look> {
@@ -101,6 +103,7 @@ export async function lookAtBatch(
     checkVoters(description.multisigAccount, pins);
     checkBatchContent(description, token.flywheel);
     if (expectation !== null) checkExpectation(description, expectation, token.flywheel);
+    if (opened === null) return;
     const isStarted = description.batch.executedTransactionIndex > 0;
     const machine = isStarted ? null : await machineFor(opened, expectation);
     if (machine !== null) found.changes = await simulateBatch(chain, machine, description, token.flywheel);
@@ -116,10 +119,11 @@ export async function reviewBatch(
   pins: Pins,
   input: ReviewInput,
 ): Promise<Review> {
-  const { token, refusal, ...look } = await lookAtBatch(chain, opened, pins, input);
+  const look = await lookAtBatch(chain, opened, pins, input);
+  const { token, refusal } = look;
   if (refusal !== null) throw refusal;
   invariant(token !== null, 'What is not refused has a token.');
-  return { ...look, token, refusal };
+  return { ...look, token };
 }
 
 /** The symbol is shown only if all amounts are of the project's mint. */

@@ -4,16 +4,19 @@
  */
 import {
   digestText,
+  type PipelineContent,
   pipelineContent,
   pipelinesDigest,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import { outflowOf, totalOutflow } from '../../approval/limits.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
@@ -22,7 +25,7 @@ import { hasAllLanded, requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
-import { findBatch, getBatch, isEnded, isFinal } from '../operation/service-record.js';
+import { findBatch, isEnded } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
@@ -30,16 +33,17 @@ import { statusOf, viewBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { OwnerKeypair } from '../wallet/load-keypair.js';
-import { againHint, noteExecuted, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
+import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64 } from './approval-source.js';
-import { approveBatch, requireSigned, type Signed } from './approve-batch.js';
-import { addToStage, CurrentStage, type RunResult } from './batch-stages.js';
-import { landedInFile, lookUntil, requireChainAgrees, requireRanAsApproved } from './chain-agrees.js';
+import { approveBatch, type Signed } from './approve-batch.js';
+import { addToStage, CurrentStage, pick, type RunResult } from './batch-stages.js';
+import { lookUntil } from './chain-agrees.js';
+import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
 import { endBatch } from './end-batch.js';
-import { batchFailure, executeUntilFinal, requireExecutesFromChain } from './execute-batch.js';
-import { type Initiated, initiate, upToDate, withFreshApproval } from './initiate.js';
+import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
+import { freshAnswer, type Initiated, initiate } from './initiate.js';
 import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
-import { PipelinesWork, verdictOf, writeRest } from './pipelines-work.js';
+import { PipelinesWork } from './pipelines-work.js';
 import { approveInWallet, requireWalletPays } from './wallet-approval.js';
 
 type Terms = Pick<HowOften, 'rest' | 'allowChanged'> & Partial<Pick<HowOften, 'again'>>;
@@ -59,12 +63,14 @@ export interface RunNote {
   readonly failedOut: OutputFile | null;
 }
 
-export class RunWork extends PipelinesWork implements Work<RunResult> {
+interface Ran extends RunResult {
+  /** Other batches landed everything that this batch has not. */
+  readonly isRestDone: boolean;
+}
+
+export class RunWork extends PipelinesWork implements Work<Ran> {
   readonly outputs: readonly OutputFile[];
   readonly #options: RunOptions;
-  #isOver = false;
-  /** Other batches landed everything that this batch has not. */
-  #isRestDone = false;
   readonly #keypair: OwnerKeypair | null;
   readonly #how: Terms;
 
@@ -77,17 +83,27 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
   }
 
   override async prepare(entry: Entry): Promise<boolean> {
-    const stage = new CurrentStage(entry);
-    const stored = stage.runAnswer;
-    this.#isOver =
-      stored !== undefined && !(entry.state === 'partial' && (this.rest || !isEnded(stored.batch)));
+    const stored = this.#stored(entry);
     // `done` with pipelines left: other batches landed them.
-    if (this.#isOver) return entry.state !== 'done' || stored?.left.length === 0;
-    // A batch that is set up may be over by now; finding out needs no keypair.
-    if (stage.initAnswer === undefined) await this.#requireApprovable(entry, stage);
+    if (stored !== undefined) return entry.state !== 'done' || stored.left.length === 0;
+    const stage = new CurrentStage(entry);
+    // A batch that is set up may be over by now; finding out needs no keypair. A rest is checked before its batch is ended.
+    if (stage.initAnswer === undefined) await this.#requireApprovable(this.#source(stage), entry, stage);
     // The operation may come from `batch init`; `resume` then runs it as `batch run`.
     if (!entry.isNew) entry.note(this.notes);
     return super.prepare(entry);
+  }
+
+  /** The result of an operation that is over, to print again. A failed batch that is not cancelled may have changed. */
+  #stored(entry: Entry): RunResult | undefined {
+    const stored = new CurrentStage(entry).runAnswer;
+    const isOpen = entry.state === 'partial' && (this.rest || (stored && !isEnded(stored.batch)));
+    return isOpen ? undefined : stored;
+  }
+
+  /** Without the tokens, limits and pins for its rest a batch is not cancelled. */
+  override async rehearseRest(indexes: readonly number[]): Promise<void> {
+    await this.#requireApprovable(toSourcePipelines(pick(this.request.pipelines, indexes)));
   }
 
   override async end(batch: Batch): Promise<void> {
@@ -102,45 +118,37 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     });
   }
 
-  async perform(entry: Entry): Promise<Performed<RunResult>> {
+  async perform(entry: Entry): Promise<Performed<Ran>> {
     const { session } = this;
-    if (this.#isOver) {
+    const stored = this.#stored(entry);
+    if (stored !== undefined) {
       await this.requireKnown(entry);
-      const result = new CurrentStage(entry).runAnswer as RunResult;
-      await this.#lookForRest(entry, result);
-      return { result };
+      return { result: await this.#withRest(entry, stored) };
     }
     const initiated = await initiate(session, entry, this.request, { isLast: false });
-    const batch = await upToDate(session, initiated.batch);
+    const { batch } = initiated;
     if (!initiated.isNew) await this.requireWanted(entry, batch);
-    if (isFinal(batch)) {
-      const { executeResult } = batch;
-      invariant(executeResult !== undefined, `The final batch ${batch.id} has a result.`);
-      return this.#conclude(entry, batch, executeResult);
-    }
+    if (isExecuted(batch)) return this.#conclude(entry, batch);
     if (entry.state === 'open' && new CurrentStage(entry).note.digest === undefined)
       entry.settle({ state: 'waiting', landed: [] });
     session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
-    const result = await this.#execute(entry, initiated);
-    return this.#conclude(entry, await getBatch(session, batch.id), result);
+    return this.#conclude(entry, await this.#execute(entry, initiated));
   }
 
-  present({ batch, result, left }: RunResult): FlywheelError | undefined {
+  present({ batch, result, left, isRestDone }: Ran): FlywheelError | undefined {
     const { failedOut } = this.#options;
-    if (failedOut !== null) writeRest(this.session, failedOut, this.request.pipelines, left);
+    if (failedOut !== null) writeRest(this.session, failedOut, pick(this.request.pipelines, left));
     this.session.output.result({ batch, result }, (style) => viewBatch(batch, style));
-    const failure = batchFailure(this.session, batch, result);
-    return this.#isRestDone
-      ? failure?.with({
-          hint: 'Other batches executed what this one did not. Nothing of the file is left to run.',
-        })
-      : failure;
+    const hint = 'Other batches executed what this one did not. Nothing of the file is left to run.';
+    const failure = batchFailure(this.session, batch);
+    return isRestDone ? failure?.with({ hint }) : failure;
   }
 
   /** Another machine may have landed what this batch has not. */
-  async #lookForRest(entry: Entry, { left }: RunResult): Promise<void> {
+  async #withRest(entry: Entry, result: RunResult): Promise<Ran> {
     const elements = pipelineElements(this.request.pipelines);
-    this.#isRestDone = left.length > 0 && (await hasAllLanded(this.ask, elements, entry));
+    const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, elements, entry));
+    return { ...result, isRestDone };
   }
 
   summary({ batch, result }: RunResult): string {
@@ -149,12 +157,13 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
 
   /** After a rest, batches of earlier stages may still be known to the service, so every landed pipeline is looked up. */
   override async requireKnown(entry: Entry): Promise<void> {
-    if (!this.#isOver) return super.requireKnown(entry);
-    const { batchId = '' } = new CurrentStage(entry).note;
+    if (this.#stored(entry) === undefined) return super.requireKnown(entry);
+    const stage = new CurrentStage(entry);
+    const { batchId = '' } = stage.note;
     const elements = pipelineElements(this.request.pipelines);
     const lacking = new Set(entry.lacking(elements));
     const landed = elements.filter((_, index) => !lacking.has(index));
-    const own = new CurrentStage(entry).pipelines(elements).filter((one) => landed.includes(one));
+    const own = stage.pipelines(elements).filter((one) => landed.includes(one));
     await requireThere(this.session, elements, landed, async () =>
       (await findBatch(this.session, batchId)) === null ? own : [],
     );
@@ -165,15 +174,22 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     return this.#keypair;
   }
 
-  /** Before a batch is set up that the owner could not approve. @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE` */
-  async #requireApprovable(entry: Entry, stage: CurrentStage): Promise<void> {
+  /**
+   * Before a batch is set up, or ended for its rest, that the owner could not approve.
+   * @param entry - `undefined`: of a rest, whose tokens are counted here, because its service is not asked before the cancel. What
+   * landed is left out of it later, so paid proofs are checked before it is signed.
+   * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`; `ERR_INSUFFICIENT_FUNDS`
+   */
+  async #requireApprovable(
+    sources: readonly SourcePipeline[],
+    entry?: Entry,
+    stage?: CurrentStage,
+  ): Promise<void> {
     const { session } = this;
     const { wallet } = this.#options;
     const owner = (await this.#keypair?.address()) ?? null;
-    const canBePinned = canAsk(session) && !session.settings.yes;
     const opened = await session.service();
     const chain = requireChain(opened);
-    if (opened.pins === null && canBePinned) return;
     const pins = requirePins(opened.pins);
     if (owner !== null) requireOwner(pins, owner);
     if (wallet) await requireWalletPays(opened, pins.owner);
@@ -182,17 +198,20 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     const token = await readTokenOnChain(chain, pins);
     if (pins.facts !== undefined)
       requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
-    else if (!canBePinned) throw unpinned(pins);
+    else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
-    const content = this.#source(stage).map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
+    const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
+    if (entry === undefined || stage === undefined) {
+      requireTokens(token, content);
+      return requirePlanApprovable(session, flywheel, content, null);
+    }
     const { settings } = session;
     const hint = entry.isNew
       ? againHint(session)
       : `If they were paid, drop this operation: \`${commandLine(settings, 'pending', 'forget', entry.id)}\`. To pay again, drop it and run the file with --again.`;
-    // A rest leaves out what landed; its batch is checked before it is signed.
-    const repeat = wallet || this.rest ? null : this.#repeat(entry, hint);
     const setUp = async () => (await this.ask([stage.key]))?.batch?.id;
-    await requirePlanApprovable(session, flywheel, content, repeat, setUp);
+    const repeat = wallet || this.rest ? null : { ...this.#repeat(entry, hint), setUp };
+    await requirePlanApprovable(session, flywheel, content, repeat);
   }
 
   #repeat(entry: Entry, hint: string): Repeat {
@@ -205,7 +224,7 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
     return { run: { keypair: file, wallet, failedOut } satisfies RunNote };
   }
 
-  async #execute(entry: Entry, initiated: Initiated): Promise<ExecuteResult> {
+  #execute(entry: Entry, initiated: Initiated): Promise<Executed> {
     const stage = new CurrentStage(entry);
     const digest = pipelinesDigest(this.#source(stage));
     const note = (approval: { readonly signedTx?: string }): void => {
@@ -250,36 +269,50 @@ export class RunWork extends PipelinesWork implements Work<RunResult> {
         const batch = batchName(initiated.batch);
         const asked = { batch, expectation, repeat };
         await approveInWallet(this.session, asked, 'the pipelines file', onSigned);
-        await lookUntil(this.session, async () => !(await requireExecutesFromChain(this.session, batch.id)));
+        const needsApproval = () => requireExecutesFromChain(this.session, batch.id);
+        await lookUntil(this.session, needsApproval, (isNeeded) => !isNeeded);
         return null;
       }
-      const { proposalApproveTx, batch } = await withFreshApproval(this.session, initiated);
+      const { proposalApproveTx, batch } = await freshAnswer(this.session, initiated);
       const wire = decodeBase64('proposalApproveTx', proposalApproveTx);
       const asked = { wire, batch: batchName(batch), expectation, repeat };
-      return requireSigned(await approveBatch(this.session, asked, this.#signing));
+      return await approveBatch(this.session, asked, this.#signing);
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
-      const isTwice = error.options.hint === repeat.hint;
-      const next = isTwice ? repeat.hint : `Resume it: \`${resumeLine(this.session, entry)}\``;
+      const { hint } = error.options;
+      const next =
+        hint?.endsWith(repeat.hint) === true ? hint : `Resume it: \`${resumeLine(this.session, entry)}\``;
       throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
         ...{ ...error.options, hint: `${next}. ${cancel}`, cause: error },
       });
     }
   }
 
-  async #conclude(entry: Entry, batch: Batch, result: ExecuteResult): Promise<Performed<RunResult>> {
+  async #conclude(entry: Entry, batch: Executed): Promise<Performed<Ran>> {
     const { session } = this;
     const { pipelines } = this.request;
-    const opened = await session.service();
     const stage = new CurrentStage(entry);
-    const source = this.#source(stage);
-    const known = { wasSetUp: stage.wasSetUp, size: source.length };
-    await requireChainAgrees(session, opened, batch, result, known);
-    await requireRanAsApproved(session, opened, batch, result, pipelinesDigest(source), true);
-    await noteExecuted(session, batch);
-    const found = await landedInFile(session, stage, batch, pipelines);
-    const ran: RunResult = { batch, result, left: found.left };
-    await this.#lookForRest(entry, ran);
-    return { result: ran, verdict: verdictOf(stage, batch, found, pipelines, ran) };
+    const approved = { digest: pipelinesDigest(this.#source(stage)), wasSent: true };
+    const found = await concludeStage(session, stage, batch, pipelines, approved);
+    const ran = { batch, result: batch.executeResult, left: found.left };
+    return {
+      result: await this.#withRest(entry, ran),
+      verdict: verdictOf(stage, batch, found, pipelines),
+    };
   }
+}
+
+/** @throws `ERR_INSUFFICIENT_FUNDS` */
+function requireTokens(
+  { vaultAccount, flywheel: { vault, decimals } }: Awaited<ReturnType<typeof readTokenOnChain>>,
+  pipelines: readonly PipelineContent[],
+): void {
+  const needed = totalOutflow(outflowOf(pipelines));
+  const held = vaultAccount?.amount ?? 0n;
+  if (held >= needed) return;
+  const [needs, has] = [needed, held].map((amount) => formatTokenAmount(amount, decimals));
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The rest needs ${needs} tokens, and the vault ${vault} has ${has}. Nothing was cancelled or sent.`,
+  );
 }

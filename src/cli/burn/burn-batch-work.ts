@@ -17,13 +17,7 @@ import { burnElements, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
-import {
-  isUntried,
-  outcomeUnknown,
-  saysNothingWasDone,
-  saysNothingWasEverDone,
-  untried,
-} from '../operation/verdicts.js';
+import { outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
@@ -330,20 +324,4 @@ class Progress {
     const failed = this.#count('error');
     return { noun: 'burn', done: this.#count('success') + failed, failed, total: this.#states.size };
   };
-}
-
-/** Notes a refusal of a request that was certainly never carried out, so that the next run knows. */
-async function trying<Value>(entry: Entry, request: string, send: () => Promise<Value>): Promise<Value> {
-  const isNoted = isUntried(entry, request);
-  const isFirst = entry.isNew || entry.hasActed || isNoted;
-  if (isNoted) entry.note(untried(null));
-  return send().catch((thrown: unknown) => {
-    // An operation that certainly did nothing is deleted.
-    const isKept = !entry.isNew || entry.hasActed;
-    if (isKept && isFlywheelError(thrown)) {
-      const isRefused = isFirst && saysNothingWasDone(thrown);
-      if (isRefused || saysNothingWasEverDone(thrown)) entry.note(untried(request));
-    }
-    throw thrown;
-  });
 }

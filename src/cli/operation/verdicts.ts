@@ -1,6 +1,6 @@
 /** Decides what an error says about its operation. */
 import { ERRORS } from '../../errors/codes.js';
-import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
+import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Entry, OperationKind } from '../journal/journal.js';
 
 const STILL_RUNNING: ReadonlySet<string> = new Set([
@@ -43,6 +43,26 @@ export function isUntried(entry: Entry, request?: string): boolean {
 /** True if certainly nothing was ever done under the key. */
 export const saysNothingWasEverDone = ({ options }: FlywheelError): boolean =>
   options.doubtful !== true && options.keyUnused === true;
+
+/** Notes a refusal of a request that was certainly never carried out, so that the next run knows. */
+export async function trying<Value>(
+  entry: Entry,
+  request: string,
+  send: () => Promise<Value>,
+): Promise<Value> {
+  const isNoted = isUntried(entry, request);
+  const isFirst = entry.isNew || entry.hasActed || isNoted;
+  if (isNoted) entry.note(untried(null));
+  return send().catch((thrown: unknown) => {
+    // An operation that certainly did nothing is deleted.
+    const isKept = !entry.isNew || entry.hasActed;
+    if (isKept && isFlywheelError(thrown)) {
+      const isRefused = isFirst && saysNothingWasDone(thrown);
+      if (isRefused || saysNothingWasEverDone(thrown)) entry.note(untried(request));
+    }
+    throw thrown;
+  });
+}
 
 /**
  * A failed burn frees its key: over a network an earlier attempt may still burn. The embedded engine has no earlier attempt.

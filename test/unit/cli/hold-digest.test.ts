@@ -66,7 +66,7 @@ describe('after a batch was executed', () => {
   async function ran(past: Past, says: number, { failed = [] as readonly string[], wasSent = true } = {}) {
     const { session, warnings } = listening();
     const opened = { kind: 'remote', chain: nodeOf(past, { failed }), pins, trusted } as const;
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful: says }, digest, wasSent);
+    await requireRanAsApproved(session, opened, batch, says, { digest, wasSent });
     return warnings;
   }
   const doubted = { code: 'ERR_OUTCOME_UNKNOWN' };
@@ -90,7 +90,7 @@ describe('after a batch was executed', () => {
   it('counts what ran also where nothing was expected of it', async () => {
     const opened = { kind: 'remote', chain: nodeOf(pastOf(good, 0)), pins, trusted } as const;
     await expect(
-      requireRanAsApproved(listening().session, opened, batch, { totalSuccessful: 3 }, null, true),
+      requireRanAsApproved(listening().session, opened, batch, 3, { digest: null, wasSent: true }),
     ).rejects.toMatchObject(doubted);
   });
 
@@ -108,15 +108,15 @@ describe('after a batch was executed', () => {
       pins,
       trusted,
     } as const;
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest, true);
+    await requireRanAsApproved(session, opened, batch, 3, { digest, wasSent: true });
     expect(warnings).toHaveLength(1);
   });
 
   it.each(BLIND)('warns where %s and something was approved', async (_what, world) => {
     const { session, warnings } = listening();
     const opened = { kind: 'remote', ...world } as const;
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, digest, true);
-    await requireRanAsApproved(session, opened, batch, { totalSuccessful: 3 }, null, true);
+    await requireRanAsApproved(session, opened, batch, 3, { digest, wasSent: true });
+    await requireRanAsApproved(session, opened, batch, 3, { digest: null, wasSent: true });
     expect(warnings).toHaveLength(1);
   });
 });

@@ -11,7 +11,7 @@ import {
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/uuid.js';
 import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../batch/approval-source.js';
-import { failedBatch } from '../../batch/execute-batch.js';
+import { batchFailure } from '../../batch/conclude-batch.js';
 import { inspectBatch, verifyBatch } from '../../batch/inspect-batch.js';
 import { refuse, requirePins, requireReadable } from '../../batch/pins.js';
 import { expectationOf, readExpectation, requireOwnMultisig, unitOfToken } from '../../batch/review.js';
@@ -210,7 +210,8 @@ export const commands = {
       const batchId = parseBatchId(id);
       const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
       session.output.result(batch, (style) => viewBatchAndNext(batch, session.settings, style));
-      if (isWatched && batch.status === 'FAILED') throw failedBatch(session, batch, batch.executeResult);
+      const failure = isWatched ? batchFailure(session, batch) : undefined;
+      if (failure !== undefined) throw failure;
     },
     output: [
       '{ "id", "flywheelId", "tokenId", "mintAddress", "status", "batchIndex", "vaultIndex", "multisig",',

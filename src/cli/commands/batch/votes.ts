@@ -3,12 +3,13 @@ import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../../values/uuid.js';
+import { repeatBy } from '../../batch/approval-limits.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
-import { approveBatch, requireSigned, type Signed } from '../../batch/approve-batch.js';
-import { failedOutOf, repeatBy } from '../../batch/batch-entry.js';
+import { approveBatch, type Signed } from '../../batch/approve-batch.js';
 import { cancelBatch } from '../../batch/end-batch.js';
 import {
   executeBatch,
+  failedOutOf,
   needsNoApproval,
   requireExecutesFromChain,
   type SignTerms,
@@ -18,6 +19,7 @@ import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
 import { commandLine } from '../../operation/resume-line.js';
+import { getBatch } from '../../operation/service-record.js';
 import {
   EXPECT_OPTION,
   idempotencyKeyOption,
@@ -65,10 +67,12 @@ async function approve(
   const keypair = ownerKeypair(session, options.keypair);
   const expectation = await expectationOf(session, options.expect);
   const approval = await readApproval(session, source);
-  const repeat = await repeatBy(session, approval.batch.id, options);
+  const { id } = approval.batch;
+  const repeat = await repeatBy(session, id, options);
   const signed = await approveBatch(session, { ...approval, expectation, repeat }, keypair, false);
-  if ('alreadyApproved' in signed) {
-    session.output.result(signed, () => [`Batch ${signed.batchId} is already approved. Nothing was signed.`]);
+  if (signed === null) {
+    const already = { batchId: id, alreadyApproved: true };
+    session.output.result(already, () => [`Batch ${id} is already approved. Nothing was signed.`]);
     return;
   }
   const { batchId, signedTx } = signed;
@@ -119,20 +123,20 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
   if (keypair === null) return { signedTx, sign: null, digest };
   const repeat = await repeatBy(session, batchId, options);
   let isFresh = false;
-  const sign = async (): Promise<Signed> => {
+  const sign = async (): Promise<Signed | null> => {
     // The given approval is checked first; an expired one is issued anew by the service.
     const approval = await readApproval(session, isFresh ? batchId : source);
     isFresh = true;
     if (approval.batch.id.toLowerCase() !== batchId)
       throw inputError(source, `this is the approval of batch ${approval.batch.id}`);
-    return requireSigned(await approveBatch(session, { ...approval, expectation, repeat }, keypair));
+    return approveBatch(session, { ...approval, expectation, repeat }, keypair);
   };
   return { signedTx, sign, digest };
 }
 
 /** @throws `ERR_USAGE` unless the owner's approval is on chain, sent by another tool or a wallet. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
-  if (!(await needsNoApproval(session, batchId)))
+  if (!(await needsNoApproval(session, await getBatch(session, batchId))))
     throw new FlywheelError(
       'ERR_USAGE',
       'The owner has not approved the batch on chain. Nothing was sent. Add --keypair FILE, or --signed-tx @FILE with a signed approval, or run `batch approve --wallet` first.',
