@@ -90,6 +90,12 @@ export function connectionProblem(thrown: unknown, host: string): ConnectionProb
   return { reason: `${rule.reason(host, error)} (${code})`, hint: rule.hint, retryable: false };
 }
 
+/** Of a proxy that was asked for a tunnel. */
+export function howEnded(ending: unknown): string {
+  if (ending === 'too late') return 'stayed silent';
+  return codeOf(ending).startsWith('HPE_') ? 'answered with something that is not HTTP' : 'broke off';
+}
+
 export const noTunnel = (proxyHost: string, host: string, how: string): ConnectionProblem => ({
   reason: `the proxy ${proxyHost} ${how} instead of connecting to ${host}`,
   hint: 'Check HTTPS_PROXY and NO_PROXY.',

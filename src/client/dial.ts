@@ -4,6 +4,7 @@
  * Not undici's ProxyAgent: in 7.30.2 it retries a proxy that closes during CONNECT without end (nodejs/undici#3897), waits five
  * minutes for a silent one, and ignores timeout and signal of the request (nodejs/undici#3944).
  */
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -12,6 +13,7 @@ import {
   type ConnectionProblem,
   connectionProblem,
   type Ending,
+  howEnded,
   noTunnel,
   refusedByProxy,
 } from './connection-failure.js';
@@ -103,42 +105,31 @@ export class DialError extends Error {
   }
 }
 
-const MAX_HEAD_BYTES = 16_384;
-const END_OF_HEAD = '\r\n\r\n';
 const KEEP_ALIVE_MS = 60_000;
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
-const ignore = (): void => undefined;
-
 type ProblemOf = (ending: unknown) => ConnectionProblem;
 
-/** One step of dialling. The socket is destroyed unless the step succeeds. */
-function step(
-  socket: Socket,
+/** The arguments of the event. @throws {@link DialError} if anything else comes first; everything is closed then */
+function until<Arguments extends readonly unknown[]>(
+  emitter: Socket | ClientRequest,
+  event: string,
   signal: AbortSignal,
   problemOf: ProblemOf,
-  begin: (done: () => void, fail: (problem: ConnectionProblem) => void) => void,
-): Promise<Socket> {
+): Promise<Arguments> {
   return new Promise((resolve, reject) => {
-    const end = (): void => {
-      signal.removeEventListener('abort', onAbort);
-      socket.off('error', onError).off('close', onClose);
+    const fail = (ending: unknown): void => {
+      emitter.destroy();
+      reject(new DialError(problemOf(ending), ending));
     };
-    const fail = (problem: ConnectionProblem, cause?: unknown): void => {
-      end();
-      socket.destroy();
-      reject(new DialError(problem, cause));
-    };
-    const onError = (error: unknown): void => fail(problemOf(error), error);
-    const onClose = (): void => fail(problemOf('closed' satisfies Ending));
-    const onAbort = (): void => fail(problemOf('too late' satisfies Ending));
-    // Between two steps no other listener exists; an error then appears at the next use of the socket.
-    socket.on('error', ignore).on('error', onError).on('close', onClose);
+    const onAbort = (): void => fail('too late' satisfies Ending);
     signal.addEventListener('abort', onAbort, { once: true });
-    begin(() => {
-      end();
-      resolve(socket);
-    }, fail);
+    // The listener stays: between two steps no other one exists, and an error then appears at the next use of the socket.
+    emitter.on('error', fail).once('close', () => fail('closed' satisfies Ending));
+    emitter.once(event, (...given) => {
+      signal.removeEventListener('abort', onAbort);
+      resolve(given as unknown as Arguments);
+    });
     if (signal.aborted) onAbort();
   });
 }
@@ -151,54 +142,41 @@ const tlsOptions = (host: string, secureContext: Route['secureContext']) => ({
   ...(secureContext === undefined ? {} : { secureContext: secureContext() }),
 });
 
-function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSignal): Promise<Socket> {
+async function reach(url: URL, name: string, { secureContext }: Route, signal: AbortSignal): Promise<Socket> {
   const [host, port] = [hostOf(url), portOf(url)];
   const secure = url.protocol === 'https:';
   const socket = secure
     ? connectTls({ ...tlsOptions(host, secureContext), port })
     : connectTcp({ host, port });
   socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
-  const problemOf: ProblemOf = (ending) => connectionProblem(ending, name);
-  return step(socket, signal, problemOf, (done) => socket.once(secure ? 'secureConnect' : 'connect', done));
+  await until(socket, secure ? 'secureConnect' : 'connect', signal, (ending) =>
+    connectionProblem(ending, name),
+  );
+  return socket;
 }
 
-const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: |\r)/;
-
-/** `undefined`: the head is still incomplete. */
-function readHead(head: Buffer, base: URL, proxy: HttpProxy): 'open' | ConnectionProblem | undefined {
-  const end = head.indexOf(END_OF_HEAD);
-  if (end < 0 && head.length <= MAX_HEAD_BYTES) return undefined;
-  const [proxyHost, host] = [proxy.url.host, base.host];
-  const [, status] = STATUS_LINE.exec(head.toString('latin1')) ?? [];
-  if (end < 0 || status === undefined)
-    return noTunnel(proxyHost, host, 'answered with something that is not HTTP');
-  if (!status.startsWith('2')) return refusedByProxy(Number(status), proxyHost, host);
-  // In TLS the client speaks first: bytes from the server at this point come from the proxy.
-  if (head.length > end + END_OF_HEAD.length)
-    return noTunnel(proxyHost, host, 'answered in place of the service');
-  return 'open';
-}
-
-function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSignal): Promise<Socket> {
-  const problemOf: ProblemOf = (ending) =>
-    noTunnel(proxy.url.host, base.host, ending === 'too late' ? 'stayed silent' : 'broke off');
-  return step(socket, signal, problemOf, (done, fail) => {
-    let head = Buffer.alloc(0);
-    const onReadable = (): void => {
-      for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read())
-        head = Buffer.concat([head, chunk]);
-      const read = readHead(head, base, proxy);
-      if (read === undefined) return;
-      socket.off('readable', onReadable);
-      if (read === 'open') done();
-      else fail(read);
-    };
-    socket.on('readable', onReadable);
-    const authority = `${base.hostname}:${portOf(base)}`;
-    const login =
-      proxy.authorization === undefined ? '' : `proxy-authorization: ${proxy.authorization.reveal()}\r\n`;
-    socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${login}\r\n`);
+async function openTunnel(socket: Socket, base: URL, proxy: HttpProxy, signal: AbortSignal): Promise<Socket> {
+  const { request } = await import('node:http');
+  const authority = `${base.hostname}:${portOf(base)}`;
+  const login =
+    proxy.authorization === undefined ? {} : { 'proxy-authorization': proxy.authorization.reveal() };
+  const asked = request({
+    ...{ method: 'CONNECT', path: authority, headers: { host: authority, ...login } },
+    createConnection: () => socket,
   });
+  const [proxyHost, host] = [proxy.url.host, base.host];
+  const problemOf: ProblemOf = (ending) => noTunnel(proxyHost, host, howEnded(ending));
+  type Answer = [answer: IncomingMessage, tunnel: Socket, more: Buffer];
+  const [{ statusCode = 0 }, tunnel, more] = await until<Answer>(asked.end(), 'connect', signal, problemOf);
+  const isOpen = statusCode >= 200 && statusCode < 300;
+  // In TLS the client speaks first: bytes from the server at this point come from the proxy.
+  if (isOpen && more.length === 0) return tunnel;
+  tunnel.destroy();
+  throw new DialError(
+    isOpen
+      ? noTunnel(proxyHost, host, 'answered in place of the service')
+      : refusedByProxy(statusCode, proxyHost, host),
+  );
 }
 
 /** @throws {@link DialError}, also when the signal is aborted; every socket is closed then. */
@@ -209,6 +187,6 @@ export async function dial(route: Route, signal: AbortSignal): Promise<Socket> {
   const tunnel = await openTunnel(socket, base, proxy, signal);
   const secured = connectTls({ ...tlsOptions(hostOf(base), secureContext), socket: tunnel });
   secured.once('close', () => tunnel.destroy());
-  const problemOf: ProblemOf = (ending) => connectionProblem(ending, base.host);
-  return step(secured, signal, problemOf, (done) => secured.once('secureConnect', done));
+  await until(secured, 'secureConnect', signal, (ending) => connectionProblem(ending, base.host));
+  return secured;
 }

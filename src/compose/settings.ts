@@ -43,7 +43,6 @@ export interface Settings {
   readonly messages: MessageForm;
   readonly quiet: boolean;
   readonly verbose: boolean;
-  readonly debug: boolean;
   readonly noInput: boolean;
   readonly yes: boolean;
   readonly profile: Setting<string | null>;

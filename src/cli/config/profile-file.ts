@@ -115,28 +115,22 @@ function readProfile(value: unknown, name: string, file: string): Profile {
   return value as Profile;
 }
 
-/** @returns no profiles for a missing file. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
+/** Fields of other versions stay. @returns no profiles for a missing file. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
 export function readProfiles(configDir: string): ProfileFile {
   const file = join(configDir, PROFILES_FILE);
-  const { profiles = {}, current = null } = readObject(file) ?? {};
+  const { profiles = {}, current = null, ...others } = readObject(file) ?? {};
   if (!isRecord(profiles)) return refuse(file, '"profiles" must be an object');
   if (current !== null && typeof current !== 'string')
     return refuse(file, '"current" must be a name or null');
   const read = Object.entries(profiles).map(([name, profile]) => [name, readProfile(profile, name, file)]);
-  return { current, profiles: Object.fromEntries(read) };
+  return { ...others, current, profiles: Object.fromEntries(read) };
 }
 
 const OTHERS = 0o077;
 
-/** @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
-const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
+/** API keys by profile. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
+export const readKeys = (configDir: string): Readonly<Record<string, unknown>> =>
   readObject(join(configDir, API_KEYS_FILE)) ?? {};
-
-/** @throws `ERR_CONFIG_INVALID` if the file of API keys is damaged, so that a change of it would fail */
-export const checkKeys = (configDir: string): void => void readKeys(configDir);
-
-export const hasKey = (configDir: string, profile: string): boolean =>
-  Object.hasOwn(readKeys(configDir), profile);
 
 /** @throws `ERR_CONFIG_INVALID` if group or others can read the file */
 export function readProfileKey(configDir: string, profile: string, platform: string): Secret | null {

@@ -1,31 +1,22 @@
-/**
- * Changes profiles and their API keys on disk, with `conf`: it replaces files atomically, readable by this user only. This module
- * adds a lock, and checks the files first, because `conf`'s errors for a damaged file name neither the file nor a remedy.
- * `profile-file` reads without `conf`, which loads too slowly for every command and creates the directory even for a read.
- */
+/** Changes profiles and their API keys on disk, under a lock: files are replaced atomically, readable by this user only. */
 import { join } from 'node:path';
-import Conf from 'conf';
 import { servicePlace } from '../../contract/service-place.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
-import { makePrivateDirectory } from '../../files/write-file.js';
+import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
-import { countPending } from '../journal/names.js';
+import { openPendingCount, type PendingCount } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import { checkKeys, hasKey, type Profile, type ProfileFile, readProfiles } from './profile-file.js';
+import { type Profile, type ProfileFile, readKeys, readProfiles } from './profile-file.js';
 
-const MODE = 0o600;
 /** An empty database; its write lock is held during a change. The system releases it however a process ends. */
 const LOCK_FILE = 'profiles.lock';
 
 async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
   makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
-  const lock = await openSqliteFile({
-    path: join(configDir, LOCK_FILE),
-    noun: 'lock of the profiles',
-    create: true,
-  });
+  const path = join(configDir, LOCK_FILE);
+  const lock = await openSqliteFile({ path, noun: 'lock of the profiles', create: true });
   try {
     return lock.write(change);
   } finally {
@@ -33,16 +24,22 @@ async function alone<Result>(configDir: string, change: () => Result): Promise<R
   }
 }
 
-function open<Content extends Record<string, unknown>>(configDir: string, file: string): Conf<Content> {
-  makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
-  return new Conf<Content>({
-    cwd: configDir,
-    configName: file.replace(/\.json$/, ''),
-    projectSuffix: '',
-    configFileMode: MODE,
-    accessPropertiesByDotNotation: false,
-    clearInvalidConfig: false,
-  });
+async function withPending(configDir: string, change: (pending: PendingCount) => void): Promise<void> {
+  const pending = await openPendingCount(configDir);
+  try {
+    await alone(configDir, () => change(pending));
+  } finally {
+    pending.close();
+  }
+}
+
+function write(
+  configDir: string,
+  file: string,
+  content: ProfileFile | Readonly<Record<string, unknown>>,
+): void {
+  const text = `${JSON.stringify(content, null, 2)}\n`;
+  writeFileAtomic(join(configDir, file), text, 'ERR_CONFIG_INVALID', { mode: 0o600 });
 }
 
 /** An API key must not go to another service than the one it is for. @throws `ERR_CONFIG_INVALID` */
@@ -50,7 +47,8 @@ function requireSameService(configDir: string, name: string, before: Profile, af
   const originOf = ({ apiUrl }: Profile): string | undefined =>
     apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
   const [old, now] = [originOf(before), originOf(after)];
-  if (old === undefined || now === undefined || old === now || !hasKey(configDir, name)) return;
+  if (old === undefined || now === undefined || old === now) return;
+  if (!Object.hasOwn(readKeys(configDir), name)) return;
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
     `The API key of profile ${JSON.stringify(name)} is for ${old}, but would be sent to ${now}. Nothing was changed.`,
@@ -63,25 +61,18 @@ function requireSameService(configDir: string, name: string, before: Profile, af
 const placeOf = ({ apiUrl }: Profile): string | undefined =>
   apiUrl !== undefined && URL.canParse(apiUrl) ? servicePlace(apiUrl) : apiUrl;
 
-const isInUse = (name: string, pending: number, unchanged: string): FlywheelError =>
-  new FlywheelError(
+/** @throws `ERR_CONFIG_INVALID` if operations are pending at the profile's address. @param unchanged - such as "Nothing was removed." */
+function requireNotInUse(pending: PendingCount, name: string, profile: Profile, unchanged: string): void {
+  const place = placeOf(profile);
+  const count = place === undefined ? 0 : pending.at(place);
+  if (count === 0) return;
+  throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `The profile ${name} has ${pending} pending operations or waiting batches. ${unchanged}`,
+    `The profile ${name} has ${count} pending operations or waiting batches. ${unchanged}`,
     {
       hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
     },
   );
-
-/** @throws `ERR_CONFIG_INVALID` if operations are pending at the profile's old address */
-function requireSamePlace(name: string, pending: number, before: Profile, after: Profile): void {
-  if (pending > 0 && placeOf(before) !== placeOf(after)) throw isInUse(name, pending, 'Nothing was changed.');
-}
-
-/** Counts pending operations at the profile's address. @throws `ERR_STORE_UNAVAILABLE` */
-async function pendingOf(configDir: string, name: string): Promise<number> {
-  const { profiles } = readProfiles(configDir);
-  const address = Object.hasOwn(profiles, name) ? placeOf(profiles[name] ?? {}) : undefined;
-  return address === undefined ? 0 : countPending(configDir, address);
 }
 
 interface ProfileChange {
@@ -93,15 +84,14 @@ interface ProfileChange {
 }
 
 /** Adds a profile or changes its fields; the first profile becomes the current one. @throws `ERR_CONFIG_INVALID` */
-export async function saveProfile(
+export function saveProfile(
   configDir: string,
   name: string,
   { changes, key, isNew }: ProfileChange,
 ): Promise<void> {
-  const pending = await pendingOf(configDir, name);
-  return alone(configDir, () => {
-    const { current, profiles } = readProfiles(configDir);
-    if (key !== null) checkKeys(configDir);
+  return withPending(configDir, (pending) => {
+    const file = readProfiles(configDir);
+    const { current, profiles } = file;
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
       throw new FlywheelError('ERR_CONFIG_INVALID', `The profile ${name} already exists.`, {
@@ -109,37 +99,39 @@ export async function saveProfile(
       });
     const before = (isThere ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...changes(before) };
-    requireSamePlace(name, pending, before, profile);
+    if (placeOf(before) !== placeOf(profile)) requireNotInUse(pending, name, before, 'Nothing was changed.');
     if (key === null) requireSameService(configDir, name, before, profile);
-    write(configDir, { current: current ?? name, profiles: { ...profiles, [name]: profile } });
-    if (key !== null) open<Record<string, string>>(configDir, API_KEYS_FILE).set(name, key.reveal());
+    const keys = key === null ? null : { ...readKeys(configDir), [name]: key.reveal() };
+    write(configDir, PROFILES_FILE, {
+      ...file,
+      current: current ?? name,
+      profiles: { ...profiles, [name]: profile },
+    });
+    if (keys !== null) write(configDir, API_KEYS_FILE, keys);
   });
-}
-
-function write(configDir: string, { current, profiles }: ProfileFile): void {
-  const store = open<{ current: string | null; profiles: Record<string, Profile> }>(configDir, PROFILES_FILE);
-  // Sets these two keys only: fields of other versions stay.
-  store.set({ current, profiles: { ...profiles } });
 }
 
 /** @param name - `null` for no current profile. @throws `ERR_CONFIG_INVALID` for an unknown profile */
 export function useProfile(configDir: string, name: string | null): Promise<void> {
   return alone(configDir, () => {
-    const { profiles } = name === null ? readProfiles(configDir) : requireProfile(configDir, name);
-    write(configDir, { current: name, profiles });
+    const file = name === null ? readProfiles(configDir) : requireProfile(configDir, name);
+    write(configDir, PROFILES_FILE, { ...file, current: name });
   });
 }
 
 /** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` for an unknown profile, or if operations are pending at its address */
-export async function removeProfile(configDir: string, name: string): Promise<void> {
-  const pending = await pendingOf(configDir, name);
-  if (pending > 0) throw isInUse(name, pending, 'Nothing was removed.');
-  return alone(configDir, () => {
-    const { current, profiles } = requireProfile(configDir, name);
-    checkKeys(configDir);
-    const rest = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
-    open<Record<string, string>>(configDir, API_KEYS_FILE).delete(name);
-    write(configDir, { current: current === name ? null : current, profiles: rest });
+export function removeProfile(configDir: string, name: string): Promise<void> {
+  return withPending(configDir, (pending) => {
+    const { current, profiles, ...others } = requireProfile(configDir, name);
+    const { [name]: removed = {}, ...rest } = profiles;
+    requireNotInUse(pending, name, removed, 'Nothing was removed.');
+    const { [name]: _key, ...keys } = readKeys(configDir);
+    write(configDir, API_KEYS_FILE, keys);
+    write(configDir, PROFILES_FILE, {
+      ...others,
+      current: current === name ? null : current,
+      profiles: rest,
+    });
   });
 }
 

@@ -303,7 +303,6 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     messages: messageForm(flags),
     quiet: flags.quiet === true,
     verbose: flags.verbose === true,
-    debug: !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? ''),
     noInput: flags.input === false,
     yes: flags.yes === true,
     profile: chosen,

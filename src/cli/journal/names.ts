@@ -1,8 +1,8 @@
-/** Reads names for completion, and the number of pending operations, from the journal file alone. */
+/** Reads the journal file alone, without a service: names for completion, and the number of pending operations. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { JOURNAL_FILE } from '../../files/directories.js';
-import { openSqliteFile, type SqlValue } from '../../files/sqlite-file.js';
+import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { isEmptyJournal } from './schema.js';
 
 interface Named {
@@ -14,24 +14,27 @@ interface Named {
 const NEWEST = 'ORDER BY serial DESC LIMIT 50';
 const BATCH_ID = /"batchId":"([0-9a-f-]{36})"/g;
 
-async function rows(
-  directory: string,
-  sql: string,
-  parameters: readonly SqlValue[] = [],
-): Promise<readonly (readonly string[])[]> {
+/** `null` without a journal. @throws `ERR_STORE_UNAVAILABLE` */
+async function openFile(directory: string): Promise<SqliteFile | null> {
   const path = join(directory, JOURNAL_FILE);
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return [];
-  const file = await openSqliteFile({
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
+  return openSqliteFile({
     ...{ path, noun: 'journal', use: 'reader', create: false },
     inspect: (opened) => void isEmptyJournal(opened),
   });
+}
+
+async function rows(directory: string, sql: string): Promise<readonly (readonly string[])[]> {
+  const file = await openFile(directory);
   try {
-    return file
-      .prepare(sql)
-      .all(parameters)
-      .map((row) => row.map(String));
+    return (
+      file
+        ?.prepare(sql)
+        .all([])
+        .map((row) => row.map(String)) ?? []
+    );
   } finally {
-    file.close();
+    file?.close();
   }
 }
 
@@ -50,9 +53,19 @@ export async function pendingOperations(directory: string): Promise<readonly Nam
   return (await rows(directory, sql)).map(([id = '', state = '', date = '']) => ({ id, state, date }));
 }
 
-/** Operations with an unknown or unprinted outcome, and waiting batches. @throws `ERR_STORE_UNAVAILABLE` */
-export async function countPending(directory: string, address: string): Promise<number> {
+export interface PendingCount {
+  /** Operations with an unknown or unprinted outcome, and waiting batches, at this address. */
+  at(address: string): number;
+  close(): void;
+}
+
+/** @throws `ERR_STORE_UNAVAILABLE` */
+export async function openPendingCount(directory: string): Promise<PendingCount> {
+  const file = await openFile(directory);
   const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
     WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;
-  return Number((await rows(directory, sql, [address]))[0]?.[0] ?? 0);
+  return {
+    at: (address) => Number(file?.prepare(sql).get([address])?.[0] ?? 0),
+    close: () => file?.close(),
+  };
 }
