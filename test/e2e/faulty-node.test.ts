@@ -31,7 +31,7 @@ beforeAll(async () => {
   test = await openTestEngine();
   node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 200, confirmedAfter: 1, finalizedAfter: 4 },
+    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
   });
   dataDir = await clusterDirectory(test, [node.url]);
 });

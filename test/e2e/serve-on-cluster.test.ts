@@ -24,7 +24,7 @@ beforeAll(async () => {
   test = await openTestEngine();
   const node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 200, confirmedAfter: 2, finalizedAfter: 6 },
+    ...{ slotMs: 50, confirmedAfter: 2, finalizedAfter: 6 },
   });
   const dataDir = await clusterDirectory(test, [node.url]);
   home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal(), keyId: '', burnWallet: '' };

@@ -81,12 +81,15 @@ export function flywheelHere(options: HereOptions, ...words: string[]): Promise<
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
+let runsLetGo = 0;
 
 /**
  * Closes the SQLite files that commands in this process opened, before files are copied or replaced. Otherwise they are closed at
  * garbage collection, and a checkpoint then writes by name into whatever file is there.
  */
 export async function letGo(): Promise<void> {
+  if (runsLetGo === runs) return;
+  runsLetGo = runs;
   collect();
   await setImmediate();
 }

@@ -104,7 +104,7 @@ export async function startPlainNode({
   return Object.assign(node, { cluster, directory, failures });
 }
 
-/** A node on a data directory that commands use at the same time and by the same clock; landed transactions are final at once. */
+/** A node on a data directory that commands use at the same time and by the same clock; transactions land and are final at once. */
 export const startNodeBeside = (directory: string): Promise<TestNode> =>
   startTestNode({
     ...{ directory, isDataDirectory: true, pace: 'clock', confirmedAfter: 0, finalizedAfter: 0 },

@@ -169,10 +169,13 @@ export class TestCluster extends Cluster {
     const fate = this.#faults.forTransaction(transaction.signature);
     if (fate === null) return;
     this.#fates.set(transaction.signature, fate);
-    const dueSlot = this.#slot + 1 + fate.lateSlots;
+    // By the clock, and final at once: it lands in the newest block, as on `flywheel local rpc`.
+    const isAtOnce = this.#clock === null && this.#lags.finalized === 0;
+    const dueSlot = this.#slot + (isAtOnce ? 0 : 1) + fate.lateSlots;
     this.#enqueue(transaction, dueSlot);
     if (fate.isTwice) this.#enqueue(transaction, dueSlot + 1);
     if (this.#clock !== null) this.advance();
+    else if (isAtOnce) this.tick();
   }
 
   override tick(): void {
