@@ -1,10 +1,21 @@
 /** A real PostgreSQL for tests: one database a file on the shared server, or a separate server that a file may kill. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
@@ -24,13 +35,9 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+/** Below the ports that systems give to whoever asks for any port, so that a restart finds its own free. */
+const PORTS = [20_000, 32_000] as const;
+const MAX_PORTS = 20;
 
 function nativeDirectory(): string {
   const require = createRequire(import.meta.url);
@@ -38,32 +45,31 @@ function nativeDirectory(): string {
   return join(dirname(require.resolve(name)), '../native');
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<unknown>;
 }
 
-async function run(program: string, words: readonly string[], user: object, url: string): Promise<Running> {
-  const child = spawn(program, words, {
+/** @returns `undefined` if the server ended, as it does where another program has its port. */
+async function run(
+  { directory, program, user }: Machine,
+  words: readonly string[],
+): Promise<Running | undefined> {
+  const child = spawn(program('postgres'), words, {
     ...user,
     stdio: 'ignore',
     env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  while (!(await answers(url))) {
-    if (child.exitCode !== null) throw new TypeError('PostgreSQL ended.');
-    await new Promise(setImmediate);
+  // The server writes its number and, once it takes connections, its state into this file.
+  const state = join(directory, 'data/postmaster.pid');
+  const isReady = (): boolean => {
+    const [pid, , , , , , , said = ''] = existsSync(state) ? readFileSync(state, 'utf8').split('\n') : [];
+    return pid === String(child.pid) && said.startsWith('ready');
+  };
+  while (!isReady()) {
+    if (child.exitCode !== null || child.signalCode !== null) return undefined;
+    await setTimeout(2);
   }
   return { child, ended };
 }
@@ -133,23 +139,28 @@ async function startPrepared(programs: Prepared, settings: readonly string[]): P
   return serveOn(machine, settings);
 }
 
-async function serveOn(
-  { directory, program, user }: Machine,
-  settings: readonly string[],
-): Promise<PostgresServer> {
+async function serveOn(machine: Machine, settings: readonly string[]): Promise<PostgresServer> {
+  const { directory } = machine;
   const data = join(directory, 'data');
-  const port = await freePort();
-  const options = [
-    `port=${port}`,
-    'listen_addresses=127.0.0.1',
-    // Tests kill processes, never the machine, so unsynced writes survive.
-    'fsync=off',
-    `unix_socket_directories=${directory}`,
-    ...settings,
-  ];
+  const wordsAt = (port: number): readonly string[] => {
+    const options = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      // Tests kill processes, never the machine, so unsynced writes survive.
+      'fsync=off',
+      `unix_socket_directories=${directory}`,
+      ...settings,
+    ];
+    return ['-D', data, ...options.flatMap((option) => ['-c', option])];
+  };
+  let [port, found] = [0, undefined as Running | undefined];
+  for (let tries = 0; found === undefined; tries += 1) {
+    if (tries === MAX_PORTS) throw new TypeError(`PostgreSQL ended at each of ${MAX_PORTS} ports.`);
+    port = randomInt(...PORTS);
+    found = await run(machine, wordsAt(port));
+  }
+  let running = found;
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  const words = ['-D', data, ...options.flatMap((option) => ['-c', option])];
-  let running = await run(program('postgres'), words, user, url);
   const end = (): void => void running.child.kill('SIGKILL');
   process.once('exit', end);
   return {
@@ -161,14 +172,16 @@ async function serveOn(
       running.child.kill('SIGQUIT');
       await running.ended;
       await meanwhile();
-      running = await run(program('postgres'), words, user, url);
+      const again = await run(machine, wordsAt(port));
+      if (again === undefined) throw new TypeError('PostgreSQL does not start again.');
+      running = again;
     },
     async standby(followed) {
       const { hostname, port: from } = new URL(followed);
-      const machine = newMachine(prepare());
-      await copyRunning(url, data, machine);
+      const own = newMachine(prepare());
+      await copyRunning(url, data, own);
       const follow = `primary_conninfo=host=${hostname} port=${from} user=postgres`;
-      return serveOn(machine, [...settings, follow]);
+      return serveOn(own, [...settings, follow]);
     },
     async stop() {
       running.child.kill('SIGINT');

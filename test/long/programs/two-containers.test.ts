@@ -2,14 +2,13 @@
  * Processes on one data directory that cannot see each other, as in two containers, and a process paused past its lease: each
  * operation happens once, and a process that lost its lease writes nothing more.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { FILES, StoreTables } from '../simulation/audit/tables.js';
-import { isLong } from '../support/long.js';
-import { anOperator, ending, makeTemplate, type Operator, type Template } from '../support/operator.js';
-import { BIN, type Spawned } from '../support/spawn.js';
-import { balancedBooks } from './books.js';
+import { balancedBooks } from '../../e2e/books.js';
+import { FILES, StoreTables } from '../../simulation/audit/tables.js';
+import { anOperator, ending, makeTemplate, type Operator, type Template } from '../../support/operator.js';
+import { BIN, type Spawned } from '../../support/spawn.js';
 
 const UNITS = 1_000_000;
 const AMOUNTS = Array.from({ length: 300 }, (_, index) => BigInt(index + 1) * 1_000n);
@@ -17,9 +16,8 @@ const burns = AMOUNTS.map((amount, order) => ({
   ...{ type: 'WATCH_AD', proof: { order }, burnAmount: Number(amount) / UNITS, persistOnchain: false },
 }));
 
-/** A separate PID namespace, where the system permits it. */
+/** A separate PID namespace; needs a system that permits it. */
 const APART = ['unshare', '--pid', '--fork', '--mount-proc'];
-const canBeApart = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
 
 let template: Template;
 beforeAll(async () => {
@@ -42,7 +40,7 @@ async function expectOnce(operator: Operator, ended: readonly Spawned[]): Promis
   expect(await operator.happened()).toMatchObject({ burned: '45.15', usedToday: { burn: '45.15' } });
 }
 
-it.skipIf(!canBeApart)('in two containers burn once, and tell the same result', async () => {
+it('in two containers burn once, and tell the same result', async () => {
   const operator = await anOperator('embedded', template);
   const words = ['burn-batch', operator.write('burns.json', burns)];
   const both = [start(operator, APART, words), start(operator, APART, words)].map(ending);
@@ -59,19 +57,14 @@ async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<v
   }
 }
 
-if (isLong)
-  it.skipIf(!canBeApart)(
-    'one that stood still for longer than its lease writes nothing for what another has done meanwhile',
-    async () => {
-      const operator = await anOperator('embedded', template);
-      const words = ['burn-batch', operator.write('burns.json', burns)];
-      const child = start(operator, [], words);
-      const stalled = ending(child);
-      await untilBegun(operator, child);
-      child.kill('SIGSTOP');
-      const other = await ending(start(operator, APART, words));
-      child.kill('SIGCONT');
-      await expectOnce(operator, [await stalled, other]);
-    },
-    90_000,
-  );
+it('one that stood still for longer than its lease writes nothing for what another has done meanwhile', async () => {
+  const operator = await anOperator('embedded', template);
+  const words = ['burn-batch', operator.write('burns.json', burns)];
+  const child = start(operator, [], words);
+  const stalled = ending(child);
+  await untilBegun(operator, child);
+  child.kill('SIGSTOP');
+  const other = await ending(start(operator, APART, words));
+  child.kill('SIGCONT');
+  await expectOnce(operator, [await stalled, other]);
+});
