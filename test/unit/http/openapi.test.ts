@@ -1,5 +1,3 @@
-import { Validator } from '@seriousme/openapi-schema-validator';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import { openApiDocument } from '../../../src/contract/openapi.js';
@@ -8,7 +6,6 @@ import { parseInput } from '../../../src/contract/validate.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { exampleReply, type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
-import { isLong } from '../../support/long.js';
 import { answerJudge } from '../../support/openapi.js';
 
 const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };
@@ -16,13 +13,6 @@ const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const operations = Object.values<Operation>(OPERATIONS);
 
 describe('openApiDocument', () => {
-  it('is valid OpenAPI 3.1 in the eyes of another implementation', async () => {
-    const validator = new Validator();
-    const result = await validator.validate(JSON.parse(JSON.stringify(openApiDocument(OPTIONS))));
-    expect(result.errors).toBeUndefined();
-    expect([result.valid, validator.version]).toEqual([true, '3.1']);
-  });
-
   it('names the header that says of a refusal that its key was not used, where one can say so', () => {
     const document = openApiDocument(OPTIONS);
     const named = operations.flatMap(({ id, path, method }) =>
@@ -66,13 +56,6 @@ describe('what openApiDocument says of limits and keys', () => {
       .flatMap((methods) => Object.values(methods))
       .find(({ operationId }) => operationId === id);
 
-  it('a proof may have any properties', () => {
-    expect(propertiesOf('BurnRequest')['proof']).toMatchObject({
-      type: 'object',
-      additionalProperties: true,
-    });
-  });
-
   it('lists and texts have their greatest lengths', () => {
     expect(schemas['BurnBatchRequest']).toMatchObject({ type: 'array', maxItems: 1_000 });
     expect(propertiesOf('InitBatchRequest')['pipelines']).toMatchObject({ maxItems: 1_000 });
@@ -99,13 +82,6 @@ describe('what openApiDocument says of limits and keys', () => {
 
   it('a proof that failed is given back whatever it is', () => {
     expect(propertiesOf('BurnError')['proof']).not.toHaveProperty('type');
-  });
-
-  it('the limits are those that hold, and of repeats it is said where there are any', () => {
-    expect(describedAs('burn')?.description).toContain('At most 100 in 1 s per key');
-    expect(describedAs('burnBatch')?.description).toContain('At most 1 in 10 s per key');
-    expect(describedAs('burnBatch')?.description).toContain('Repeats of a successful request');
-    expect(describedAs('getBatch')?.description).not.toContain('repeat');
   });
 });
 
@@ -138,69 +114,6 @@ describe('the server, judged by its own document', () => {
       body,
     });
   };
-
-  it('gives no undocumented answer to whatever is sent', async () => {
-    const anyKey = fc.constantFrom(GOOD_KEY, GOOD_KEY, GOOD_KEY, 'unknown', undefined);
-    const anyType = fc.constantFrom(
-      'application/json',
-      'application/json',
-      'application/json',
-      'text/plain',
-      undefined,
-    );
-    const idempotency = fc.constantFrom(undefined, BATCH_ID, 'abc', 'a b');
-    const mutated = (operation: Operation) =>
-      fc
-        .tuple(
-          fc.constantFrom(
-            'type',
-            'proof',
-            'burnAmount',
-            'persistOnchain',
-            'pipelines',
-            'batchId',
-            'signedTx',
-          ),
-          fc.jsonValue(),
-        )
-        .map(([key, value]) => {
-          const example = EXAMPLES[operation.id].request;
-          return JSON.stringify(
-            Array.isArray(example)
-              ? [{ ...example[0], [key]: value }]
-              : { ...(example as object), [key]: value },
-          );
-        });
-    const bodies = (operation: Operation) =>
-      fc.oneof(
-        fc.constant(JSON.stringify(EXAMPLES[operation.id].request)),
-        mutated(operation),
-        fc.json(),
-        fc.string(),
-        fc.constant('x'.repeat(3_000)),
-      );
-    const request = fc.constantFrom(...operations).chain((operation) =>
-      fc.record({
-        operation: fc.constant(operation),
-        key: anyKey,
-        type: anyType,
-        idempotencyKey: idempotency,
-        body: operation.method === 'POST' ? bodies(operation) : fc.constant(undefined),
-      }),
-    );
-    await fc.assert(
-      fc.asyncProperty(request, async ({ operation, key, type, idempotencyKey, body }) => {
-        const headers = new Headers();
-        if (key !== undefined) headers.set('x-service-api-key', key);
-        if (type !== undefined) headers.set('content-type', type);
-        if (idempotencyKey !== undefined) headers.set('x-idempotency-key', idempotencyKey);
-        // Bytes rather than text, so that fetch adds no content type of its own.
-        const bytes = body === undefined ? {} : { body: new TextEncoder().encode(body) };
-        expect(await ask(operation, { headers, ...bytes })).toEqual([]);
-      }),
-      { numRuns: isLong ? 1_000 : 150 },
-    );
-  });
 
   it('documents each error that the service may throw', async () => {
     for (const operation of operations) {

@@ -140,22 +140,6 @@ describe('burn-batch', () => {
     expect(sizes(cli)).toEqual([1_000]);
   });
 
-  it('burns a file once, however it is written, and prints the same again; --again is a new operation', async () => {
-    const cli = cliWith([burn(0), burn(1)]);
-    const first = await go(cli);
-    write(
-      cli,
-      'b.json',
-      many(2)
-        .map((one) => JSON.stringify(one))
-        .join('\n'),
-    );
-    const second = await go(cli);
-    expect([second.exit, second.stdout, sizes(cli)]).toEqual([0, first.stdout, [2]]);
-    expect(second.stderr).toContain('2026-01-31T12:00:00.000Z');
-    expect([(await go(cli, '--again')).exit, new Set(keys(cli)).size]).toEqual([0, 2]);
-  });
-
   it('never repeats the whole of what was done in part: --rest sends what did not land', async () => {
     const cli = cliWith([burn(0), burn(1), burn(2)]);
     const inner = cli.service.service.burnBatch;
@@ -194,39 +178,6 @@ describe('burn-batch', () => {
       ...[7, 'ERR_OUTCOME_UNKNOWN'],
       'Of 3 burns: 1 burned, 0 failed, 2 unknown, 0 not attempted. Run the same command again to resume.',
     ]);
-  });
-
-  it('says of a changed file what has landed before, and sends it only when told how', async () => {
-    const cli = cliWith([burn(0), burn(1)]);
-    expect((await go(cli)).exit).toBe(0);
-    write(cli, 'b.json', [burn(0), burn(1), burn(2), burn(1)]);
-    expect(await refusal(cli, 'burn-batch', 'b.json')).toEqual([
-      ...[2, 'ERR_INPUT_INVALID', expect.stringContaining('2 of 4')],
-    ]);
-    expect(await cli.pending()).toEqual([]);
-    const rest = await go(cli, '--rest', '--output', 'ndjson');
-    expect([rest.exit, rows(rest.stdout).map(({ index }) => index)]).toEqual([0, [2, 3]]);
-    const again = await go(cli);
-    expect([again.exit, JSON.parse(again.stdout).success.length, sizes(cli)]).toEqual([0, 2, [2, 2]]);
-  });
-
-  it('takes no changed amount for new work, and no proof that is to be recorded for one that is not', async () => {
-    const cli = cliWith([burn(0), burn(1)]);
-    await go(cli);
-    write(cli, 'b.json', [burn(0), burn(1, { burnAmount: 4 }), burn(2)]);
-    for (const how of [[], ['--rest'], ['--yes', '--rest'], ['--dry-run', '--rest']])
-      expect((await refusal(cli, 'burn-batch', 'b.json', ...how)).slice(0, 2)).toEqual([
-        2,
-        'ERR_INPUT_INVALID',
-      ]);
-    // The first hint is sufficient.
-    expect(complaint((await go(cli)).stderr).hint).toMatch(/^--rest --allow-changed /);
-    expect(sizes(cli)).toEqual([2]);
-    const allowed = await go(cli, '--rest', '--allow-changed');
-    expect([allowed.exit, sent(cli)[1]]).toEqual([0, [burn(1, { burnAmount: 4 }), burn(2)]]);
-    write(cli, 'b.json', [burn(0, { persistOnchain: true }), burn(1)]);
-    expect((await refusal(cli, 'burn-batch', 'b.json')).slice(0, 2)).toEqual([2, 'ERR_INPUT_INVALID']);
-    expect(sizes(cli)).toEqual([2, 2]);
   });
 
   it('does not send all of a file of which this machine knows nothing where the rest is asked for', async () => {
