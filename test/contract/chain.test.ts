@@ -1,5 +1,5 @@
 /** The contract of the `Chain` port, which every implementation must meet. */
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
@@ -10,19 +10,16 @@ import {
   createToken,
   HandClock,
   namedSigner,
-  removeDirectories,
   signed,
   signedWith,
-  temporaryDirectory,
   treasury,
 } from '../support/chain.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const SOL = 1_000_000_000n;
 const FEE = LAMPORTS_PER_SIGNATURE;
 const SLOT_MS = 400;
 const START_MS = Date.UTC(2026, 0, 31, 12);
-
-afterAll(removeDirectories);
 
 describe('Chain: local', () => {
   const alice = namedSigner('alice');
@@ -32,7 +29,7 @@ describe('Chain: local', () => {
 
   beforeEach(async () => {
     clock = new HandClock(START_MS);
-    chain = await openLocalChain(chainOptions(temporaryDirectory(), clock));
+    chain = await openLocalChain(chainOptions(emptyDirectory(), clock));
   });
   afterEach(() => chain.close());
 

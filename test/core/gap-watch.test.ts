@@ -15,7 +15,7 @@ import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { utcDay } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
-import { removeDirectories, signedWith, temporaryDirectory } from '../support/chain.js';
+import { signedWith } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
 import {
   aBurnRequest,
@@ -31,6 +31,7 @@ import { whenExpired } from '../support/in-flight.js';
 import { itLong } from '../support/long.js';
 import { openCluster } from '../support/open-cluster.js';
 import { failureOf } from '../support/service.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 /** Every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
@@ -57,11 +58,10 @@ afterEach(async () => {
   for (const store of stores) await store.close();
   await cluster.close();
   await test.destroy();
-  removeDirectories();
 });
 
 async function copyOf(store: Store): Promise<Store> {
-  const copy = await openSqliteStore({ path: `${temporaryDirectory()}/store.db` });
+  const copy = await openSqliteStore({ path: `${emptyDirectory()}/store.db` });
   stores.push(copy);
   await copyStore(store, copy);
   return copy;

@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../src/store/ddl.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
-import { DAY, rawSqlite, temporaryDirectory } from '../support/store.js';
+import { emptyDirectory } from '../support/spawn.js';
+import { DAY, rawSqlite } from '../support/store.js';
 import { runStoreProgram, writeStoreProgram } from './store-process.js';
 
 let directory: string;
 let path: string;
 
 beforeEach(() => {
-  directory = temporaryDirectory();
+  directory = emptyDirectory();
   path = join(directory, 'data', 'store.db');
 });
 afterEach(() => rmSync(directory, { recursive: true }));

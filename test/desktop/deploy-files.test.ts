@@ -1,9 +1,8 @@
 /** The files of `examples/deploy` match each other, the program and docs/operations.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { removeDirectories } from '../support/chain.js';
 import { initHome, serve } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
@@ -35,8 +34,6 @@ const service = (name: string): Service => compose.services[name] ?? {};
 const SERVERS = ['server-1', 'server-2', 'server-3'];
 const seconds = (text = ''): number => Number(/^(\d+)s?$/.exec(text)?.[1]);
 const graceOf = (words: readonly string[]): number => seconds(words[words.indexOf('--shutdown-grace') + 1]);
-
-afterAll(removeDirectories);
 
 describe('the compose file', () => {
   it('lets only the proxy be reached, and nobody but servers reach out', () => {

@@ -5,7 +5,6 @@ import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
@@ -140,7 +139,6 @@ describe('what is on a cluster', () => {
     await postgres.stop();
     await closeTestNodes();
     await test.destroy();
-    removeDirectories();
   });
 
   it('is copied from a data directory', () => {

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
@@ -36,7 +35,6 @@ afterAll(async () => {
   for (const server of running.splice(0)) await server.end('SIGKILL');
   await closeTestNodes();
   await postgres.stop();
-  removeDirectories();
 });
 
 /** Several machines with their own directories share one database. */

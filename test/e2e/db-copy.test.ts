@@ -3,7 +3,6 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
@@ -39,7 +38,6 @@ afterAll(async () => {
   await postgres.stop();
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 type Env = Record<string, string>;

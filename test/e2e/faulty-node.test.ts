@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
@@ -39,7 +38,6 @@ afterEach(closeStubs);
 afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<StubNode> {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeDirectories, type TestToken } from '../support/chain.js';
+import type { TestToken } from '../support/chain.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
@@ -41,7 +41,6 @@ afterAll(async () => {
   await server?.end('SIGKILL');
   await closeTestNodes();
   await postgres.stop();
-  removeDirectories();
 });
 
 const machine = (env: Readonly<Record<string, string>> = {}) => ({

@@ -11,7 +11,7 @@ import {
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { removeDirectories, type TestToken } from '../support/chain.js';
+import type { TestToken } from '../support/chain.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../support/local-rpc.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
@@ -91,7 +91,6 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await closeTestNodes();
-  removeDirectories();
 });
 
 const run = (...words: string[]) =>

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { ask, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
@@ -35,7 +34,6 @@ afterEach(async () => {
 afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 async function start(): Promise<ServeProcess> {

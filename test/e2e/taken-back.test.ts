@@ -1,6 +1,5 @@
 /** A cluster that rolls back confirmed transactions: the next command reports the rollback, and the work still happens once. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { removeDirectories } from '../support/chain.js';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
@@ -23,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 /** From the ledger, which is ahead of the cluster's confirmed state. */

@@ -1,7 +1,5 @@
 /** A local chain in its own directory, named keys, and a token to burn. */
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
@@ -35,18 +33,6 @@ export function namedSigner(name: string): KeypairSigner {
     .export({ format: 'der', type: 'spki' })
     .subarray(-PUBLIC_KEY_BYTES);
   return createKeypairSigner(Buffer.concat([seed, publicBytes]));
-}
-
-export function temporaryDirectory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'flywheel-test-'));
-  made.push(path);
-  return path;
-}
-
-const made: string[] = [];
-
-export function removeDirectories(): void {
-  for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 }
 
 export const BLOCKHASH_LIFETIME_MS = 60_000;

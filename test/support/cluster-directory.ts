@@ -1,9 +1,9 @@
 /** A data directory on a cluster: the store and keys of a test engine, with a node over its ledger. */
 import { cpSync, existsSync } from 'node:fs';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
-import { temporaryDirectory } from './chain.js';
 import type { TestEngine } from './engine.js';
 import { rpcResult } from './rpc-call.js';
+import { emptyDirectory } from './spawn.js';
 
 /**
  * The test engine must not write any more. @param urls - nodes that the directory names; the first serves the engine's ledger.
@@ -12,7 +12,7 @@ export async function clusterDirectory(
   test: TestEngine,
   urls: readonly [string, ...string[]],
 ): Promise<string> {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   const [from, to] = [dataFiles(test.dataDir), dataFiles(directory)];
   for (const end of ['', '-wal', '-shm'])
     if (existsSync(from.store + end)) cpSync(from.store + end, to.store + end);

@@ -1,8 +1,6 @@
 /** Opens an engine with a registered project in a temporary directory. */
 
-import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { addSignature } from '../../src/approval/check-vote.js';
 import type { Chain } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
@@ -39,6 +37,7 @@ import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 import { REAL_SQUADS } from './real-squads.js';
+import { emptyDirectory } from './spawn.js';
 
 export interface TestProject {
   readonly registration: Registration;
@@ -113,13 +112,11 @@ export async function openWithFiles(
   return { ...opened, ...used };
 }
 
-const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-'));
-
 async function setUp(
   input: Partial<RegisterInput>,
   settings: Settings,
 ): Promise<Home & { readonly opened: EngineWithFiles }> {
-  const dataDir = newDirectory();
+  const dataDir = emptyDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   if (REAL_SQUADS !== undefined) copyFileSync(REAL_SQUADS, dataFiles(dataDir).squadsProgram);
   const unregistered = {
@@ -148,7 +145,7 @@ async function copyOfHome(input: Partial<RegisterInput>): Promise<Home> {
     });
   homes.set(key, made);
   const home = await made;
-  const dataDir = newDirectory();
+  const dataDir = emptyDirectory();
   cpSync(home.dataDir, dataDir, { recursive: true });
   return { ...home, dataDir };
 }

@@ -10,8 +10,9 @@ import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
 import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
-import { chainOptions, signedWith, temporaryDirectory, treasury } from './chain.js';
+import { chainOptions, signedWith, treasury } from './chain.js';
 import { REAL_SQUADS } from './real-squads.js';
+import { emptyDirectory } from './spawn.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
 import { faultyAnswers } from './test-cluster/faulty-answers.js';
 import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
@@ -54,7 +55,7 @@ export async function closeTestNodes(): Promise<void> {
 }
 
 async function newLedger(clock: Clock): Promise<string> {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   await (await openLocalChain(chainOptions(directory, clock))).close();
   return directory;
 }

@@ -1,6 +1,5 @@
 /** Several `flywheel serve` processes that share one PostgreSQL and one node, each with its own database relay and clock. */
-import { cpSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
@@ -22,6 +21,7 @@ import { type ServeProcess, serve } from './http-serve.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
 import { type PostgresServer, startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
+import { emptyDirectory } from './spawn.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
 export interface MachineProject {
@@ -102,7 +102,7 @@ async function nameProjects(databaseUrl: string, projects: readonly MachineProje
 }
 
 export async function openMachines(options: MachinesOptions): Promise<Machines> {
-  const home = mkdtempSync(join(tmpdir(), 'flywheel-machines-'));
+  const home = emptyDirectory();
   const ledger = join(home, 'ledger');
   const database = await startPostgres(...(options.postgres ?? []));
   const projects = await registerProjects(ledger, database.url, options.projects);

@@ -14,15 +14,8 @@ import {
 import { keypairText } from '../../src/files/keypair-file.js';
 import type { Address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
-import {
-  chainOptions,
-  createToken,
-  namedSigner,
-  signed,
-  type TestToken,
-  temporaryDirectory,
-  treasury,
-} from './chain.js';
+import { chainOptions, createToken, namedSigner, signed, type TestToken, treasury } from './chain.js';
+import { emptyDirectory } from './spawn.js';
 
 /** Fee of a new multisig on this cluster, in lamports. */
 export const SQUADS_FEE = 100_000_000n;
@@ -102,7 +95,7 @@ export async function testProject({
   lamports = 1_000_000_000n,
   others = 0,
 }: TestProjectOptions = {}): Promise<TestProject> {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   const chain = await openLocalChain(options(directory));
   const token = await createToken(chain, 1_000_000_000_000n);
   await chain.close();

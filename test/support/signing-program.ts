@@ -1,7 +1,7 @@
 /** External signing programs, correct and faulty, as a user writes them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from './chain.js';
+import { emptyDirectory } from './spawn.js';
 
 /** Available to the code of a program: the key, a function that signs a line, and the lines. */
 const PRELUDE = `
@@ -30,7 +30,7 @@ export const LOOP = 'for await (const line of lines) console.log(sign(line));';
 export const ONCE = 'for await (const line of lines) { console.log(sign(line)); process.exit(0); }';
 
 export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   const [script, key, log] = ['sign.mjs', 'key.json', 'log'].map((name) => join(directory, name)) as [
     string,
     string,

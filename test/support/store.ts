@@ -1,6 +1,5 @@
 /** Stores for tests, and example records. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import type {
@@ -22,6 +21,7 @@ import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import type { Clock, UtcDay } from '../../src/values/time.js';
+import { emptyDirectory } from './spawn.js';
 
 export interface OpenAgainOptions {
   readonly busyTimeoutMs?: number;
@@ -40,8 +40,6 @@ export interface StoreUnderTest {
 }
 
 export type OpenStore = () => Promise<StoreUnderTest>;
-
-export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-store-'));
 
 /** Runs one statement on its own connection, without the checks of the repositories. */
 export function rawSqlite(
@@ -73,7 +71,7 @@ export function lockSqlite(path: string): () => void {
 }
 
 export const openTemporarySqliteStore: OpenStore = async () => {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   const path = join(directory, 'store.db');
   const opened: Store[] = [];
   const open = async (options: OpenAgainOptions = {}) => {

@@ -41,13 +41,13 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { isoTime, systemClock } from '../../src/values/time.js';
 import { parseTokenAmount } from '../../src/values/token-amount.js';
-import { temporaryDirectory } from '../support/chain.js';
 import { FREE_LEASE } from '../support/doubles.js';
 import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from '../support/engine.js';
 import type { TestCluster } from '../support/open-cluster.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
 import { signTransaction } from '../support/sign.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const SOL = 1_000_000_000n;
 const AIRDROP_LAMPORTS = 40n * SOL;
@@ -182,7 +182,7 @@ export async function openOnValidator(
   url: string,
   owner: string,
 ): Promise<{ readonly test: TestEngine; readonly cluster: TestCluster; close(): Promise<void> }> {
-  const dataDir = temporaryDirectory();
+  const dataDir = emptyDirectory();
   const store = await openSqliteStore({ path: dataFiles(dataDir).store, create: true });
   const chain = chainOf(url);
   const keyring = createFileKeyring(dataFiles(dataDir).keys);

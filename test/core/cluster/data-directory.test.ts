@@ -9,7 +9,6 @@ import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
-import { removeDirectories } from '../../support/chain.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
 import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
 import { testCli } from '../../support/in-process.js';
@@ -32,7 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 const ambientWith = (env: Record<string, string> = {}): CliContext => ({

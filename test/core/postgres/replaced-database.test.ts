@@ -14,7 +14,6 @@ import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { systemClock } from '../../../src/values/time.js';
-import { removeDirectories } from '../../support/chain.js';
 import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { whenExpired } from '../../support/in-flight.js';
@@ -64,7 +63,6 @@ afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
   await database.stop();
-  removeDirectories();
 });
 
 const burn = async (key: string = randomUUID()): Promise<string> =>

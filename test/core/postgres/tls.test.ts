@@ -5,7 +5,6 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
-import { removeDirectories } from '../../support/chain.js';
 import {
   ISSUED_CERTIFICATE,
   TEST_AUTHORITY,
@@ -44,7 +43,6 @@ afterAll(async () => {
   await admin.end();
   await withTls.stop();
   await without.stop();
-  removeDirectories();
 });
 
 const address = (server: { readonly url: string }, options: string, host = '127.0.0.1'): string => {

@@ -2,7 +2,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { removeDirectories } from '../../support/chain.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
@@ -23,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await closeTestNodes();
   await postgres.stop();
-  removeDirectories();
 });
 
 const filesIn = (dataDir: string): readonly string[] =>

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../../support/chain.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
@@ -55,7 +54,6 @@ afterEach(closeStubs);
 afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
-  removeDirectories();
 });
 
 const burn = (dataDir: string, ...words: readonly string[]): Promise<Spawned> =>

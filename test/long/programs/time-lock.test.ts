@@ -15,7 +15,7 @@ import {
   createAssociatedTokenAccountIdempotent,
   transferChecked,
 } from '../../../src/chain/tokens/instructions.js';
-import { namedSigner, removeDirectories, TOKEN_DECIMALS, treasury } from '../../support/chain.js';
+import { namedSigner, TOKEN_DECIMALS, treasury } from '../../support/chain.js';
 import { closeTestNodes, startTestNode } from '../../support/local-rpc.js';
 import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
 import { emptyDirectory, flywheel } from '../../support/spawn.js';
@@ -29,7 +29,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await closeTestNodes();
-  removeDirectories();
 });
 
 /** The owner can only vote; the vault has tokens. */

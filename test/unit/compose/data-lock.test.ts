@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ownDataDirectory, setUpDataDirectory, shareDataDirectory } from '../../../src/compose/data-lock.js';
-import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
-
-afterAll(removeDirectories);
+import { emptyDirectory } from '../../support/spawn.js';
 
 let path: string;
 beforeEach(() => {
-  path = join(temporaryDirectory(), 'lock');
+  path = join(emptyDirectory(), 'lock');
 });
 
 const UNAVAILABLE = expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' });

@@ -1,17 +1,7 @@
 /** The data directory: configuration, private files, keys, and their errors. */
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { createFileKeyring } from '../../../src/compose/keyring.js';
 import {
@@ -24,12 +14,12 @@ import {
   writeLocalConfig,
 } from '../../../src/compose/local-config.js';
 import { readSquadsProgram } from '../../../src/compose/squads-program.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 let directory: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'flywheel-home-'));
+  directory = emptyDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const treasury = createKeypairSigner(generateKeypair()).address;
 const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram: false, genesis: 'set up' };

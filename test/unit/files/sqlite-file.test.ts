@@ -1,17 +1,15 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteFile } from '../../../src/files/sqlite-file.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 describe('openSqliteFile', () => {
   let directory: string;
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'flywheel-files-'));
+    directory = emptyDirectory();
   });
-  afterEach(() => rmSync(directory, { recursive: true }));
 
   it('lets a write survive power loss, also where only a full sync reaches the disk (macOS)', async () => {
     const path = join(directory, 'a.db');

@@ -1,15 +1,13 @@
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LEDGER } from '../../../src/chain/local/ledger/tables.js';
 import { isEmptyJournal, prepareJournal } from '../../../src/cli/journal/schema.js';
 import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../src/files/sqlite-file.js';
-import { removeDirectories, temporaryDirectory } from '../../support/chain.js';
-
-afterAll(removeDirectories);
+import { emptyDirectory } from '../../support/spawn.js';
 
 /** Two processes with the same new file open: one writes the schema while the other identifies the file. */
 async function twoAt(noun: string): Promise<readonly [looking: SqliteFile, filling: SqliteFile]> {
-  const path = join(temporaryDirectory(), `${noun}.db`);
+  const path = join(emptyDirectory(), `${noun}.db`);
   const looking = await openSqliteFile({ noun, path, create: true });
   return [looking, await openSqliteFile({ noun, path, create: true })];
 }

@@ -1,12 +1,12 @@
 /** Paths that a written file must not replace. */
-import { lstatSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkWritable, writeFileAtomic } from '../../../src/files/write-file.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const linkTo = (target: string): string => {
-  const path = join(mkdtempSync(join(tmpdir(), 'written-')), 'out');
+  const path = join(emptyDirectory(), 'out');
   symlinkSync(target, path);
   return path;
 };

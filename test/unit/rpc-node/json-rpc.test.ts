@@ -1,14 +1,12 @@
 /** JSON-RPC of the node: calls, batches, errors. */
 import { request } from 'node:http';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { HandClock, namedSigner, removeDirectories, treasury } from '../../support/chain.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { HandClock, namedSigner, treasury } from '../../support/chain.js';
 import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcAnswer, rpcPost, rpcResult } from '../../support/rpc-call.js';
 import { payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);
-afterAll(removeDirectories);
-
 const post = async (url: string, body: string): Promise<unknown> => (await rpcPost(url, body)).json();
 
 describe('a call', () => {

@@ -21,13 +21,10 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/kit';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { removeDirectories } from '../../support/chain.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
 
 afterEach(closeTestNodes);
-afterAll(removeDirectories);
-
 /** A system program transfer, encoded by hand. */
 function transfer(from: KeyPairSigner, to: Address, amount: bigint) {
   const data = new Uint8Array(12);

@@ -1,25 +1,15 @@
 /** The node of `flywheel local rpc` with other processes on its ledger, across restarts, and with history. */
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { transfer } from '../../../src/chain/small-programs.js';
 import type { Clock } from '../../../src/values/time.js';
-import {
-  chainOptions,
-  createToken,
-  HandClock,
-  namedSigner,
-  removeDirectories,
-  signed,
-  temporaryDirectory,
-  treasury,
-} from '../../support/chain.js';
+import { chainOptions, createToken, HandClock, namedSigner, signed, treasury } from '../../support/chain.js';
 import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
+import { emptyDirectory } from '../../support/spawn.js';
 import { paid, payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);
-afterAll(removeDirectories);
-
 const SLOT_MS = 400;
 const slotAt = (url: string): Promise<number> => rpcResult(url, 'getSlot', { commitment: 'processed' });
 
@@ -58,7 +48,7 @@ describe('what was sent', () => {
   });
 
   it('keeps what it moved of tokens over a restart', async () => {
-    const directory = temporaryDirectory();
+    const directory = emptyDirectory();
     const chain = await openLocalChain(chainOptions(directory, new HandClock()));
     const { account, mint } = await createToken(chain, 5_000_000n);
     await chain.close();

@@ -14,28 +14,20 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { systemClock } from '../../../src/values/time.js';
-import {
-  chainOptions,
-  createToken,
-  removeDirectories,
-  type TestToken,
-  temporaryDirectory,
-  treasury,
-} from '../../support/chain.js';
+import { chainOptions, createToken, type TestToken, treasury } from '../../support/chain.js';
 import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
+import { emptyDirectory } from '../../support/spawn.js';
 import { closeConnections, connectionTo, waitFor } from '../../support/web3.js';
 
 afterEach(async () => {
   closeConnections();
   await closeTestNodes();
 });
-afterAll(removeDirectories);
-
 const transfer = (from: Keypair, to: PublicKey, lamports: number) =>
   SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: to, lamports });
 
@@ -156,7 +148,7 @@ describe('web3.js on a token', () => {
   const owner = new PublicKey(treasury.address);
 
   beforeEach(async () => {
-    const directory = temporaryDirectory();
+    const directory = emptyDirectory();
     const chain = await openLocalChain(chainOptions(directory, systemClock));
     token = await createToken(chain, 1_234_500_000n);
     await chain.close();

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SigningProcess } from '../../../src/signing/signing-process.js';
-import { temporaryDirectory } from '../../support/chain.js';
+import { emptyDirectory } from '../../support/spawn.js';
 
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
@@ -17,7 +17,7 @@ describe('a run of a program that signs', () => {
   it.runIf(process.platform === 'linux')(
     'is heard though its end is seen before its answer, and this process is held up then',
     async () => {
-      const directory = temporaryDirectory();
+      const directory = emptyDirectory();
       const [pidFile, go] = [join(directory, 'pid'), join(directory, 'go')];
       const script = `read line; echo $$ > '${pidFile}.new'; mv '${pidFile}.new' '${pidFile}'; while [ ! -e '${go}' ]; do sleep 0.01; done; echo answer`;
       const run = new SigningProcess({ words: ['/bin/sh', '-c', script], env: {}, timeoutMs: 30_000 });

@@ -1,22 +1,20 @@
 /** Reports on a file whose rows break rules that SQLite itself does not check. */
 
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
-import { rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+import { emptyDirectory } from '../../../support/spawn.js';
+import { rawSqlite, register } from '../../../support/store.js';
 
 let directory: string;
 let path: string;
 beforeEach(async () => {
-  directory = temporaryDirectory();
+  directory = emptyDirectory();
   path = join(directory, 'store.db');
   const store = await openSqliteStore({ path });
   await register(store);
   await store.close();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
-
 it.each([
   ['file', "update tokens set decimals = 'many'"],
   ['references', "update api_keys set token_id = 'nobody'"],

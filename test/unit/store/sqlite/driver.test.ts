@@ -1,25 +1,22 @@
-/** Transactions on a disk that fills up. */
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import type { Address } from '../../../../src/values/address.js';
-import { aBurn, aRequest, aToken, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+import { emptyDirectory } from '../../../support/spawn.js';
+import { aBurn, aRequest, aToken, rawSqlite, register } from '../../../support/store.js';
 
 let directory: string;
 let path: string;
 
 beforeEach(async () => {
-  directory = temporaryDirectory();
+  directory = emptyDirectory();
   path = join(directory, 'store.db');
   const store = await openSqliteStore({ path });
   await register(store);
   await store.close();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
-
 /** A store whose file may grow by this many pages only, as on a nearly full disk. */
 async function storeWithRoomFor(
   pages: number,

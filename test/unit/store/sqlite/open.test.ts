@@ -10,22 +10,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { STORE_VERSION } from '../../../../src/store/ddl.js';
 import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
-import { aBurn, aRequest, rawSqlite, register, temporaryDirectory } from '../../../support/store.js';
+import { emptyDirectory } from '../../../support/spawn.js';
+import { aBurn, aRequest, rawSqlite, register } from '../../../support/store.js';
 
 let directory: string;
 let path: string;
 
 beforeEach(() => {
-  directory = temporaryDirectory();
+  directory = emptyDirectory();
   path = join(directory, 'store.db');
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
-
 /** A registered store with some burns, closed and checkpointed into one file. */
 async function createStore(): Promise<void> {
   const store = await openSqliteStore({ path });

@@ -6,6 +6,7 @@ import { expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { StoreTransaction } from '../../../../src/store/store.js';
 import { sha256 } from '../../../../src/values/digest.js';
+import { emptyDirectory } from '../../../support/spawn.js';
 import {
   aBatch,
   aBundle,
@@ -17,7 +18,6 @@ import {
   LATER,
   register,
   success,
-  temporaryDirectory,
 } from '../../../support/store.js';
 
 /** Query steps that read more than they return, each with its reason. */
@@ -115,7 +115,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
 }
 
 it('reads no table from end to end', async () => {
-  const directory = temporaryDirectory();
+  const directory = emptyDirectory();
   const path = join(directory, 'store.db');
   const created = await openSqliteStore({ path });
   await register(created);

@@ -1,7 +1,7 @@
 /** The ledger: durability, visibility between processes, and failed writes. */
 import { createHash } from 'node:crypto';
 import { statSync, truncateSync } from 'node:fs';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
@@ -10,14 +10,8 @@ import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
 import { base58Decode, base58Encode } from '../../../../../src/values/base58.js';
-import {
-  chainOptions,
-  HandClock,
-  namedSigner,
-  removeDirectories,
-  temporaryDirectory,
-  treasury,
-} from '../../../../support/chain.js';
+import { chainOptions, HandClock, namedSigner, treasury } from '../../../../support/chain.js';
+import { emptyDirectory } from '../../../../support/spawn.js';
 
 const alice = namedSigner('alice').address;
 
@@ -74,11 +68,9 @@ async function unavailable(work: () => unknown): Promise<FlywheelError> {
   return expect.unreachable('It should have been refused.');
 }
 
-afterAll(removeDirectories);
-
 let options: LedgerOptions;
 beforeEach(() => {
-  options = chainOptions(temporaryDirectory());
+  options = chainOptions(emptyDirectory());
 });
 
 describe('openLedger', () => {
@@ -103,9 +95,9 @@ describe('openLedger', () => {
       return blockhash;
     };
     const seeded = await hashes(options);
-    expect(await hashes(chainOptions(temporaryDirectory()))).toBe(seeded);
+    expect(await hashes(chainOptions(emptyDirectory()))).toBe(seeded);
     const { accounts } = options.genesis;
-    const random = { ...chainOptions(temporaryDirectory()), genesis: { accounts } };
+    const random = { ...chainOptions(emptyDirectory()), genesis: { accounts } };
     expect(await hashes(random)).not.toBe(seeded);
   });
 

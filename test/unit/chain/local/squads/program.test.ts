@@ -1,7 +1,7 @@
 /** Instructions of the native program, and its errors for missing ones. */
 import { readFileSync } from 'node:fs';
 import { generated } from '@sqds/multisig';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
@@ -9,15 +9,9 @@ import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
 import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
 import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
-import {
-  chainOptions,
-  namedSigner,
-  removeDirectories,
-  signed,
-  temporaryDirectory,
-  treasury,
-} from '../../../../support/chain.js';
+import { chainOptions, namedSigner, signed, treasury } from '../../../../support/chain.js';
 import { signTransaction } from '../../../../support/sign.js';
+import { emptyDirectory } from '../../../../support/spawn.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
 const SUFFIX = 'InstructionDiscriminator';
@@ -41,8 +35,6 @@ function call(data: Uint8Array) {
   const source = { get: (address: typeof payer.address) => accounts.get(address) ?? null };
   return runtime.execute(signTransaction(message, [payer]).bytes, source, CLOCK);
 }
-
-afterAll(removeDirectories);
 
 describe('the native Squads program', () => {
   it('has 16 of the 36 instructions, and knows the rest by name', () => {
@@ -78,7 +70,7 @@ describe('the native Squads program', () => {
   });
 
   it('says so where the transaction is looked up, and of a bundle at once', async () => {
-    const chain = await openLocalChain(chainOptions(temporaryDirectory()));
+    const chain = await openLocalChain(chainOptions(emptyDirectory()));
     const [[name, data] = expect.unreachable()] = missing;
     const instructions = [{ program: SQUADS_PROGRAM, accounts: [], data }];
     const { bytes, signature } = await signed(chain, [treasury], instructions);
