@@ -32,9 +32,14 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true, wo
 /** The longest file first, then the projects with many files, so that all workers stay busy to the end. */
 const ORDER = ['simulation', 'built', 'alone', 'quick'];
 
+/** They take long for their size, by which a first run sorts the files of a project. */
+const SMALL_BUT_LONG =
+  /\/(?:core\/(?:postgres|cluster)\/(?:core|store)|abuse\/client-journal|e2e\/(?:faulty-node|two-files))\.test\.ts$/;
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ project }: TestSpecification): number => ORDER.indexOf(project.name);
+    const place = ({ project, moduleId }: TestSpecification): number =>
+      ORDER.indexOf(project.name) - (SMALL_BUT_LONG.test(moduleId) ? 0.5 : 0);
     return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
 }

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { openTestEngine, type TestEngine, type TestProject } from '../support/engine.js';
+import { openTestEngine, signVote, supplyOf, type TestEngine, type TestProject } from '../support/engine.js';
 import { aBurn, aPipeline } from '../support/examples.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
 import { besides, remotely } from '../support/flywheel-here.js';
 import { type Gate, startGate } from '../support/gate.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
-import { failureOf, signApproval, supplyOf } from '../support/service.js';
+import { failureOf } from '../support/service.js';
 
 /** Cut before the request reaches the server, during it, or before its answer. */
 const CUTS = { before: 'drop', during: 'cut', after: 'lose', none: 'pass' } as const;
@@ -74,7 +74,7 @@ describe('a connection that is cut', () => {
       const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
       expect((await under.test.engine.currentBatch(project.call())).value?.id).toBe(value.batch.id);
       const { batch, proposalApproveTx } = value;
-      const signedTx = signApproval(proposalApproveTx, project.owner);
+      const signedTx = signVote(project.owner, proposalApproveTx);
       await service.close();
       const again = client();
       cuts = [cut];

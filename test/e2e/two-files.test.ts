@@ -18,10 +18,11 @@ const home = emptyDirectory();
 const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'data'].map((name) =>
   join(home, name),
 ) as [string, string, string, string];
-async function at(place: string, ...words: string[]) {
-  const ended = await flywheelHere({ home }, ...words, '--data-dir', place);
+const at = (place: string, ...words: string[]) => flywheelHere({ home }, ...words, '--data-dir', place);
+/** Copies a data directory in which commands have run. */
+async function copyPlace(from: string, to: string): Promise<void> {
   await letGo();
-  return ended;
+  cpSync(from, to, { recursive: true });
 }
 const burn = (place: string, amount = '1') =>
   at(place, 'burn', '--type', 'WATCH_AD', '--proof', '{}', '--amount', amount);
@@ -29,7 +30,7 @@ const fileOf = (place: string, name: Name): string => join(place, FILES[name]);
 
 beforeAll(async () => {
   for (const place of [template, other]) await at(place, 'local', 'init');
-  cpSync(template, earlier, { recursive: true });
+  await copyPlace(template, earlier);
   for (let count = 0; count < 3; count += 1) expect((await burn(template)).exit).toBe(0);
   const actions = [
     { action: 'BURN', amount: 4 },
@@ -48,40 +49,45 @@ beforeAll(async () => {
   );
   expect(run.exit).toBe(0);
 });
-beforeEach(() => {
+beforeEach(async () => {
+  await letGo();
   rmSync(dataDir, { recursive: true, force: true });
-  cpSync(template, dataDir, { recursive: true });
+  await copyPlace(template, dataDir);
 });
 
-const put = (name: Name, from: string): void => copyFileSync(fileOf(from, name), fileOf(dataDir, name));
+async function put(name: Name, from: string): Promise<void> {
+  await letGo();
+  copyFileSync(fileOf(from, name), fileOf(dataDir, name));
+}
 const bytes = () => NAMES.map((name) => readFileSync(fileOf(dataDir, name)));
 
-/** Expects a refusal that leaves every file unchanged. */
+/** Expects a refusal that leaves every file unchanged, and lets go of them. */
 async function expectRefused(isWhole = true): Promise<void> {
   const before = isWhole ? bytes() : null;
   const { exit, stderr } = await burn(dataDir);
   expect([exit, JSON.parse(stderr)]).toMatchObject([6, { error: 'ERR_STORE_UNAVAILABLE' }]);
+  await letGo();
   if (before !== null) expect(bytes()).toEqual(before);
 }
 
 it('are refused when they are of two moments, or of two flywheels', async () => {
-  put('ledger', earlier);
+  await put('ledger', earlier);
   await expectRefused();
-  put('ledger', other);
+  await put('ledger', other);
   await expectRefused();
-  put('ledger', template);
+  await put('ledger', template);
   expect((await burn(dataDir)).exit).toBe(0);
 });
 
 it('are refused when both went on from one moment, each with a history of its own', async () => {
   const [one, another] = [join(home, 'one'), join(home, 'another')];
-  for (const place of [one, another]) cpSync(earlier, place, { recursive: true });
+  for (const place of [one, another]) await copyPlace(earlier, place);
   expect((await burn(one, '2')).exit).toBe(0);
   expect((await burn(another, '3')).exit).toBe(0);
   for (const name of NAMES) {
-    put('store', one);
-    put('ledger', one);
-    put(name, another);
+    await put('store', one);
+    await put('ledger', one);
+    await put(name, another);
     await expectRefused();
   }
 });
@@ -107,15 +113,16 @@ it.each(sampleOf(NAMES, 1))(
 
 it('go on with an older store where no tokens have moved since', async () => {
   const [older, place] = [join(home, 'older.db'), join(home, 'funded')];
-  cpSync(earlier, place, { recursive: true });
+  await copyPlace(earlier, place);
   copyFileSync(fileOf(place, 'store'), older);
   expect((await at(place, 'local', 'fund', '--to', 'burn-wallet', '--tokens', '1')).exit).toBe(0);
+  await letGo();
   copyFileSync(older, fileOf(place, 'store'));
   expect((await burn(place)).exit).toBe(0);
 });
 
 it('go on with an older store once what is missing was seen, and accepted', async () => {
-  put('store', earlier);
+  await put('store', earlier);
   const hint = expect.stringContaining(`\`flywheel db accept-gap --local --data-dir ${dataDir}\``);
   expect(problemOf(await burn(dataDir))).toMatchObject({ error: 'ERR_STORE_BEHIND', hint });
   const shown = await at(dataDir, 'db', 'accept-gap');

@@ -1,12 +1,12 @@
 /** Opens an engine with a registered project in a temporary directory. */
 
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
-import { addSignature } from '../../src/approval/check-vote.js';
+import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
-import { decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
+import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
 import {
   createKeypairSigner,
   generateKeypair,
@@ -36,8 +36,7 @@ import { LedgerTables } from '../simulation/audit/tables.js';
 import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
-import { REAL_SQUADS } from './real-squads.js';
-import { emptyDirectory } from './spawn.js';
+import { emptyDirectory, REAL_SQUADS } from './spawn.js';
 
 export interface TestProject {
   readonly registration: Registration;
@@ -253,9 +252,23 @@ export const burnAction = (amount: number) => ({ action: 'BURN' as const, amount
 export const signApproval = (owner: KeypairSigner, { proposalApproveTx }: InitBatchResult): string =>
   signVote(owner, proposalApproveTx);
 
-export const signVote = (owner: KeypairSigner, vote: string): string =>
-  Buffer.from(addSignature(Buffer.from(vote, 'base64'), owner)).toString('base64');
+/** Adds a signature to a vote, as a wallet does. */
+export function signVote(owner: KeypairSigner, vote: string): string {
+  const transaction = VersionedTransaction.deserialize(Buffer.from(vote, 'base64'));
+  const signature = owner.signNow(transaction.message.serialize());
+  transaction.addSignature(new PublicKey(owner.address), signature);
+  return Buffer.from(transaction.serialize()).toString('base64');
+}
 
+export async function supplyOf(
+  { test }: { readonly test: TestEngine },
+  { registration }: TestProject,
+): Promise<bigint> {
+  const [account] = await test.chain.getAccounts([registration.mintAddress as Address]);
+  return decodeMint(account ?? null)?.supply ?? 0n;
+}
+
+/** Base units of the project's mint in a wallet; 0 without a token account. */
 export async function tokensOf(chain: Chain, { registration }: TestProject, wallet: string): Promise<bigint> {
   const program = tokenProgramAddress(registration.tokenProgram);
   const mint = registration.mintAddress as Address;

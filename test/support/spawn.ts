@@ -4,11 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { REAL_SQUADS } from './real-squads.js';
 
 /** Test files and programs run in the root; a bundled program lies elsewhere. */
 const ROOT = process.cwd();
 export const BIN = join(ROOT, 'bin/flywheel.js');
+
+/** Path of the real Squads program from SQUADS_PROGRAM; an empty variable counts as unset. */
+export const REAL_SQUADS = process.env['SQUADS_PROGRAM'] || undefined;
 
 export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'flywheel-test-'));
 

@@ -5,7 +5,7 @@ import type { TransactionError } from '../../../src/chain/chain.js';
 import { Runtime } from '../../../src/chain/local/runtime/runtime.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes } from '../../../src/values/bytes.js';
-import { REAL_SQUADS } from '../../support/real-squads.js';
+import { REAL_SQUADS } from '../../support/spawn.js';
 import { LedgerAccounts } from './ledger-accounts.js';
 import type { Accounts, Clock, VectorResult } from './vector.js';
 

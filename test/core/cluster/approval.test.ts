@@ -6,10 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { decodeApproval } from '../../../src/chain/squads/builders.js';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
+import { signVote, supplyOf } from '../../support/engine.js';
 import { aPipeline } from '../../support/examples.js';
 import { isLong } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
-import { failureOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import { failureOf, openOnCluster } from '../../support/service.js';
 
 const UNIT = 1_000_000n;
 const OWNER_AND_OPERATOR_SIGN = 10_000n;
@@ -20,12 +21,12 @@ async function waitingBatch(under: Under) {
   const { service, test } = under;
   const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 3 }] })];
   const { value } = await service.initBatch({ pipelines }, test.project.call());
-  return { batchId: value.batch.id, signedTx: signApproval(value.proposalApproveTx, test.project.owner) };
+  return { batchId: value.batch.id, signedTx: signVote(test.project.owner, value.proposalApproveTx) };
 }
 
 async function freshApproval({ service, test }: Under, batchId: string): Promise<string> {
   const { value } = await service.issueApproval({ batchId: batchId as never }, test.project.call());
-  return signApproval(value.proposalApproveTx, test.project.owner);
+  return signVote(test.project.owner, value.proposalApproveTx);
 }
 
 async function untilExpired({ node }: Under, signedTx: string): Promise<void> {

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
+import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
-import { balanceOf, failureOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import { failureOf, openOnCluster } from '../../support/service.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
@@ -97,7 +98,7 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
       const init = project.call({ idempotencyKey: randomUUID() });
       const started = await untilKnown(() => service.initBatch({ pipelines }, init));
       const batchId = started.batch.id;
-      let signedTx = signApproval(started.proposalApproveTx, project.owner);
+      let signedTx = signVote(project.owner, started.proposalApproveTx);
       const execute = () => service.executeBatch({ batchId, signedTx }, project.call());
       const { result } = await untilKnown(async () => {
         try {
@@ -106,14 +107,16 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
           // A blockhash of this cluster is valid for seconds.
           if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
           const { value } = await service.issueApproval({ batchId }, project.call());
-          signedTx = signApproval(value.proposalApproveTx, project.owner);
+          signedTx = signVote(project.owner, value.proposalApproveTx);
           return execute();
         }
       });
       expect(result).toMatchObject({ total: 3, totalSuccessful: 3, totalFailed: 0 });
 
       expect(before - (await supplyOf(under, project))).toBe(33n * UNIT);
-      expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_988n * UNIT);
+      expect(await tokensOf(under.test.chain, project, project.registration.vaultAddress)).toBe(
+        999_988n * UNIT,
+      );
       const records = await test.chain.lookUp(burned.success.map(({ txHash }) => txHash));
       expect(records.map((record) => record?.error)).toEqual(new Array(6).fill(null));
       expect(node.failures).toEqual([]);
@@ -140,7 +143,7 @@ describe('where only what is final counts', () => {
     const pipelines = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
     const call = project.call({ idempotencyKey: randomUUID() });
     const { batch, proposalApproveTx } = (await service.initBatch({ pipelines }, call)).value;
-    const signedTx = signApproval(proposalApproveTx, project.owner);
+    const signedTx = signVote(project.owner, proposalApproveTx);
     const execute = () => service.executeBatch({ batchId: batch.id, signedTx }, project.call());
 
     const shown = [project.registration.mintAddress, { commitment: 'confirmed' }];

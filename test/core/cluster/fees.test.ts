@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { checkVote } from '../../../src/approval/check-vote.js';
 import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../../src/chain/chain.js';
 import { address } from '../../../src/values/address.js';
-import type { TestEngine } from '../../support/engine.js';
+import { signVote, type TestEngine } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { nodeWithPrice } from '../../support/open-cluster.js';
-import { openOnCluster, signApproval } from '../../support/service.js';
+import { openOnCluster } from '../../support/service.js';
 
 const feeOf = (record: TransactionRecord | null | undefined): bigint => record?.feeLamports ?? 0n;
 
@@ -44,7 +44,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
     ...{ member: ownerAddress, feePayers: [operatorAddress] },
   });
   expect(vote.priorityFeeLamports).toBeGreaterThan(0n);
-  const signedTx = signApproval(proposalApproveTx, project.owner);
+  const signedTx = signVote(project.owner, proposalApproveTx);
   const executed = await service.executeBatch({ batchId: batch.id, signedTx }, project.call());
   expect(executed.value.result).toMatchObject({ totalSuccessful: 2 });
 

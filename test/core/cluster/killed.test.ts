@@ -7,9 +7,10 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { Uuid } from '../../../src/values/uuid.js';
+import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { sampleOf } from '../../support/long.js';
-import { balanceOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import { openOnCluster } from '../../support/service.js';
 import { type Death, Lives } from './killed-engine.js';
 
 const UNIT = 1_000_000n;
@@ -77,7 +78,7 @@ async function live(death: Death | null): Promise<number> {
 
   const burned = [await step(steps.burn), ...(await step(steps.burns))];
   const started = await step(steps.init);
-  const signedTx = signApproval(started.proposalApproveTx, project.owner);
+  const signedTx = signVote(project.owner, started.proposalApproveTx);
   const result = await step((engine) => steps.execute(engine, started.batch.id, signedTx));
 
   expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
@@ -87,7 +88,7 @@ async function live(death: Death | null): Promise<number> {
   expect(await step((engine) => engine.reconcile())).toEqual({ burns: 0, requests: 0, batches: 0 });
   expect(new Set(burned).size).toBe(3);
   expect(before - (await supplyOf(under, project))).toBe(15n * UNIT);
-  expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_991n * UNIT);
+  expect(await tokensOf(under.test.chain, project, project.registration.vaultAddress)).toBe(999_991n * UNIT);
   expect((await test.engine.listBatches({}, project.call())).value.items).toMatchObject([
     { status: 'EXECUTED' },
   ]);

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { address } from '../../../src/values/address.js';
+import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
-import { balanceOf, openOnCluster, signApproval, supplyOf } from '../../support/service.js';
+import { openOnCluster } from '../../support/service.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;
@@ -49,7 +50,7 @@ async function executeBatch(
   { service, test: { project } }: Cluster,
   { batch, proposalApproveTx }: InitBatchResult,
 ): Promise<ExecuteResult> {
-  const signedTx = signApproval(proposalApproveTx, project.owner);
+  const signedTx = signVote(project.owner, proposalApproveTx);
   return (await service.executeBatch({ batchId: batch.id, signedTx }, project.call())).value.result;
 }
 
@@ -74,7 +75,7 @@ async function expectExecuted(
   expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
   expect(before.supply - after.supply).toBe(7n * UNIT);
   expect(await usedOf(under)).toBe(7n * UNIT);
-  expect(await balanceOf(under, project, project.registration.vaultAddress)).toBe(999_993n * UNIT);
+  expect(await tokensOf(under.test.chain, project, project.registration.vaultAddress)).toBe(999_993n * UNIT);
   const hashes = result.successfulExecutions.flatMap(({ txHashes }) => txHashes);
   expect((await chain.lookUp(hashes)).map((record) => record?.error)).toEqual([null, null]);
 }

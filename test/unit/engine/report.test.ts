@@ -2,9 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReportQuery } from '../../../src/contract/schemas/report.js';
 import { Secret } from '../../../src/values/secret.js';
-import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
+import { aBurnRequest, openTestEngine, signVote, type TestEngine } from '../../support/engine.js';
 import { aPipeline } from '../../support/examples.js';
-import { signApproval } from '../../support/service.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-01-31T12:00:00.000Z');
@@ -26,7 +25,7 @@ async function executeBatch(): Promise<void> {
     { pipelines },
     { ...call(), idempotencyKey: crypto.randomUUID() },
   );
-  const signedTx = await signApproval(value.proposalApproveTx, test.project.owner);
+  const signedTx = signVote(test.project.owner, value.proposalApproveTx);
   await test.engine.executeBatch({ batchId: value.batch.id, signedTx }, call());
 }
 

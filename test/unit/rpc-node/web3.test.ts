@@ -1,6 +1,8 @@
 /** A program with web3.js works on the node as on a cluster. */
 import {
   type AccountInfo,
+  type AddressLookupTableAccount,
+  AddressLookupTableProgram,
   ComputeBudgetProgram,
   type Connection,
   type Context,
@@ -11,6 +13,7 @@ import {
   SystemProgram,
   sendAndConfirmTransaction,
   Transaction,
+  type TransactionInstruction,
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
@@ -122,6 +125,38 @@ describe('web3.js on slots of 40 ms', () => {
     ).toBe(fee);
     const fees = await connection.getRecentPrioritizationFees({ lockedWritableAccounts: [bob] });
     expect(fees.map(({ prioritizationFee }) => prioritizationFee)).toEqual([0]);
+  });
+
+  it('makes a lookup table and pays through it', async () => {
+    const land = async (instructions: TransactionInstruction[], table?: AddressLookupTableAccount) => {
+      const latest = await connection.getLatestBlockhash();
+      const message = new TransactionMessage({
+        payerKey: alice.publicKey,
+        recentBlockhash: latest.blockhash,
+        instructions,
+      }).compileToV0Message(table === undefined ? [] : [table]);
+      const transaction = new VersionedTransaction(message);
+      transaction.sign([alice]);
+      const signature = await connection.sendTransaction(transaction);
+      const { value } = await connection.confirmTransaction({ signature, ...latest });
+      expect(value.err).toBeNull();
+      return signature;
+    };
+    const by = { authority: alice.publicKey, payer: alice.publicKey };
+    const recentSlot = await connection.getSlot('confirmed');
+    const [create, address] = AddressLookupTableProgram.createLookupTable({ ...by, recentSlot });
+    const extend = AddressLookupTableProgram.extendLookupTable({
+      ...by,
+      lookupTable: address,
+      addresses: [bob, TOKEN.publicKey],
+    });
+    await land([create, extend]);
+    const { value: table } = await connection.getAddressLookupTable(address);
+    expect(table?.state.addresses).toEqual([bob, TOKEN.publicKey]);
+    const signature = await land([transfer(alice, TOKEN.publicKey, 4_000_000)], table ?? undefined);
+    const found = await connection.getTransaction(signature, { maxSupportedTransactionVersion: 0 });
+    expect(found?.meta?.loadedAddresses?.writable).toEqual([TOKEN.publicKey]);
+    expect(found?.transaction.message.staticAccountKeys).not.toContainEqual(TOKEN.publicKey);
   });
 
   it('knows the cluster', async () => {

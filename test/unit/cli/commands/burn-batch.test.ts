@@ -84,19 +84,6 @@ describe('burn-batch', () => {
     expect(readFileSync(join(cli.home, 'f.ndjson'), 'utf8')).toBe(`${JSON.stringify(FAILING)}\n`);
   });
 
-  it('goes on where it stopped when a later request fails, with what was answered before', async () => {
-    const cli = cliWith(many(1_001));
-    const state = breaking(cli, 1);
-    state.failure = new FlywheelError('ERR_UNAUTHORIZED', 'The key was revoked.');
-    const { exit, stdout, stderr } = await go(cli);
-    expect([exit, stdout, complaint(stderr).hint]).toEqual([4, '', RESUMES]);
-    expect(await cli.pending()).toEqual(['burn-batch open']);
-    state.failure = null;
-    const again = await go(cli);
-    expect([again.exit, JSON.parse(again.stdout).success.length]).toEqual([0, 1_001]);
-    expect([sizes(cli), await cli.pending()]).toEqual([[1_000, 1], []]);
-  });
-
   it.each([
     ['a later request', many(1_001), []],
     ['the rest', [burn(0), FAILING], ['--rest']],
@@ -140,34 +127,6 @@ describe('burn-batch', () => {
     expect(sizes(cli)).toEqual([1_000]);
   });
 
-  it('never repeats the whole of what was done in part: --rest sends what did not land', async () => {
-    const cli = cliWith([burn(0), burn(1), burn(2)]);
-    const inner = cli.service.service.burnBatch;
-    const error = {
-      message: 'not yet',
-      type: 'ERR_INVALID_PROOF',
-      proof: { index: 1 },
-      proofType: 'WATCH_AD',
-    };
-    cli.service.service.burnBatch = async (input, call) => {
-      if (input.length < 3) return inner(input, call);
-      const answer = await inner([input[0], input[2]] as BurnRequest[], call);
-      return { ...answer, value: { ...answer.value, errors: [error] } };
-    };
-    expect([(await go(cli)).exit, (await go(cli)).exit]).toEqual([3, 3]);
-    expect((await refusal(cli, 'burn-batch', 'b.json', '--again')).slice(0, 2)).toEqual([
-      2,
-      'ERR_INPUT_INVALID',
-    ]);
-    const rest = await go(cli, '--rest');
-    expect([rest.exit, JSON.parse(rest.stdout).success.length]).toEqual([0, 1]);
-    const whole = await go(cli);
-    const hashes = JSON.parse(whole.stdout).success.map(({ hash }: { hash: string }) => hash);
-    expect([whole.exit, hashes]).toEqual([0, [0, 1, 2].map((index) => proofHash({ index }))]);
-    expect((await go(cli, '--rest')).exit).toBe(0);
-    expect(sent(cli)).toEqual([[burn(0), burn(2)], [burn(1)]]);
-  });
-
   it('counts each burn once where the answer to a rest is lost', async () => {
     const cli = cliWith([burn(0), FAILING, burn(2, { proof: { fail: 2 } })]);
     expect((await go(cli)).exit).toBe(3);
@@ -178,16 +137,6 @@ describe('burn-batch', () => {
       ...[7, 'ERR_OUTCOME_UNKNOWN'],
       'Of 3 burns: 1 burned, 0 failed, 2 unknown, 0 not attempted. Run the same command again to resume.',
     ]);
-  });
-
-  it('does not send all of a file of which this machine knows nothing where the rest is asked for', async () => {
-    const cli = cliWith(many(2));
-    for (let time = 0; time < 2; time += 1)
-      expect((await refusal(cli, 'burn-batch', 'b.json', '--rest')).slice(0, 2)).toEqual([
-        2,
-        'ERR_INPUT_INVALID',
-      ]);
-    expect([sizes(cli), await cli.pending()]).toEqual([[], []]);
   });
 
   it('leaves nothing pending where the service knows all of a file of which only the new part is sent', async () => {
