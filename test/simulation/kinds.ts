@@ -112,7 +112,7 @@ const KINDS: readonly Kind[] = [
   {
     name: 'hesitant service',
     mode: 'remote',
-    faults: { ...NO_FAULTS, mute: 4, door: 4, twice: 3, refuse: 1 },
+    faults: { ...NO_FAULTS, mute: 4, door: 4, twice: 6, refuse: 1 },
     habits: BURNS,
     persons: [2],
     papers: 1,

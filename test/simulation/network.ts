@@ -1,4 +1,5 @@
 /** The simulated network: requests and answers that are late, lost, duplicated, or rejected by a proxy. */
+import { REQUEST_ID_HEADER } from '../../src/contract/headers.js';
 import type { Random } from '../fuzz/random.js';
 import type { Fault } from './faults.js';
 import {
@@ -49,17 +50,23 @@ const DOORS: readonly (readonly [number, string])[] = [
 
 export const DOOR_WORDS = 'The door says no.';
 
-function turnedAway(random: Random): HttpAnswer {
+/** A page of any proxy, or an answer in the name of the service: that has the request's id. */
+function turnedAway(random: Random, { headers }: HttpRequest): HttpAnswer {
   const [status, error] = random.pick(DOORS);
-  const asPage = error.includes(' ') || random.oneIn(2);
+  const asPage = error.includes(' ') || random.oneIn(3);
   const answer = { kind: 'answer', status } as const;
   if (asPage) return { ...answer, headers: { 'content-type': 'text/html' }, text: `<html>${status}</html>` };
+  const id = { [REQUEST_ID_HEADER]: headers[REQUEST_ID_HEADER] ?? '' };
   const text = JSON.stringify({ error, message: DOOR_WORDS });
-  return { ...answer, headers: { 'content-type': 'application/json; charset=utf-8' }, text };
+  return { ...answer, headers: { 'content-type': 'application/json; charset=utf-8', ...id }, text };
 }
 
-function onTheWay(random: Random, fault: Fault | undefined): HttpAnswer | HttpFailure | undefined {
-  if (fault === 'door') return turnedAway(random);
+function onTheWay(
+  random: Random,
+  fault: Fault | undefined,
+  request: HttpRequest,
+): HttpAnswer | HttpFailure | undefined {
+  if (fault === 'door') return turnedAway(random, request);
   return fault === 'refuse' ? noAnswer('no connection', false) : undefined;
 }
 
@@ -82,7 +89,7 @@ export function simTransport(client: SimProcess, net: Net): Transport {
   const carry = async (request: HttpRequest): Promise<HttpAnswer | HttpFailure> => {
     await client.reach(`${request.method} ${request.url.pathname} …`);
     const fault = await client.suffer(['door', 'refuse', 'lose', 'twice']);
-    const turned = onTheWay(net.random, fault);
+    const turned = onTheWay(net.random, fault, request);
     if (turned !== undefined) return turned;
     const service = net.service();
     if (service?.alive !== true) return noAnswer('connection refused', false);
