@@ -2,7 +2,6 @@
 import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
-import type { Use } from './config/settings-table.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
 import type { Completed } from './help/completion.js';
 import type { Style } from './output/color.js';
@@ -16,8 +15,6 @@ export interface HelpTexts {
   /** Columns of the printed list; a command without them refuses `--output csv`. */
   readonly csv?: Readonly<Record<string, unknown>>;
   readonly examples: readonly string[];
-  /** Kinds of settings that affect the command; other global options are refused. @default service, request, chain */
-  readonly uses?: readonly Use[];
 }
 
 interface CommandDefinition<Args extends unknown[], Options extends OptionValues, Value, Item>

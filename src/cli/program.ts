@@ -2,9 +2,10 @@
 import { Command, CommanderError, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
-import type { CatalogueEntry, CommandSpec, HelpTexts, Run } from './command.js';
+import type { CatalogueEntry, CommandSpec, Run } from './command.js';
+import { commandPath } from './config/command-uses.js';
 import type { GlobalFlags } from './config/resolve.js';
-import { addGlobalOptions, globalFlags, requireUse, type Use } from './config/settings-table.js';
+import { addGlobalOptions, globalFlags, requireUse } from './config/settings-table.js';
 import { indented, wrapText } from './output/table.js';
 
 const DESCRIPTION =
@@ -20,9 +21,6 @@ const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: 
 const MAX_WIDTH = 100;
 /** Help texts also wrap in columns as narrow as this. */
 const MIN_WRAPPED = 16;
-
-/** Kinds of settings of a command without `uses`. */
-const USUAL: readonly Use[] = ['service', 'request', 'chain'];
 
 export interface Request {
   readonly run: Run;
@@ -43,7 +41,6 @@ export interface CommandTree {
   load(command: CommandUnknownOpts): Promise<void>;
   /** The last command loaded. */
   reached(): CommandUnknownOpts;
-  usesOf(command: CommandUnknownOpts): readonly Use[];
 }
 
 export function buildTree(options: ProgramOptions): CommandTree {
@@ -62,8 +59,6 @@ export function buildTree(options: ProgramOptions): CommandTree {
     .exitOverride()
     .addHelpText('after', ['', ...wrapped(ROOT_NOTES, width)].join('\n'));
   addGlobalOptions(root);
-  const helps = new Map<CommandUnknownOpts, HelpTexts>();
-  const usesOf: CommandTree['usesOf'] = (command) => helps.get(command)?.uses ?? USUAL;
   const unloaded = new Map<CommandUnknownOpts, () => Promise<void>>();
   let reached: CommandUnknownOpts = root;
   const load = async (command: CommandUnknownOpts): Promise<void> => {
@@ -86,10 +81,9 @@ export function buildTree(options: ProgramOptions): CommandTree {
   function addSpec(command: Command, { help, mount }: CommandSpec): void {
     const { details, csv, output, examples } = help;
     const path = commandPath(command);
-    helps.set(command, help);
     mount(command, (run) => {
       requireAll(command, required);
-      requireUse(root, path, usesOf(command));
+      requireUse(root, path);
       const runInMode: Run = (session) => {
         if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
         throw new FlywheelError('ERR_USAGE', `--output csv needs a list, and \`${path}\` prints none.`);
@@ -113,7 +107,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
   }
 
   addEntries(root, CATALOGUE);
-  return { root, load, reached: () => reached, usesOf };
+  return { root, load, reached: () => reached };
 }
 
 const wrapped = (lines: readonly string[], width: number): readonly string[] =>
@@ -190,10 +184,4 @@ function usageError(error: CommanderError, reached: CommandUnknownOpts): Flywhee
         : `See \`${commandPath(reached)} --help\`.`),
     cause: error,
   });
-}
-
-/** `flywheel keys list`. */
-function commandPath(command: CommandUnknownOpts): string {
-  const parent = command.parent;
-  return parent === null ? command.name() : `${commandPath(parent)} ${command.name()}`;
 }

@@ -127,7 +127,6 @@ export const commands = {
     run: async ({ context, settings }) => (await context.openDatabase(settings)).status(),
     view: viewDatabase,
     details: ['Row counts are estimates. A process that ended may be listed until its lease expires.'],
-    uses: ['service'],
     output: [
       '{ "database", "source", "serverVersion", "latencyMs", "schema": { "version", "needed", "upToDate" }, "chain": { "name", "genesisHash" }|null,',
       '  "projects": { "count", "first": [ { "name", "symbol", "mintAddress" } ] }, "sizes": { "bytes", "tables": [ { "name", "rows", "bytes" } ] },',
@@ -148,7 +147,6 @@ export const commands = {
       'First stop every process that uses the directory. From then on use the database. Private keys stay in the directory. Writes start when all earlier transactions have expired.',
       'For a backup use `VACUUM INTO` on store.db, or `pg_dump` on the database.',
     ],
-    uses: ['service'],
     output: [
       '{ "database", "project", "rows", "tables": [ { "name", "rows", "sha256" } ], "wasThere": boolean }',
     ],
@@ -171,7 +169,6 @@ export const commands = {
       'Several processes may run this at once; one does the work. Servers of an older version then answer 503 until you replace them.',
       '`serve` and `register` upgrade the schema by themselves.',
     ],
-    uses: ['service'],
     output: ['{ "database", "from": version, "to": version, "applied": [ name ], "dryRun": true|false }'],
     examples: ['flywheel db migrate --dry-run', 'flywheel db migrate'],
   }),

@@ -145,7 +145,6 @@ export const commands = {
     // run() has printed everything.
     view: () => [],
     details: ['Uses a temporary directory and leaves its files there.'],
-    uses: [],
     output: [
       '{ "folder", "dataDir", "commands", "before", "after", "batch", "result" }; progress is on standard error',
     ],

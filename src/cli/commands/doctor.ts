@@ -276,7 +276,6 @@ export const commands = {
       'Lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
       'Exits with the code of the first problem, or 0. Changes nothing without --repair.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
       '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',

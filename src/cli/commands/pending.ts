@@ -366,7 +366,6 @@ export const commands = {
       'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service cannot be asked, the rest is listed and the exit code says so.',
       'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',
       '    "dateBegun", "dateChanged", "resume": command } ]',

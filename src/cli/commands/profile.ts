@@ -274,7 +274,6 @@ export const commands = {
       'The API key is stored in a separate file that only you can read. The command line does not accept it.',
       'flywheel never signs a batch over a limit, not even with --yes. `none` removes a limit. The daily limit counts the approvals of this machine, executed or not.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "databaseUrl"?, "databaseUrlFile"?, "project"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "operatorSigner"?, "burnSigner"?, "pinned"?, "limits"? }',
     ],
@@ -299,7 +298,6 @@ export const commands = {
             },
             width,
           ),
-    uses: ['service'],
     output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
     examples: ['flywheel profile list'],
   }),
@@ -313,7 +311,6 @@ export const commands = {
       return { ...view, ...rpc, file: join(settings.configDir.value, PROFILES_FILE) };
     },
     view: viewProfile,
-    uses: ['service'],
     output: [
       '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
     ],
@@ -327,7 +324,6 @@ export const commands = {
       'Reads members and rights, threshold, time lock, configuration authority, rent collector, mint and vault account from the chain.',
       'If any of these changes, flywheel refuses approvals until you pin the project again.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: ['{ "multisig", "owner", "operator", "vaultIndex", "mint", "facts": { name: text } }'],
     examples: ['flywheel profile pin', 'flywheel profile pin --yes --out pins.json'],
   }),
@@ -347,7 +343,6 @@ export const commands = {
     view: ({ current }, style) => [
       style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
     ],
-    uses: ['service'],
     output: ['{ "current": name|null }'],
     examples: ['flywheel profile use staging', 'flywheel profile use --none'],
   }),
@@ -360,7 +355,6 @@ export const commands = {
       return { removed: name };
     },
     view: ({ removed }, style) => [style.good(`Removed the profile ${removed}.`)],
-    uses: ['service'],
     output: ['{ "removed": name }'],
     examples: ['flywheel profile remove staging'],
   }),

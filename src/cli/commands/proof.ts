@@ -32,7 +32,6 @@ export const commands = {
     run: async ({ context }, [file]) => ({ hash: proofHash(readProof(await readInputText(context, file))) }),
     view: ({ hash }) => [hash],
     details: ['Hashes the canonical JSON (RFC 8785): white space and key order do not matter.'],
-    uses: [],
     output: ['{ "hash": sha256 }'],
     examples: ['flywheel proof hash proof.json', `echo '{"orderId":"A-1001"}' | flywheel proof hash -`],
   }),
@@ -45,7 +44,6 @@ export const commands = {
       '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. Exits with 9 for a',
       'difference or an unreadable transaction. Without either option, only shows the amounts.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded"?, "amounts": "agree"|"not compared"|"not told", "untold"?,',
       '  "entry"?, "moved": { "mint", "burned": { "amount", "baseUnits" }, "sent": [ { "account", "amount", "baseUnits" } ] }|null,',

@@ -372,7 +372,6 @@ export const commands = {
       const value = await (await session.local()).init(input);
       output.result(value, (style) => viewInit(value, input, settings, style));
     },
-    uses: ['service'],
     output: [
       '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
       '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',

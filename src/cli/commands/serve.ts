@@ -152,7 +152,6 @@ export const commands = {
       'Serves the ledger of the data directory as Solana JSON-RPC with subscriptions, for web3.js, kit and wallets. Other commands and `flywheel serve` may use the same directory. Tokens of this test cluster are worthless, and `requestAirdrop` sends up to 100 SOL.',
       'SIGTERM or Ctrl-C stops the server.',
     ],
-    uses: ['service'],
     output: ['{ "url": address, "webSocketUrl": address }, once it listens'],
     examples: ['flywheel local rpc', 'flywheel local rpc --port 9899'],
   }),

@@ -30,20 +30,17 @@ export const commands = {
       const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
       session.output.text(topic ?? (await session.cli.help(words, columns)));
     },
-    uses: [],
     output: ['text'],
     examples: ['flywheel help exit-codes', 'flywheel help batch init'],
   }),
   version: defineCommand({
     run: async ({ context, output }) => output.text(`${context.version}\n`),
-    uses: [],
     output: ['the version'],
     examples: ['flywheel version'],
   }),
   completion: defineCommand({
     configure: (command) => command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)),
     run: async ({ output }, [shell]) => output.text(completionScript(shell)),
-    uses: [],
     output: ['a script'],
     examples: [
       'source <(flywheel completion bash)',
@@ -72,7 +69,6 @@ export const commands = {
       'A pipelines file may name the schema in "$schema". A burns file, an array, cannot. CSV has no schema.',
       'Addresses, decimals and JSON inside text are checked when the file is read, not by the schema.',
     ],
-    uses: [],
     output: ['{ "$schema": "https://json-schema.org/draft/2020-12/schema", "title", … }'],
     examples: ['flywheel schema pipelines > pipelines.schema.json'],
   }),

@@ -157,7 +157,6 @@ export const commands = {
       'Never shows the API key. Makes no network requests without --check.',
       'Shows the keypair that commands would use, with its address.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "target": { "value": "embedded"|"remote", "source" }, "profile", "apiUrl", "apiKey", "dataDir", "database"?, "databasePool"?, "project"?, …,',
       '  "owner": { "value": address|null, "source", "problem"? }, "chain": { "kind": "ledger"|"cluster", "name", "genesisHash" }|null,',

@@ -13,6 +13,7 @@ import { longFlag } from '../options.js';
 import { messageForm, outputMode } from '../output/color.js';
 import { shellLine } from '../shell-line.js';
 import { fromEnvironment } from '../wallet/keypair-source.js';
+import { usesOf } from './command-uses.js';
 import { configDir, defaultDataDir, SOLANA_CONFIG_FILE, solanaCliSetting } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
 import { MAX_NODES, type Reading, SETTING_ROWS, type SettingName, type ValueOf } from './settings-table.js';
@@ -332,11 +333,6 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
   };
 }
 
-const READS_DIRECTORY = /^flywheel (?:audit|caps|db|keys|register|vault)\b/;
-
-/** Only a remote API from the command line contradicts these commands. */
-const LOCAL = /^flywheel (?:local|serve)\b/;
-
 /**
  * Refuses a remote API for a command that reads a data directory. @param path - the command, such as `flywheel keys list`
  * @throws `ERR_USAGE`
@@ -345,7 +341,8 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   if (apiUrl.value === null) return;
   const isProfile = apiUrl.source === 'profile';
   const isTyped = (isProfile ? profile.source : apiUrl.source) === 'flag';
-  if (!READS_DIRECTORY.test(path) && !(isTyped && LOCAL.test(path))) return;
+  const uses = usesOf(path.split(' ').slice(1));
+  if (!uses.includes('directory') && !(isTyped && uses.includes('local'))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
   throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory, but ${remote} is a remote API.`, {
     hint: '--local uses the data directory of this machine.',

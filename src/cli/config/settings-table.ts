@@ -10,20 +10,8 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
 import { collect } from '../options.js';
 import { OUTPUT_MODES } from '../output/color.js';
+import { type Use, usesOf } from './command-uses.js';
 import type { GlobalFlags } from './resolve.js';
-
-/** What a command must do for a setting to affect it. */
-export type Use =
-  /** Prints; every command does. */
-  | 'output'
-  /** Works with a service, or with data stored about it. */
-  | 'service'
-  /** Sends requests to a service. */
-  | 'request'
-  /** Reads a chain or sends to it. */
-  | 'chain'
-  /** Checks a batch against the pinned flywheel. */
-  | 'approval';
 
 export interface Reading<Value> {
   /** Completes "takes …". */
@@ -252,18 +240,19 @@ export const globalFlags = (program: CommandUnknownOpts): GlobalFlags =>
 
 const USES: ReadonlyMap<string | undefined, Use> = new Map(ROWS.map(({ flags, use }) => [flags, use]));
 
-export function hasEffect({ flags }: Option, uses: readonly Use[]): boolean {
+/** @param path - the command, such as `flywheel keys list` */
+export function hasEffect({ flags }: Option, path: string): boolean {
   const use = USES.get(flags) ?? 'output';
-  return use === 'output' || uses.includes(use);
+  return use === 'output' || usesOf(path.split(' ').slice(1)).includes(use);
 }
 
 /**
  * Refuses global options that would have no effect. @param path - the command, such as `flywheel keys list`
  * @throws `ERR_USAGE`, naming the option
  */
-export function requireUse(program: CommandUnknownOpts, path: string, uses: readonly Use[]): void {
+export function requireUse(program: CommandUnknownOpts, path: string): void {
   for (const option of program.options) {
-    if (hasEffect(option, uses) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
+    if (hasEffect(option, path) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
     throw new FlywheelError('ERR_USAGE', `\`${path}\` does not accept ${option.long}.`, {
       hint: 'See `flywheel help settings`.',
     });

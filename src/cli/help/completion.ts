@@ -1,5 +1,6 @@
 /** Candidates for the last word of a command line, and the completion scripts of the shells. */
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { commandPath } from '../config/command-uses.js';
 import { hasEffect } from '../config/settings-table.js';
 import type { CommandTree } from '../program.js';
 
@@ -123,12 +124,9 @@ const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>
     .visibleCommands(command)
     .map((one) => described(one.name(), one.summary()));
 
-function optionsOf(
-  command: CommandUnknownOpts,
-  { root, usesOf }: Pick<Completed, 'root' | 'usesOf'>,
-): readonly Candidate[] {
-  const uses = usesOf(command);
-  const global = root.options.filter((option) => command === root || hasEffect(option, uses));
+function optionsOf(command: CommandUnknownOpts, { root }: Pick<Completed, 'root'>): readonly Candidate[] {
+  const path = commandPath(command);
+  const global = root.options.filter((option) => command === root || hasEffect(option, path));
   const all = command === root ? global : [...command.options, ...global];
   return [
     ...all.flatMap(({ long, description }) => (long == null ? [] : [described(long, description)])),

@@ -1,7 +1,8 @@
 /** Topics of `flywheel help` that are not about one command: settings, exit codes, files and output. */
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
-import { SETTING_ROWS, type SettingRow, type Use } from '../config/settings-table.js';
+import type { Use } from '../config/command-uses.js';
+import { SETTING_ROWS, type SettingRow } from '../config/settings-table.js';
 import { fieldLines, indented, wrapText } from '../output/table.js';
 
 type Named = readonly [name: string, meaning: string];

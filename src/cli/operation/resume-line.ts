@@ -1,6 +1,7 @@
 /** Builds command lines for the same service, to paste into a shell anywhere. */
 import type { Settings } from '../../compose/settings.js';
 import type { Session } from '../command.js';
+import { type Use, usesOf } from '../config/command-uses.js';
 import type { OperationSummary } from '../journal/journal.js';
 import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
@@ -17,14 +18,23 @@ export function resumeLine(
 }
 
 export const commandLine = (settings: Settings, ...words: readonly string[]): string =>
-  shellLine(['flywheel', ...words, ...placeFlags(settings), ...chainFlags(settings, words)]);
+  shellLine(['flywheel', ...words, ...runFlags(settings, words).flat()]);
 
 /** Like {@link commandLine}, with `--yes` if this run had it. */
 export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
+/** Flags of this run that the command accepts. With a remote API, commands for the machine of the service get none. */
+export function runFlags(settings: Settings, words: readonly string[]): readonly (readonly string[])[] {
+  const uses = usesOf(words);
+  const isElsewhere = uses.includes('directory') || uses.includes('local');
+  if (!uses.includes('service') || words[0] === 'profile' || (isElsewhere && settings.apiUrl.value !== null))
+    return [];
+  return [placeFlags(settings), chainFlags(settings, uses)];
+}
+
 /** Flags that select the same service in any environment. */
-export function placeFlags(settings: Settings): readonly string[] {
+function placeFlags(settings: Settings): readonly string[] {
   const { apiUrl, apiKeyHeader, dataDir, database, project, profile } = settings;
   if (apiUrl.value === null) {
     const file = database.source === 'flag' ? database.value?.file : null;
@@ -43,21 +53,14 @@ export function placeFlags(settings: Settings): readonly string[] {
   ];
 }
 
-const ASKS_NODES = /^(?:batch|burn|burn-batch|doctor|history|pending|vault)\b/;
-const TAKES_PINS = /^(?:batch (?:approve|cancel|execute|run)|doctor|pending)\b/;
-
-/** Nodes and pins of this run, for commands that accept them. Parts of an address that may be a key are `***`. */
-export function chainFlags(
-  { rpcUrl, rpcQuorum, pinsFile }: Settings,
-  words: readonly string[],
-): readonly string[] {
-  const command = words.slice(0, 2).join(' ');
-  const nodes = ASKS_NODES.test(command) && rpcUrl.source === 'flag' ? rpcUrl.value : [];
+/** Nodes and pins of this run. Parts of an address that may be a key are `***`. */
+function chainFlags({ rpcUrl, rpcQuorum, pinsFile }: Settings, uses: readonly Use[]): readonly string[] {
+  const nodes = uses.includes('chain') && rpcUrl.source === 'flag' ? rpcUrl.value : [];
   const quorum = nodes.length > 0 && rpcQuorum.source === 'flag' ? ['--quorum', String(rpcQuorum.value)] : [];
   return [
     ...nodes.flatMap(({ shown }) => ['--rpc-url', shown]),
     ...quorum,
-    ...(pinsFile !== null && TAKES_PINS.test(command) ? ['--pins', pinsFile] : []),
+    ...(pinsFile !== null && uses.includes('approval') ? ['--pins', pinsFile] : []),
   ];
 }
 

@@ -144,7 +144,6 @@ export const commands = {
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them), as with `batch approve`.',
       'Without a terminal, --yes or --wallet is required.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batch": { "id", "status": "EXECUTED"|"FAILED", … }, "result": { "total", "totalSuccessful", … } }',
       ...DRY_RUN,

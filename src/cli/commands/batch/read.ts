@@ -272,7 +272,6 @@ export const commands = {
       '--verbose also shows members, rules, token, votes and costs.',
       'A closed batch is read from its transactions, if the RPC node still has them.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batchId", "multisig", "batchIndex", "state", "closed", "vault", "creator", "proposal": { "address", "status"?,',
       '  "approved", "rejected", "cancelled" }, "facts"?, "executed", "transactions": [ { "number", "address",',
@@ -292,7 +291,6 @@ export const commands = {
       'RPC node still has them, the balance changes of the token accounts.',
       'Exits with 9 if the batch differs from the file or was executed only in part.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "verified", "batchId", "multisig", "batchIndex", "digest", "expected", "transactions": [ { "index", "type", "proofHash",',
       '  "actions", "txHash", "dateExecuted"? } ], "totals", "balances": "agree"|"differ"|"not kept", "missing": [ index ],',

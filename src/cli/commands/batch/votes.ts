@@ -173,7 +173,6 @@ export const commands = {
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
       'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batchId": uuid, "signedTx": base64 }',
       'with --wallet: { "batchId": uuid, "approved": true, "signature" }',
@@ -192,7 +191,6 @@ export const commands = {
     details: [
       'Signs with --keypair, or sends the approval of --signed-tx. Leave both out after `batch approve --wallet`: the owner has then approved on chain.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: [
       '{ "batchId": uuid, "result": { "total", "totalSuccessful", "totalFailed", "successfulExecutions",',
       '  "failedOnTransactionIndex"?, "failedStartTransactionIndex"?, "failedTxMsg"? } }',
@@ -222,7 +220,6 @@ export const commands = {
       'reserved caps come back. Executed transactions stay executed. The vote of the owner, if needed, is signed with the',
       'keypair.',
     ],
-    uses: ['service', 'request', 'chain', 'approval'],
     output: ['{ "id", "status": "FAILED", "executeResult"?, "dateCancelled", … }'],
     examples: [
       'flywheel batch cancel 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --keypair owner.json',

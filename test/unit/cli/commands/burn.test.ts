@@ -47,7 +47,7 @@ describe('burn', () => {
   });
 
   it.each([
-    [true, 'flywheel local fund --to burn-wallet'],
+    [true, 'flywheel local fund --help'],
     [false, 'flywheel vault'],
   ])('says where tokens come from that are missing (on this machine: %s)', async (isOnThisMachine, hint) => {
     const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', MISSING, { status: 400 }));
