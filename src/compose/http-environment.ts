@@ -1,14 +1,9 @@
-/** Connection settings from the environment and the options: proxy, certificates, timeouts. */
+/** Connection settings from the environment and the options: proxy and certificates. */
 import { readFileSync } from 'node:fs';
 import type { RemoteServiceDeps } from '../client/remote-service.js';
-import { REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { fileProblem } from '../files/read-file.js';
 import type { Ambient } from './context.js';
-import type { Settings } from './settings.js';
-
-export const requestTimeoutMs = ({ timeoutSeconds }: Settings): number =>
-  timeoutSeconds.value === null ? REQUEST_TIMEOUT_MS : timeoutSeconds.value * 1_000;
 
 /** @throws `ERR_CONFIG_INVALID` */
 export function httpEnvironment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {

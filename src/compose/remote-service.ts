@@ -9,7 +9,7 @@ import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
-import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
+import { httpEnvironment } from './http-environment.js';
 import type { OwnRpc } from './rpc.js';
 import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
@@ -95,7 +95,7 @@ function clientDeps(
     random: Math.random,
     ids: randomIds,
     maxWaitMs: settings.maxWaitSeconds.value * 1_000,
-    requestTimeoutMs: requestTimeoutMs(settings),
+    requestTimeoutMs: settings.timeoutSeconds.value * 1_000,
     totalTimeoutMs: settings.waitSeconds.value * 1_000,
     userAgent: `flywheel/${ambient.version}`,
     ...(settings.verbose ? { onHttpLog: (line) => void ambient.io.stderr.write(`${line}\n`) } : {}),

@@ -16,7 +16,7 @@ import { createTransport } from '../client/transport.js';
 import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
 import type { Ambient } from './context.js';
-import { httpEnvironment, requestTimeoutMs } from './http-environment.js';
+import { httpEnvironment } from './http-environment.js';
 import { dataFiles, exists, readSecret } from './local-config.js';
 import { whileOpen } from './opened.js';
 import { databaseOf, requirePlace } from './place.js';
@@ -56,7 +56,10 @@ function authorization({ username, password }: URL): Readonly<Record<string, str
 function connect(address: NodeAddress, ambient: Ambient, settings: Settings): RpcNode & Pick<Nodes, 'close'> {
   const url = address.reveal();
   const environment = { proxy: {}, ...httpEnvironment(ambient) };
-  const transport = createTransport(url, { requestTimeoutMs: requestTimeoutMs(settings), ...environment });
+  const transport = createTransport(url, {
+    requestTimeoutMs: settings.timeoutSeconds.value * MS_PER_SECOND,
+    ...environment,
+  });
   const who = { 'user-agent': `flywheel/${ambient.version}`, ...authorization(url) };
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...who };
   return {
@@ -79,7 +82,7 @@ function nodesOf(
   const nodes = settings.rpcUrl.value.map((address) => connect(address, ambient, settings));
   const options: NodePoolOptions = {
     nodes,
-    timeoutMs: requestTimeoutMs(settings),
+    timeoutMs: settings.timeoutSeconds.value * MS_PER_SECOND,
     maxWaitMs: Math.min(settings.maxWaitSeconds.value, settings.waitSeconds.value) * MS_PER_SECOND,
     clock: ambient.clock,
     random: Math.random,

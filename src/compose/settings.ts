@@ -66,10 +66,11 @@ export interface Settings {
   /** Lamports beyond the signature fees that a transaction on a cluster may pay. */
   readonly maxPriorityFee: Setting<number>;
   readonly commitment: Setting<Commitment>;
-  /** Seconds for one request, and for `--watch`; `null`: each one's default. */
-  readonly timeoutSeconds: Setting<number | null>;
-  /** Seconds for one request, retries and waits included. */
+  /** For one attempt of a request. */
+  readonly timeoutSeconds: Setting<number>;
+  /** For a request with its retries and waits, and for `--watch`. */
   readonly waitSeconds: Setting<number>;
+  /** For all waits between the attempts of a request. */
   readonly maxWaitSeconds: Setting<number>;
   readonly keypair: Setting<string | Secret | null>;
   readonly signers: SignerSettings;

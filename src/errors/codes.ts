@@ -164,7 +164,7 @@ export const ERRORS = {
     EXIT.internal,
     'the operation is done and its outcome is stored, but the output could not be written; the same command prints it again',
   ),
-  ERR_TIMEOUT: local(EXIT.pending, 'still pending when --wait (or --timeout of --watch) ran out'),
+  ERR_TIMEOUT: local(EXIT.pending, 'still pending when --wait ran out'),
   ERR_BATCH_FAILED: local(EXIT.failedOnChain, 'the batch failed on chain'),
   ERR_PARTIAL: local(EXIT.partial, 'some burns of the burn-batch failed'),
   ERR_RESPONSE_INVALID: local(EXIT.internal, 'the service or an RPC node returned an invalid response'),

@@ -71,7 +71,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   },
   {
     code: EXIT.pending,
-    meaning: 'still pending when --wait (or --timeout of --watch) ran out',
+    meaning: 'still pending when --wait ran out',
     script: 'Wait, then run `flywheel pending resume`',
   },
   {

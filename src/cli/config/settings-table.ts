@@ -5,7 +5,7 @@ import {
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   MAX_PRIORITY_FEE_LAMPORTS,
 } from '../../chain/chain.js';
-import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS } from '../../contract/limits.js';
+import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
 import { collect } from '../options.js';
@@ -29,7 +29,7 @@ const wholeNumber = (what: string, least: number, most: number, fallback: number
 
 const MOST_SECONDS = 86_400;
 
-const seconds = <Default>(fallback: Default): Reading<number | Default> => ({
+const seconds = (fallback: number): Reading<number> => ({
   ...{ takes: `seconds from 0 to ${MOST_SECONDS}`, fallback },
   read: (text) =>
     /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) <= MOST_SECONDS ? Number(text) : undefined,
@@ -136,17 +136,17 @@ const SETTINGS_TABLE = {
   },
   timeoutSeconds: {
     ...{ use: 'request', flags: '--timeout <seconds>' },
-    help: 'time limit of one request, or of --watch',
-    reading: seconds(null),
+    help: 'time limit of one attempt',
+    reading: seconds(REQUEST_TIMEOUT_MS / 1_000),
   },
   waitSeconds: {
     ...{ use: 'request', flags: '--wait <seconds>' },
-    help: 'total time limit of a request with its retries',
+    help: 'total time limit of a request with its retries, and of --watch',
     reading: seconds(DEFAULT_WAIT_SECONDS),
   },
   maxWaitSeconds: {
     ...{ use: 'request', flags: '--max-wait <seconds>' },
-    help: 'longest wait before a retry',
+    help: 'total time to wait between attempts',
     reading: seconds(DEFAULT_MAX_WAIT_SECONDS),
   },
   proxy: {

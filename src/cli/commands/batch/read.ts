@@ -39,9 +39,8 @@ async function readBatch(session: Session, batchId: string): Promise<Batch> {
 /** Polls until the batch is final. In ndjson every state on the way is a line. */
 async function watch(session: Session, batchId: string): Promise<Batch> {
   const { context, output, settings } = session;
-  const limitSeconds = settings.timeoutSeconds.value;
-  const endMs =
-    limitSeconds === null ? Number.POSITIVE_INFINITY : context.clock.nowMs() + limitSeconds * 1_000;
+  const limitSeconds = settings.waitSeconds.value;
+  const endMs = context.clock.nowMs() + limitSeconds * 1_000;
   for (let last = ''; ; ) {
     const batch = await readBatch(session, batchId);
     if (isFinal(batch) || context.io.stdout.closed) return batch;
@@ -205,7 +204,7 @@ export const commands = {
     configure: (command) =>
       command
         .argument('<batchId>', 'batch id (UUID)')
-        .option('--watch', 'wait until the batch is executed or failed; --timeout limits the wait'),
+        .option('--watch', 'wait until the batch is executed or failed; --wait limits the time'),
     run: async (session, [id], { watch: isWatched = false }) => {
       const batchId = parseBatchId(id);
       const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
@@ -220,7 +219,7 @@ export const commands = {
     details: ['With --watch the exit code is 0 for an executed batch and 10 for a failed one.'],
     examples: [
       'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
-      'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --timeout 120',
+      'flywheel batch status 5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11 --watch --wait 120',
     ],
   }),
   current: defineCommand({

@@ -159,9 +159,9 @@ describe('batch status', () => {
     expect(stdout).toBe([aBatch(), later, EXECUTED].map((batch) => `${JSON.stringify(batch)}\n`).join(''));
   });
 
-  it('gives up after --timeout, which is exit 8', async () => {
+  it('gives up after --wait, which is exit 8', async () => {
     const { cli, at } = telling(aBatch());
-    const { exit, stdout, stderr } = await cli.run(...WATCH, '--timeout', '2.5');
+    const { exit, stdout, stderr } = await cli.run(...WATCH, '--wait', '2.5');
     expect([exit, stdout, at.naps, complaint(stderr).error]).toEqual([8, '', 3, 'ERR_TIMEOUT']);
   });
 });
