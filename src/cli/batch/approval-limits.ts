@@ -24,11 +24,10 @@ import { utcDay } from '../../values/time.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
-import { namedText } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { isEnded } from '../operation/service-record.js';
 import { shellLine } from '../shell-line.js';
-import { twiceText } from '../views/approval.js';
+import { lookAlikeText, twiceText } from '../views/approval.js';
 import {
   type ApprovalRecord,
   type AskedBatch,
@@ -47,6 +46,7 @@ export interface Earlier {
   /** Recipients that no executed batch paid; `null`: no other approval on this machine. */
   readonly strangers: ReadonlySet<Address> | null;
   readonly paid: readonly PaidProof[];
+  readonly alike: readonly LookAlike[];
 }
 
 /** A batch within all limits, reserved for today. */
@@ -278,9 +278,6 @@ export async function holdApproval(
   }
 }
 
-const lookAlikeText = ({ recipient, like }: LookAlike): string =>
-  `LOOK-ALIKE: the recipient ${recipient} resembles ${like.address} (${like.as}) but is a different address.`;
-
 const NOTHING: Known = { paid: [], count: 0, largest: null, unseen: [], alike: [] };
 
 function comparedWith(
@@ -299,23 +296,22 @@ function comparedWith(
   ];
   const total = totalOutflow(outflow);
   const isLargest = largest !== null && total > largest;
+  const resembling = lookAlikes(recipients, known);
   return {
     paid,
+    alike: resembling,
     strangers: count === 0 ? null : new Set(unseen),
     alarms: [
       ...(paid.length === 0 ? [] : [twiceText(paid, pipelines.length)]),
-      ...lookAlikes(recipients, known).map(lookAlikeText),
+      ...resembling.map((one) => lookAlikeText(one, pipelines)),
     ],
     news:
       count === 0
-        ? ['First approval of this project on this machine: all recipients are new.']
-        : [
-            ...(unseen.length === 0 ? [] : [`New recipients: ${namedText(unseen)}.`]),
-            ...(isLargest
-              ? [
-                  `This is the largest batch so far: ${formatTokenAmount(total, decimals)} tokens. The largest before had ${formatTokenAmount(largest, decimals)}.`,
-                ]
-              : []),
-          ],
+        ? ['This is the first approval of this project on this machine.']
+        : isLargest
+          ? [
+              `This is the largest batch so far: ${formatTokenAmount(total, decimals)} tokens. The largest before had ${formatTokenAmount(largest, decimals)}.`,
+            ]
+          : [],
   };
 }

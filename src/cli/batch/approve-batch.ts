@@ -107,7 +107,7 @@ export function showJudgement(
     ? [...viewLook(review, unit, style, []), ...fieldLines(fee ?? [], style)]
     : [];
   if (isShown) {
-    output.show([...look, ...viewRows(review, held.strangers, unit, style)].join('\n'));
+    output.show([...look, ...viewRows(review, held, unit, style)].join('\n'));
     output.show(
       expectation === null
         ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'

@@ -96,7 +96,7 @@ async function inspectOpen(
   return {
     value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),
     view: (style) => {
-      const rows = viewRows(look, earlier?.strangers ?? null, unit, style);
+      const rows = viewRows(look, earlier, unit, style);
       const verdict =
         problem === null
           ? style.good(look.isApproved ? 'The owner has approved this batch.' : passed)

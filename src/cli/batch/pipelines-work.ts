@@ -1,5 +1,6 @@
 /** Runs a pipelines file as an operation: finds what is left to send, starts the rest, and implements `batch init`. */
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
+import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { type FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
@@ -132,7 +133,7 @@ export async function showPipelinesPlan(
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
     vault: foreseen?.vault ?? null,
     vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
-    fees: foreseen && `at most ${solText(foreseen.costs.feeLamports)}, paid by the operator`,
+    executionFees: LAMPORTS_PER_SIGNATURE * BigInt(content.length),
   };
   session.output.result(plan, (style) => viewPipelinesPlan(plan, { summed, decimals }, outlook, style));
 }

@@ -115,7 +115,7 @@ function requireSender({ sender }: OpenedService): ChainSender {
 function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefined, held: HeldApproval) {
   const { review, pins, unit } = judgement;
   const { digest } = review.description;
-  const rows = viewRows(review, held.strangers, unit, plainStyle(Number.POSITIVE_INFINITY));
+  const rows = viewRows(review, held, unit, plainStyle(Number.POSITIVE_INFINITY));
   const unusual = unusualText(review.description.pipelines ?? []);
   return {
     title: viewQuestion(review, held, unit),

@@ -2,13 +2,15 @@
 import type { Usage } from '../../actions/action.js';
 import { digestText, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
-import { outflowOf, totalOutflow } from '../../approval/limits.js';
+import { type LookAlike, outflowOf, totalOutflow } from '../../approval/limits.js';
 import { costsOf } from '../../approval/verify-batch.js';
+import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Earlier } from '../batch/approval-limits.js';
 import type { PaidProof } from '../batch/approval-record.js';
 import type { Look } from '../batch/review.js';
+import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, headed } from '../output/table.js';
 import { contentLines } from './batch-content.js';
@@ -19,6 +21,8 @@ const UNUSUAL = 10n;
 /** No median for fewer amounts. */
 const LEAST_TO_COMPARE = 3;
 const PER_MILLE = 1_000n;
+/** Pipelines of one wallet that are named. */
+const MAX_NAMED = 3;
 
 const amountOf = (action: PipelineAction): bigint => ('amount' in action ? action.amount : 0n);
 
@@ -45,20 +49,45 @@ function unusualIn(pipelines: readonly PipelineContent[]): (action: PipelineActi
   };
 }
 
-/** Pipelines in order, with marks behind unusual actions. @param strangers - new recipients */
+const numbersPaying = (pipelines: readonly PipelineContent[], wallet: Address): string => {
+  const numbers = pipelines.flatMap(({ actions }, at) =>
+    actions.some((action) => actionRecipients(action).includes(wallet)) ? [grouped(at + 1)] : [],
+  );
+  return `pipeline${numbers.length === 1 ? '' : 's'} ${namedText(numbers, MAX_NAMED)}`;
+};
+
+/** The address that a recipient resembles: by its pipelines, or else by what it is. */
+const likeText = ({ like }: LookAlike, pipelines: readonly PipelineContent[]): string =>
+  outflowOf(pipelines).recipients.has(like.address)
+    ? `the wallet of ${numbersPaying(pipelines, like.address)}`
+    : like.as;
+
+export const lookAlikeText = (alike: LookAlike, pipelines: readonly PipelineContent[]): string =>
+  `LOOK-ALIKE: the recipient ${alike.recipient} of ${numbersPaying(pipelines, alike.recipient)} resembles ${alike.like.address} (${likeText(alike, pipelines)}) but is a different address.`;
+
+/** Pipelines in order, with marks behind actions to look at. New recipients are marked if they are the exception. */
 export function viewRows(
   { description }: Pick<Look, 'description'>,
-  strangers: Earlier['strangers'],
+  earlier: Pick<Earlier, 'strangers' | 'alike'> | null,
   unit: Unit,
   style: Style,
 ): readonly string[] {
-  const unusual = unusualIn(description.pipelines ?? []);
+  const pipelines = description.pipelines ?? [];
+  const unusual = unusualIn(pipelines);
+  const strangers = earlier?.strangers ?? new Set();
+  const areMarked = strangers.size * 2 <= outflowOf(pipelines).recipients.size;
+  const alike = new Map(earlier?.alike.map((one) => [one.recipient, one]));
   const markOf = (action: PipelineAction): string => {
     const times = unusual(action);
-    const isNew = actionRecipients(action).some((wallet) => strangers?.has(wallet));
     const marks = [
       ...(times === null ? [] : [`UNUSUAL: ${grouped(String(times))} times the median`]),
-      ...(isNew ? ['new recipient'] : []),
+      ...actionRecipients(action).flatMap((wallet) => {
+        const like = alike.get(wallet);
+        return [
+          ...(like === undefined ? [] : [`LOOK-ALIKE of ${likeText(like, pipelines)}`]),
+          ...(areMarked && strangers.has(wallet) ? ['new recipient'] : []),
+        ];
+      }),
     ];
     return marks.length === 0 ? '' : ` [${marks.join('; ')}]`;
   };
@@ -76,8 +105,8 @@ export function unusualText(pipelines: readonly PipelineContent[]): string | nul
   );
   const [most] = found.toSorted((a, b) => Number(b.times - a.times));
   if (most === undefined) return null;
-  const which = `pipeline ${most.at + 1}, ${most.name} of ${grouped(String(most.times))} times the median`;
-  return found.length === 1 ? which : `${countText(found.length, 'action')}, the most in ${which}`;
+  const which = `the ${most.name} of pipeline ${most.at + 1} is ${grouped(String(most.times))} times the median`;
+  return found.length === 1 ? which : `${countText(found.length, 'action')}; ${which}`;
 }
 
 /** `2 of 3 proofs were already paid`. */
@@ -117,11 +146,12 @@ export interface Summed {
   readonly vault: { readonly before: string; readonly after: string } | null;
   /** SOL that the vault pays for accounts of new recipients; `null`: not simulated. */
   readonly vaultSol: string | null;
-  readonly fees: string | null;
+  /** Signature fees of executing, in lamports. */
+  readonly executionFees: bigint;
   /** The approving account; `null`: unknown here. */
   readonly signer: string | null;
   /** `null`: unknown. */
-  readonly earlier: Pick<Earlier, 'strangers' | 'paid'> | null;
+  readonly earlier: Pick<Earlier, 'strangers' | 'paid' | 'alike'> | null;
 }
 
 export function summedUp(
@@ -133,7 +163,7 @@ export function summedUp(
   const { executionFees } = costsOf(description, changes);
   const tokens = (amount: bigint): string => formatTokenAmount(amount, decimals);
   return {
-    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier },
+    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier, executionFees },
     vault: changes && {
       before: tokens(changes.vaultTokens.before),
       after: tokens(changes.vaultTokens.after),
@@ -141,52 +171,71 @@ export function summedUp(
     vaultSol:
       changes &&
       `${amountText(changes.vaultLamports.before, SOL)} → ${amountText(changes.vaultLamports.after, SOL)}`,
-    fees: `at least ${solText(executionFees)}, paid by the operator`,
   };
 }
 
-/** Labels in capitals appear only for problems. */
-export function summaryOf(
-  { pipelines, vault, vaultSol, fees, signer, earlier }: Summed,
-  unit: Unit,
-): readonly Field[] {
-  const paid = earlier?.paid ?? [];
-  const { burned, airdropped, recipients } = outflowOf(pipelines);
-  const actions = pipelines.flatMap((pipeline, at) => pipeline.actions.map((action) => ({ action, at })));
-  const count = (usage: Usage): string =>
-    grouped(actions.filter(({ action }) => usageOf(action) === usage).length);
-  const countNew = earlier?.strangers?.size ?? 'all';
-  const news =
-    earlier === null
-      ? ''
-      : `, ${countNew === 0 ? 'none' : countNew === recipients.size ? 'all' : countNew} of them new`;
-  const largest = actions.reduce<(typeof actions)[number] | undefined>(
-    (most, one) => (most === undefined || amountOf(one.action) > amountOf(most.action) ? one : most),
-    undefined,
-  );
+/** The actions of a kind, the largest first. */
+const largestFirst = (pipelines: readonly PipelineContent[], usage: Usage) =>
+  pipelines
+    .flatMap(({ actions }, at) => actions.map((action) => ({ action, amount: amountOf(action), at: at + 1 })))
+    .filter(({ action }) => usageOf(action) === usage)
+    .toSorted((a, b) => Number(b.amount > a.amount) - Number(b.amount < a.amount));
+
+function burnFields(pipelines: readonly PipelineContent[], unit: Unit): readonly Field[] {
+  const burns = largestFirst(pipelines, 'burn');
+  const [largest] = burns;
+  if (largest === undefined) return [['burns', 'none']];
+  const { burned } = outflowOf(pipelines);
+  const most = `; the largest ${amountText(largest.amount, unit)}, pipeline ${largest.at}`;
+  return [['burns', `${grouped(burns.length)}, ${amountText(burned, unit)}${burns.length > 1 ? most : ''}`]];
+}
+
+/** The wallet of the largest airdrop is always named. */
+function airdropFields({ pipelines, earlier }: Summed, unit: Unit): readonly Field[] {
+  const airdrops = largestFirst(pipelines, 'airdrop');
+  const [largest] = airdrops;
+  if (largest === undefined) return [['airdrops', 'none']];
+  const { airdropped, recipients } = outflowOf(pipelines);
+  const countNew = earlier?.strangers?.size ?? recipients.size;
+  const news = countNew === 0 ? 'none' : countNew === recipients.size ? 'all' : grouped(countNew);
+  const to = `${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}`;
   return [
-    ['TWICE', paid.length === 0 ? null : `${paidText(paid, pipelines.length)}, ${firstPaid(paid)}`],
-    ['burns', burned === 0n ? 'none' : `${count('burn')}, ${amountText(burned, unit)}`],
-    [
-      'airdrops',
-      recipients.size === 0
-        ? 'none'
-        : `${count('airdrop')}, ${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}${news}`,
-    ],
+    ['airdrops', `${grouped(airdrops.length)}, ${to}${earlier === null ? '' : `, ${news} of them new`}`],
     [
       'largest',
-      largest &&
-        `${largest.action.action.toLowerCase()} ${amountText(amountOf(largest.action), unit)}, pipeline ${largest.at + 1}`,
+      `pipeline ${largest.at}, ${amountText(largest.amount, unit)} to ${actionRecipients(largest.action).join(', ')}`,
+    ],
+  ];
+}
+
+function alarmFields({ pipelines, earlier }: Summed): readonly Field[] {
+  const { paid = [], alike = [] } = earlier ?? {};
+  // Two recipients of the batch resemble each other; one line names both.
+  const pairs = alike.filter(({ like }, at) => alike.findIndex((one) => one.recipient === like.address) < at);
+  const [first] = pairs;
+  const more = pairs.length > 1 ? `, and ${pairs.length - 1} more` : '';
+  return [
+    ['TWICE', paid.length === 0 ? null : `${paidText(paid, pipelines.length)}, ${firstPaid(paid)}`],
+    [
+      'LOOK-ALIKE',
+      first &&
+        `the wallet of ${numbersPaying(pipelines, first.recipient)} resembles ${likeText(first, pipelines)}${more}`,
     ],
     ['UNUSUAL', unusualText(pipelines)],
-    [
-      'vault',
-      vault === null
-        ? 'not simulated'
-        : `${tokensText(vault.before, unit.symbol)} → ${tokensText(vault.after, unit.symbol)}`,
-    ],
+  ];
+}
+
+/** Labels in capitals appear only for problems. */
+export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
+  const { pipelines, vault, vaultSol, executionFees, signer } = summed;
+  const tokens = (amount: string): string => tokensText(amount, unit.symbol);
+  return [
+    ...alarmFields(summed),
+    ...burnFields(pipelines, unit),
+    ...airdropFields(summed, unit),
+    ['vault', vault === null ? 'not simulated' : `${tokens(vault.before)} → ${tokens(vault.after)}`],
     ['vault SOL', vaultSol ?? 'not simulated'],
-    ['fees', fees],
+    ['fees', `at least ${solText(executionFees)} to execute, paid by the operator`],
     ['signs as', signer],
   ];
 }

@@ -204,7 +204,7 @@ const foreseenFields = (
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),
   [
-    'batch rent',
-    `${solText(costs.rentPaidLamports)}, paid by the operator and returned when the batch is closed`,
+    'operator pays',
+    `${solText(costs.rentPaidLamports)} of rent, returned when the batch is closed, and at most ${solText(costs.feeLamports)} of fees in all`,
   ],
 ];

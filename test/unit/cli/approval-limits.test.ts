@@ -3,6 +3,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { pipelinesDigest, type SourcePipeline } from '../../../src/actions/pipelines.js';
 import type { Limits } from '../../../src/approval/limits.js';
+import type { Look } from '../../../src/cli/batch/review.js';
+import { plainStyle } from '../../../src/cli/output/color.js';
+import { viewRows } from '../../../src/cli/views/approval.js';
 import { type Address, isAddress } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { operator } from '../../support/batch-on-chain.js';
@@ -68,7 +71,7 @@ describe('above the amount for which the digest is asked', () => {
 
 describe('a recipient that looks like', () => {
   const warning = (recipient: Address, like: Address): string =>
-    `LOOK-ALIKE: the recipient ${recipient} resembles ${like}`;
+    `LOOK-ALIKE: the recipient ${recipient} of pipeline 2 resembles ${like}`;
 
   it.each([
     ['the mint', mint],
@@ -82,6 +85,13 @@ describe('a recipient that looks like', () => {
     const fake = lookAlikeOf(alice);
     const { said } = await asked([...airdropTo(fake), ...airdropTo(alice)], emptyDirectory());
     expect(said).toContain(warning(fake, alice));
+    const words = stripVTControlCharacters(said).replaceAll(/\s+/g, ' ');
+    for (const [wallet, other] of [
+      [fake, 5],
+      [alice, 2],
+    ])
+      expect(words).toContain(`to ${wallet} [LOOK-ALIKE of the wallet of pipeline ${other}]`);
+    expect(words).toMatch(/LOOK-ALIKE the wallet of pipeline 5 resembles the wallet of pipeline 2 /);
   });
 
   it('one of an earlier batch is loud, also where the letters differ in case', async () => {
@@ -99,16 +109,13 @@ const swapCase = (text: string): string =>
   [...text].map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
 
 describe('what has not been seen before', () => {
-  it('is said: nothing yet, then new recipients and larger totals', async () => {
+  it('is said: nothing yet, then larger totals', async () => {
     const home = emptyDirectory();
     const first = await asked(HONEST, home);
-    expect(first.said).toContain('First approval of this project on this machine');
+    expect(first.said).toContain('This is the first approval of this project on this machine.');
     expect((await approveHonest({ home })).exit).toBe(0);
     const same = await asked(HONEST, home);
     expect(same.said).not.toMatch(/approved before|approved here/);
-    const carol = namedAddress('carol');
-    const other = await asked(airdropTo(carol), home);
-    expect(other.said).toContain(`New recipients: ${carol}.`);
     const larger = await asked(airdropTo(alice, 3), home);
     expect(larger.said).toContain(`The largest before had ${TOTAL}.`);
   });
@@ -137,19 +144,29 @@ describe('the screen one signs by', () => {
     );
     const end = lines.findIndex((line) => line.startsWith('signs as'));
     expect(lines.slice(end - 8, end + 1).map((line) => line.split(/\s/)[0])).toEqual([
-      ...['digest', 'burns', 'airdrops', 'largest', 'UNUSUAL', 'vault', 'vault', 'fees', 'signs'],
+      ...['digest', 'UNUSUAL', 'burns', 'airdrops', 'largest', 'vault', 'vault', 'fees', 'signs'],
     ]);
-    expect(lines[end - 4]).toBe('UNUSUAL    pipeline 59, airdrop of 100,000 times the median');
-    expect(lines[end - 5]).toBe('largest    airdrop 250,000 tokens, pipeline 59');
-    expect(lines[end - 6]).toBe('airdrops   60, 250,147.5 tokens to 60 wallets, all of them new');
+    expect(lines.slice(end - 7, end - 3).map((line) => line.replace(/ to {2,}/, ' to '))).toEqual([
+      'UNUSUAL    the airdrop of pipeline 59 is 100,000 times the median',
+      'burns      none',
+      'airdrops   60, 250,147.5 tokens to 60 wallets, all of them new',
+      `largest    pipeline 59, 250,000 tokens to ${namedAddress('wallet 58')}`,
+    ]);
+    expect(said).not.toContain('new recipient');
   });
 
-  it('says which recipients are new', async () => {
-    const home = emptyDirectory();
-    await approveHonest({ home });
-    const carol = namedAddress('carol');
-    const { said } = await asked(airdropTo(carol), home);
-    expect(said.replaceAll(/\s+/g, ' ')).toContain(`to ${carol} [new recipient]`);
-    expect(said).toContain('to 1 wallet, all of them new');
+  it.each([
+    [1, ['new recipient']],
+    [2, []],
+  ])('marks new recipients where they are the exception (%i of 3)', (count, marks) => {
+    const wallets = [alice, namedAddress('bob'), namedAddress('carol')];
+    const pipelines = wallets.map((toAddress) => ({
+      ...{ type: 'T', proofHash: sha256(toAddress) },
+      actions: [{ action: 'AIRDROP', toAddress, amount: 1n } as const],
+    }));
+    const description = { pipelines, transactions: [] } as unknown as Look['description'];
+    const earlier = { strangers: new Set(wallets.slice(0, count)), alike: [] };
+    const rows = viewRows({ description }, earlier, { decimals: 0, symbol: null }, plainStyle(200));
+    expect(rows.flatMap((row) => /\[(.*)\]/.exec(row)?.[1] ?? [])).toEqual(marks);
   });
 });

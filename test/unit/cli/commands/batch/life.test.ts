@@ -411,8 +411,8 @@ describe('batch init --dry-run', () => {
     expect([exit, stderr]).toEqual([0, expect.stringContaining('2 of 4 pipelines duplicate an earlier one')]);
     const changed = '1 of 4 pipelines have the proof of an earlier one with another amount or recipient';
     expect(stderr.replace(/\s+/g, ' ')).toContain(`${changed} (pipeline 4 and pipeline 1)`);
-    expect(stdout).toMatch(/^largest +burn 400 tokens, pipeline 4$/m);
-    expect(stdout).toMatch(/^UNUSUAL +pipeline 4, burn of 400 times the median$/m);
+    expect(stdout).toMatch(/^burns +4, 403 tokens; the largest 400 tokens, pipeline 4$/m);
+    expect(stdout).toMatch(/^UNUSUAL +the burn of pipeline 4 is 400 times the median$/m);
   });
 });
 
