@@ -1,6 +1,8 @@
-/** Completes commands in hints with the flags of this run, and names commands that add missing funds. */
+/** Lines to paste: hints with the flags of this run, what approves a waiting batch, and what adds missing funds. */
+import { existsSync } from 'node:fs';
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { ownerFile } from '../files/directories.js';
 import type { OpenedService } from './context.js';
 import { commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
@@ -21,6 +23,22 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
     ? 'Put the key back in place of ***, or leave out --rpc-url and set FLYWHEEL_RPC_URL. '
     : '';
   return thrown.with({ hint: `${way}${hint}` });
+}
+
+/** `--keypair` with the owner's file: of this run, of the settings, or of the embedded project. Empty if none is known. */
+export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: string | null): readonly string[] {
+  const own = apiUrl.value === null ? ownerFile(dataDir.value) : null;
+  const set = typeof keypair.value === 'string' && keypair.value !== '-' ? keypair.value : null;
+  const file = typed ?? set ?? (own !== null && existsSync(own) ? own : null);
+  return file === null ? [] : ['--keypair', file];
+}
+
+/** The one command that every screen prints for a batch that waits for approval. */
+export function nextCommand(settings: Settings, batchId: string, typed?: string | null): string {
+  const owner = ownerFlags(settings, typed);
+  return owner.length === 0
+    ? commandLine(settings, 'batch', 'approve', batchId, '--wallet')
+    : commandLine(settings, 'batch', 'execute', batchId, ...owner);
 }
 
 /** Adds a funding hint to an error about missing funds of an embedded service. Other values are returned unchanged. */

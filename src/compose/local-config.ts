@@ -6,7 +6,13 @@ import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner } from '../chain/transaction/sign.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { APPROVALS_FILE, apiKeyFile, approvalDirectory, JOURNAL_FILE } from '../files/directories.js';
+import {
+  APPROVALS_FILE,
+  apiKeyFile,
+  approvalDirectory,
+  JOURNAL_FILE,
+  ownerFile,
+} from '../files/directories.js';
 import { parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
@@ -57,7 +63,7 @@ export const dataFiles = (dataDir: string) => ({
   ledger: join(dataDir, 'ledger.db'),
   keys: join(dataDir, 'keys'),
   apiKey: apiKeyFile(dataDir, null),
-  owner: join(dataDir, 'owner.json'),
+  owner: ownerFile(dataDir),
   squadsProgram: join(dataDir, 'squads-v4.so'),
   journal: join(dataDir, JOURNAL_FILE),
   approvalRecord: join(dataDir, APPROVALS_FILE),

@@ -13,6 +13,9 @@ export const approvalDirectory = (directory: string): string => join(directory, 
 export const apiKeyFile = (dataDir: string, project: string | null): string =>
   project === null ? join(dataDir, 'api-key') : join(dataDir, 'api-keys', project);
 
+/** Keypair of the owner of an embedded project that made its own. */
+export const ownerFile = (dataDir: string): string => join(dataDir, 'owner.json');
+
 const OWNER_ONLY = 0o700;
 
 /**

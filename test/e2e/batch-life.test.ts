@@ -167,7 +167,7 @@ describe('a batch that failed', () => {
 
 describe('a batch that waits', () => {
   const DECLINED =
-    /still waits for approval\. \(ERR_DECLINED\)\s+hint: Resume it: `([^`]+)`\. Cancel it: `([^`]+)`/;
+    /still waits for approval\. \(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
     const operator = await anOperator('embedded', template);
@@ -177,7 +177,7 @@ describe('a batch that waits', () => {
     const [, goOn = '', end = ''] = DECLINED.exec(text) ?? [text];
     expect([status, goOn, end]).toEqual([
       130,
-      expect.stringMatching(/^flywheel pending resume [0-9a-f]{8}$/),
+      expect.stringMatching(/^flywheel batch execute [0-9a-f-]{36} --keypair .*owner.json$/),
       expect.stringMatching(/^flywheel batch cancel [0-9a-f-]{36} --keypair .*owner.json$/),
     ]);
     expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
@@ -187,7 +187,7 @@ describe('a batch that waits', () => {
 
   it('after a no goes on with the line that was printed', async () => {
     const { operator, goOn } = await declined();
-    expect((await operator.paste(`${goOn} --yes`)).exit).toBe(0);
+    expect((await operator.paste(`${goOn} --yes --expect three.json`)).exit).toBe(0);
     expect((await run(operator, 'three.json')).exit).toBe(0);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });

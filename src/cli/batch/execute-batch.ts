@@ -210,7 +210,7 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
       'ERR_NOT_FOUND',
       'This service does not accept an approval that is already on chain. It needs the signed approval in the request.',
       {
-        hint: `Sign with a keypair: ${commandLine(session.settings, 'batch', 'execute', batchId)} --keypair FILE`,
+        hint: `Sign with a keypair: add --keypair FILE to \`${commandLine(session.settings, 'batch', 'execute', batchId)}\`.`,
       },
     );
   }

@@ -8,6 +8,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { BatchForesight } from '../context.js';
 import { outlookOf } from '../dry-run.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import { knownDecimals, sumAmounts } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
 import { type PipelinesPlan, planPipelines, toSourcePipelines } from '../input/pipelines-plan.js';
@@ -24,7 +25,7 @@ import { type Preparation, takenByDryRun, wasCancelled } from '../operation/begi
 import { noteDone, type Unanswered } from '../operation/done-there.js';
 import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
-import { agreedLine, commandLine } from '../operation/resume-line.js';
+import { commandLine } from '../operation/resume-line.js';
 import { type Performed, runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, isEnded, isFinal, pipelinesDoneThere } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
@@ -293,7 +294,7 @@ export class InitWork extends PipelinesWork implements Work<SetUp> {
   override end({ id }: Batch): Promise<void> {
     throw notSent(
       `Members of the multisig can still execute the rest of batch ${id}.`,
-      `Cancel the batch first: \`${commandLine(this.session.settings, 'batch', 'cancel', id)} --keypair FILE\`. \`batch run --rest\` cancels it and runs the rest.`,
+      `Cancel the batch first: \`${commandLine(this.session.settings, 'batch', 'cancel', id, ...ownerFlags(this.session.settings))}\`. \`batch run --rest\` cancels it and runs the rest.`,
     );
   }
 
@@ -322,8 +323,8 @@ export class InitWork extends PipelinesWork implements Work<SetUp> {
     const path = writeApproval(settings, answer, out);
     output.tell(`Approval file: ${path}`);
     if (failedOut !== null) writeRest(session, failedOut, pick(this.request.pipelines, left));
-    const next = agreedLine(settings, 'batch', 'approve', batch.id);
-    output.result(answer, (style) => [...viewInitBatch(answer, style), `Next: ${next} --keypair FILE`]);
+    const next = nextCommand(settings, batch.id);
+    output.result(answer, (style) => [...viewInitBatch(answer, style), `Next: ${next}`]);
     return batchFailure(session, batch);
   }
 

@@ -19,11 +19,12 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import { toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Entry, Notes } from '../journal/journal.js';
 import { hasAllLanded, requireThere } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
-import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import { findBatch, isEnded } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
@@ -109,11 +110,12 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
   override async end(batch: Batch): Promise<void> {
     if (!this.#options.wallet)
       return void (await endBatch(this.session, batch, () => this.#signing.signer()));
-    const cancel = commandLine(this.session.settings, 'batch', 'cancel', batch.id);
+    const { settings } = this.session;
+    const cancel = commandLine(settings, 'batch', 'cancel', batch.id, ...ownerFlags(settings));
     await endBatch(this.session, batch, () => {
       throw notSent(
         `Cancelling what is left of batch ${batch.id} takes a vote of the owner, and --wallet signs approvals only.`,
-        `Cancel it first: \`${cancel} --keypair FILE\`, or with the tools of the multisig.`,
+        `Cancel it first: \`${cancel}\`, or with the tools of the multisig.`,
       );
     });
   }
@@ -263,6 +265,9 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     const digest = digestText(pipelinesDigest(expectation.pipelines));
     const again = agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest, '--again');
     const repeat = this.#repeat(entry, `To pay them again: \`${again}\``);
+    const line = settings.yes
+      ? agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest)
+      : nextCommand(settings, id, file);
     const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
     try {
       if (this.#options.wallet) {
@@ -280,8 +285,7 @@ export class RunWork extends PipelinesWork implements Work<Ran> {
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
       const { hint } = error.options;
-      const next =
-        hint?.endsWith(repeat.hint) === true ? hint : `Resume it: \`${resumeLine(this.session, entry)}\``;
+      const next = hint?.endsWith(repeat.hint) === true ? hint : `Approve and execute it: \`${line}\``;
       throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
         ...{ ...error.options, hint: `${next}. ${cancel}`, cause: error },
       });

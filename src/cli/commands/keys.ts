@@ -1,6 +1,7 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
 import type { ApiKeyCreated } from '../../contract/admin.js';
 import { defineCommand } from '../command.js';
+import { requireConsent } from '../consent.js';
 import type { ApiKeyInfo, AuditAct, Caps } from '../context.js';
 import { timesQuery } from '../lists.js';
 import { commandLine } from '../operation/resume-line.js';
@@ -9,6 +10,7 @@ import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { capFields, keyFields } from '../views/project.js';
+import { tokensText } from '../views/unit.js';
 
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;
@@ -58,6 +60,27 @@ function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string
   };
   return tableLines(acts, shown, width);
 }
+
+/** With this many fraction digits, decimal texts compare as whole numbers; an option has at most as many characters. */
+const FRACTION_DIGITS = 60;
+
+const scaled = (decimal: string): bigint => {
+  const [whole = '', fraction = ''] = decimal.split('.');
+  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, '0'));
+};
+
+/** `the daily burn cap from 5,000 to 10,000 FLY`, for each cap that allows more than before. */
+const raisedCaps = (
+  caps: Caps,
+  asked: { readonly [Usage in 'burn' | 'airdrop']: string | null | undefined },
+): readonly string[] =>
+  (['burn', 'airdrop'] as const).flatMap((usage) => {
+    const before = caps[usage].cap;
+    const now = asked[usage];
+    if (now === undefined || before === null || (now !== null && scaled(now) <= scaled(before))) return [];
+    const after = now === null ? 'none' : tokensText(now, caps.symbol);
+    return [`the daily ${usage} cap from ${tokensText(before, caps.symbol)} to ${after}`];
+  });
 
 export const commands = {
   list: defineCommand({
@@ -130,16 +153,26 @@ export const commands = {
       const local = await session.local();
       if (burn === undefined && airdrop === undefined) return local.caps();
       const cap = (typed: string | undefined) => (typed === 'none' ? null : typed);
-      return local.setCaps({ burn: cap(burn), airdrop: cap(airdrop) });
+      const asked = { burn: cap(burn), airdrop: cap(airdrop) };
+      const raised = raisedCaps(await local.caps(), asked);
+      if (raised.length > 0)
+        await requireConsent(session, `Raise ${raised.join(' and ')}?`, {
+          declined: 'Declined. The caps are unchanged.',
+        });
+      return local.setCaps(asked);
     },
     view: (caps: Caps, style) => fieldLines(capFields(caps), style),
     details: [
-      'The service refuses a burn or a batch that exceeds a cap. Used or reserved: the amounts that landed today and those of waiting batches, which `flywheel pending` lists. A lower cap does not undo accepted burns and batches. `flywheel audit` shows each change.',
+      'The service refuses a burn or a batch that exceeds a cap. Used or reserved: the amounts that landed today and those of waiting batches, which `flywheel pending` lists. A lower cap does not undo accepted burns and batches. Raising a cap asks first; a script needs --yes. `flywheel audit` shows each change.',
     ],
     output: [
       '{ "day", "symbol", "burn": { "used", "cap": amount|null, "left": amount|null }, "airdrop": { "used", "cap", "left" } }',
     ],
-    examples: ['flywheel caps', 'flywheel caps --burn 5000', 'flywheel caps --burn 10000 --airdrop none'],
+    examples: [
+      'flywheel caps',
+      'flywheel caps --burn 5000',
+      'flywheel caps --burn 10000 --airdrop none --yes',
+    ],
   }),
   audit: defineCommand({
     configure: (command) =>

@@ -10,7 +10,7 @@ import { parseBatchId } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Columns, fieldLines } from '../output/table.js';
+import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { REPORT_CSV, reportHtml, viewReport } from '../report/report.js';
 import { callWith } from '../send.js';
 import { linkField, tokensText } from '../views/unit.js';
@@ -36,25 +36,52 @@ interface HistoryRow extends HistoryItem {
   readonly error?: { readonly type: string; readonly message: string } | undefined;
 }
 
-const viewHistory = (rows: readonly HistoryRow[], symbol: string | null, style: Style): readonly string[] =>
-  rows.length === 0
-    ? ['No burns or airdrops found.']
-    : rows.flatMap(({ action, status, ...row }) => [
-        `${row.date} ${style.bold(`${action} ${tokensText(row.amount, symbol)}`)}${
-          status === 'SUCCESS' ? '' : style.bad(` ${status}`)
-        }`,
-        ...fieldLines(
-          [
-            ['to', row.toAddress],
-            ['proof', `${safeLine(row.type)} ${row.hash}`],
-            ['batch', row.batchId],
-            ['transaction', row.txHash],
-            linkField(style, 'tx', row.txHash),
-            ['reason', row.error?.message],
-          ],
-          style,
-        ),
-      ]);
+/** `2026-01-31 12:00`, in UTC. */
+const minuteOf = (date: string): string => date.slice(0, 16).replace('T', ' ');
+
+/** One row with all its fields, several as a table. @param isAlone - single burns with a status, which have no recipient */
+function viewHistory(
+  rows: readonly HistoryRow[],
+  symbol: string | null,
+  isAlone: boolean,
+  style: Style,
+): readonly string[] {
+  const [first, ...others] = rows;
+  if (first === undefined) return ['No burns or airdrops found.'];
+  const amount = (row: HistoryRow): string => tokensText(row.amount, symbol);
+  if (others.length > 0)
+    return tableLines(
+      rows,
+      {
+        'date (UTC)': ({ date }) => minuteOf(date),
+        amount,
+        ...(isAlone
+          ? {
+              type: ({ type }) => type,
+              status: ({ status }) => status,
+              reason: ({ error }) => error?.message,
+            }
+          : { to: ({ toAddress }) => toAddress ?? 'burned' }),
+      },
+      style.width,
+      { right: ['amount'], wraps: 'reason' },
+    );
+  const { action, status, ...row } = first;
+  return [
+    `${row.date} ${style.bold(`${action} ${amount(first)}`)}${status === 'SUCCESS' ? '' : style.bad(` ${status}`)}`,
+    ...fieldLines(
+      [
+        ['to', row.toAddress],
+        ['proof', `${safeLine(row.type)} ${row.hash}`],
+        ['batch', row.batchId],
+        ['transaction', row.txHash],
+        linkField(style, 'tx', row.txHash),
+        ['reason', row.error?.message],
+      ],
+      style,
+    ),
+  ];
+}
 
 const historyOptions = (command: Command) =>
   pageOptions(
@@ -104,7 +131,9 @@ async function history(session: Session, _args: [], options: HistoryOptions): Pr
           ...{ action: 'BURN', date, amount, type, hash, txHash, status },
           ...(error && { error }),
         }));
-  await session.output.list(rows, HISTORY_CSV, (style) => viewHistory(rows, symbol, style));
+  await session.output.list(rows, HISTORY_CSV, (style) =>
+    viewHistory(rows, symbol, status !== undefined, style),
+  );
 }
 
 const reportOptions = (command: Command) =>
@@ -154,6 +183,7 @@ export const commands = {
     run: history,
     details: [
       'Lists a single burn when it is confirmed, and the burns and airdrops of a batch when they are executed.',
+      'A terminal shows several as a table, and one with its proof, batch and transaction. --json and --output csv have everything.',
     ],
     output: [
       '[ { "action": "BURN"|"AIRDROP", "date", "amount", "toAddress"?, "type", "hash", "txHash"?, "batchId"?, "status" } ]',

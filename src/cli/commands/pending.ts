@@ -11,6 +11,7 @@ import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation, wasCancelled } from '../operation/begin-operation.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
@@ -30,14 +31,25 @@ import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 /** The key is printed for support requests. */
 const operationRow = (session: Session, operation: OperationSummary) => {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
+  const waiting = waitingId(operation);
   // Without a terminal, approving a batch needs `--yes`, which its first command lacked.
   const isAsked = kind === 'batch' && !canAsk(session) && !session.settings.yes && !command.includes('--yes');
+  const outcome = state === 'open' ? 'unknown' : waiting === undefined ? 'not printed yet' : WAITS;
   return {
-    ...{ id, operation: kind, outcome: state === 'open' ? 'unknown' : 'not printed yet', running: busy },
+    ...{ id: waiting ?? id, operation: kind, outcome, running: busy },
     ...{ command: shellLine(['flywheel', ...command]), idempotencyKey: key, dateBegun, dateChanged },
-    resume: `${resumeLine(session, operation)}${isAsked ? ' --yes' : ''}`,
+    resume:
+      waiting === undefined
+        ? `${resumeLine(session, operation)}${isAsked ? ' --yes' : ''}`
+        : nextCommand(session.settings, waiting),
   };
 };
+
+const WAITS = 'waits for approval';
+
+/** The batch of an operation that is set up and waits; it is listed by its own id. */
+const waitingId = ({ state, notes }: OperationSummary): string | undefined =>
+  state === 'waiting' ? batchStages(notes).at(-1)?.batchId : undefined;
 
 /** Unfinished work of the data directory's service that no operation of the journal covers. */
 async function leftByService(session: Session, journal: Journal) {
@@ -52,7 +64,7 @@ async function leftByService(session: Session, journal: Journal) {
 }
 
 /** Without those in `named`; or the error of the service. */
-async function waitingBatches(session: Session, journal: Journal, named: ReadonlySet<string>) {
+async function waitingBatches(session: Session, named: ReadonlySet<string>) {
   const opened = await session.service();
   const query = { status: 'FINALIZED', limit: MAX_PAGE_ITEMS } as const;
   const asked = opened.service.listBatches(query, callWith(session, opened)).then(
@@ -67,16 +79,11 @@ async function waitingBatches(session: Session, journal: Journal, named: Readonl
     const message = `Batches that wait for approval could not be listed. ${items.message}`;
     return new FlywheelError(items.code, message, items.options);
   }
-  const isScript = !canAsk(session);
-  const resume = (id: string): string =>
-    journal.ofBatch(id) === undefined
-      ? `${commandLine(session.settings, 'batch', 'execute', id)} --keypair FILE${isScript ? ' --expect FILE --yes' : ''}`
-      : `${commandLine(session.settings, 'pending', 'resume', id)} --keypair FILE${isScript ? ' --yes' : ''}`;
   return items
     .filter(({ id }) => !named.has(id))
     .map(({ id, totals, dateCreated: dateBegun }) => ({
-      ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{ dateBegun, resume: resume(id) },
+      ...{ id, operation: 'batch', outcome: WAITS, running: false, totals },
+      ...{ dateBegun, resume: nextCommand(session.settings, id) },
     }));
 }
 
@@ -107,7 +114,7 @@ function viewPending(
         ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
         ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
         ...fieldsOf(row, symbol),
-        ['totals' in row ? 'to approve' : 'to resume', row.resume, 'whole'],
+        [row.outcome === WAITS ? 'to approve' : 'to resume', row.resume, 'whole'],
       ],
       style,
     ),
@@ -122,14 +129,19 @@ const configure = (command: Command) =>
 
 async function list(session: Session, journal: Journal): Promise<void> {
   const pending = journal.pending();
-  const own = pending.map((operation) => operationRow(session, operation));
   const left = await leftByService(session, journal);
   const begun = [
     ...left.map(({ id }) => id),
-    ...pending.flatMap(({ notes }) => batchStages(notes).flatMap(({ batchId }) => batchId ?? [])),
+    ...pending
+      .filter((operation) => waitingId(operation) === undefined)
+      .flatMap(({ notes }) => batchStages(notes).flatMap(({ batchId }) => batchId ?? [])),
   ];
-  const waiting = await waitingBatches(session, journal, new Set(begun));
-  const rows = [...own, ...left, ...('code' in waiting ? [] : waiting)];
+  const waiting = await waitingBatches(session, new Set(begun));
+  const listed = 'code' in waiting ? [] : waiting;
+  const own = pending
+    .map((operation) => operationRow(session, operation))
+    .filter((row) => !listed.some(({ id }) => id === row.id));
+  const rows = [...own, ...left, ...listed];
   const { symbol } = await session.service();
   const nowMs = session.context.clock.nowMs();
   session.output.result(rows, (style) =>
@@ -288,7 +300,7 @@ const notThere = ({ settings }: Session, id: string): FlywheelError =>
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `The journal of this machine does not have that batch. Execute it: \`${commandLine(settings, 'batch', 'execute', id)} --keypair FILE --expect FILE\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id)} --keypair FILE\``
+        ? `The journal of this machine does not have that batch. Execute it: \`${nextCommand(settings, id)}\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id, ...ownerFlags(settings))}\``
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );

@@ -153,19 +153,19 @@ const KINDS = {
   },
   'a burns file': {
     is: (value) => Array.isArray(value) && isObject(value[0], 'burnAmount'),
-    hint: 'Send a burns file with `flywheel burn-batch FILE`.',
+    hint: 'Send a burns file with `flywheel burn-batch`.',
   },
   'a pipelines file': {
     is: (value) => isObject(value, 'pipelines') || (Array.isArray(value) && isObject(value[0], 'actions')),
-    hint: 'Send a pipelines file with `flywheel batch run FILE --keypair FILE`.',
+    hint: 'Send a pipelines file with `flywheel batch run`.',
   },
   'an approval file': {
     is: (value) => isObject(value, 'proposalApproveTx'),
-    hint: 'Sign an approval file with `flywheel batch approve FILE --keypair FILE`.',
+    hint: 'Sign an approval file with `flywheel batch approve`.',
   },
   'a signed approval': {
     is: (value) => isObject(value, 'signedTx'),
-    hint: 'Send a signed approval with `flywheel batch execute BATCH_ID --signed-tx @FILE`.',
+    hint: 'Send a signed approval with the option --signed-tx of `flywheel batch execute`.',
   },
 } satisfies Readonly<Record<string, { is(value: JsonValue): boolean; readonly hint: string }>>;
 

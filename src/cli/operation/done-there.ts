@@ -8,6 +8,7 @@ import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
 import { countText, grouped } from '../views/unit.js';
@@ -125,7 +126,7 @@ function finishHint(
 ): string {
   const line = (...words: readonly string[]): string => commandLine(settings, ...words);
   if (kind === 'batch')
-    return `Execute that batch first: \`${line('batch', 'execute', id)} --keypair FILE\`. Or cancel it: \`${line('batch', 'cancel', id)} --keypair FILE\``;
+    return `Execute that batch first: \`${nextCommand(settings, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
   return isOnThisMachine
     ? `Finish that request first: \`${line('pending', 'resume')}\``
     : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;

@@ -10,6 +10,7 @@ import { isCancelled } from '../../contract/call.js';
 import type {
   Action,
   Batch,
+  BatchStatus,
   ExecuteResult,
   InitBatchResult,
   ListedBatch,
@@ -17,11 +18,12 @@ import type {
 } from '../../contract/schemas/batch.js';
 import type { BatchPlan } from '../batch/pipelines-work.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
+import { nextCommand } from '../hints.js';
 import { sumAmounts } from '../input/amount.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Field, fieldLines, headed, indented } from '../output/table.js';
+import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
 import { type Summed, viewSummary } from './approval.js';
 import { countText, grouped, linkField, linkOf, STATUS_WORDS, solText, tokensText } from './unit.js';
 
@@ -32,7 +34,7 @@ export function statusOf(batch: Batch): string {
 }
 
 const nextLine = ({ id, status }: Batch, settings: Settings): readonly string[] =>
-  status === 'FINALIZED' ? [`Next: ${commandLine(settings, 'batch', 'execute', id)} --keypair FILE`] : [];
+  status === 'FINALIZED' ? [`Next: ${nextCommand(settings, id)}`] : [];
 
 const headOf = (batch: Batch, name: string, style: Style): readonly string[] => {
   const isBad = batch.status === 'FAILED' && !isCancelled(batch);
@@ -119,27 +121,46 @@ export function totalFields(
   ];
 }
 
-/** @param symbol - `null` if unknown */
+/** In a table, beside an id. */
+const SHORT_STATUS: Readonly<Partial<Record<BatchStatus, string>>> = {
+  AVAILABLE_TO_QUEUE: 'set-up',
+  FINALIZED: 'waits',
+};
+
 export const viewBatchList = (
   batches: readonly ListedBatch[],
-  symbol: string | null,
   settings: Settings,
   style: Style,
 ): readonly string[] =>
   batches.length === 0
     ? ['No batches found.']
-    : batches.flatMap((batch) => [
-        ...headOf(batch, safeLine(batch.id), style),
-        ...fieldLines(
-          [
-            ...totalFields(batch.totals, symbol),
-            ['created', batch.dateCreated],
-            ...executeFields(batch.executeResult),
-          ],
-          style,
+    : [
+        ...tableLines(
+          batches,
+          {
+            id: ({ id }) => id,
+            created: ({ dateCreated }) => dateCreated.slice(0, 10),
+            status: (batch) => SHORT_STATUS[batch.status] ?? statusOf(batch),
+            burns: ({ totals }) => grouped(totals.burn),
+            airdrops: ({ totals }) => grouped(totals.airdrop),
+          },
+          style.width,
+          { right: ['burns', 'airdrops'] },
         ),
-        ...nextLine(batch, settings),
-      ]);
+        ...waitingLines(
+          batches.filter(({ status }) => status === 'FINALIZED'),
+          settings,
+        ),
+      ];
+
+function waitingLines([first, ...others]: readonly ListedBatch[], settings: Settings): readonly string[] {
+  if (first === undefined) return [];
+  return others.length === 0
+    ? nextLine(first, settings)
+    : [
+        `${grouped(others.length + 1)} batches wait for approval. The command for each: ${commandLine(settings, 'pending')}`,
+      ];
+}
 
 /** For scripts: amounts without separators and symbol. */
 export const actionWords = (action: Action): string =>

@@ -201,6 +201,11 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'burn-dry-run': asking([...BURN, '--dry-run'], undefined, { opened: seeing([]) }),
   history: asking(['history'], undefined, { opened: { symbol: 'FLY', explorer: 'devnet' } }),
   'history-failed': asking(['history', '--status', 'FAILED'], (service) =>
+    service.answer('listBurns', () =>
+      reply({ items: [listed('3000000', 'FAILED'), listed('2.5', 'FAILED')], nextCursor: null }),
+    ),
+  ),
+  'history-one': asking(['history', '--status', 'FAILED'], (service) =>
     service.answer('listBurns', () => reply({ items: [listed('3000000', 'FAILED')], nextCursor: null })),
   ),
   'burn-batch': asking(
@@ -334,7 +339,9 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     return cli.run('profile', 'list');
   },
   'keys-list': onMachine(['keys', 'list'], { listKeys: async () => KEYS }),
-  caps: onMachine(['caps', '--burn', '5000000'], { setCaps: async () => VAULT.today }),
+  caps: onMachine(['caps', '--burn', '5000000'], {
+    ...{ caps: async () => VAULT.today, setCaps: async () => VAULT.today },
+  }),
   'keys-create': onMachine(['keys', 'create'], { createKey: async () => MADE.apiKey }),
   audit: onMachine(['audit'], { audit: async () => ACTS }),
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),

@@ -96,9 +96,7 @@ async function list(session: Session, _args: [], options: OptionsOf<typeof listO
   const batches = await listedItems(session, part, (page) =>
     opened.service.listBatches({ ...page, ...filter }, call),
   );
-  await session.output.list(batches, LIST_CSV, (style) =>
-    viewBatchList(batches, opened.symbol, session.settings, style),
-  );
+  await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, session.settings, style));
 }
 
 const SHOW_CSV: Columns<PipelineState> = {

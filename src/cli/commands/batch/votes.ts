@@ -43,7 +43,7 @@ const approveOptions = (command: Command) =>
     .addOption(KEYPAIR_OPTION)
     .addOption(WALLET_OPTION)
     .addOption(EXPECT_OPTION)
-    .option('--out <file>', 'also write the signed approval to this file')
+    .option('--out <file>', 'write the signed approval to this file')
     .addOption(FORCE_OPTION)
     .option('--again', 'also approve proofs that were already paid or approved');
 
@@ -78,10 +78,19 @@ async function approve(
   const { batchId, signedTx } = signed;
   const body = { batchId, signedTx };
   if (outFile !== null) writeOutput(outFile, `${JSON.stringify(body)}\n`, { isPublic: true });
+  const next = commandLine(
+    settings,
+    'batch',
+    'execute',
+    batchId,
+    '--signed-tx',
+    outFile === null ? signedTx : `@${out}`,
+  );
   session.output.result(body, (style) => [
-    style.good(`Signed the approval of batch ${batchId}.`),
-    signedTx,
-    `Next: ${commandLine(settings, 'batch', 'execute', batchId, '--signed-tx', out === undefined ? 'BASE64' : `@${out}`)}`,
+    style.good(
+      `Signed the approval of batch ${batchId}${outFile === null ? '' : ` and wrote it to ${outFile.path}`}.`,
+    ),
+    `Next: ${next}`,
   ]);
 }
 

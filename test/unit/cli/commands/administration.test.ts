@@ -6,7 +6,7 @@ import type { ApiKeyInfo, LocalAdmin } from '../../../../src/cli/context.js';
 import { createDatabaseAdmin, type DatabaseAdmin } from '../../../../src/compose/database-admin.js';
 import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
-import { localWith, refusal, reply } from '../../../support/commands.js';
+import { localWith, person, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, MADE, REPORT, VAULT } from '../fixtures.js';
@@ -107,6 +107,31 @@ describe('caps', () => {
       { burn: '0', airdrop: null },
     ]);
     expect((await refusal(cli, 'caps', '--burn', '-1')).slice(0, 2)).toEqual([2, 'ERR_INPUT_INVALID']);
+  });
+
+  it('are raised after a yes only', async () => {
+    const asked: unknown[] = [];
+    const parts = {
+      caps: async () => CAPS,
+      setCaps: async (changes: unknown) => {
+        asked.push(changes);
+        return CAPS;
+      },
+    };
+    for (const more of ['5000000.01', 'none'])
+      expect((await refusal(local(parts), 'caps', '--burn', more)).slice(0, 2)).toEqual([2, 'ERR_USAGE']);
+    const raised = ['caps', '--burn', '10000000'];
+    const { exit, questions } = await testCli({ ...person('n'), openers: localWith(parts) }).run(...raised);
+    expect([exit, questions.join()]).toEqual([
+      ...[130, expect.stringContaining('Raise the daily burn cap from 5,000,000 FLY to 10,000,000 FLY?')],
+    ]);
+    expect(asked).toEqual([]);
+    expect((await testCli({ ...person('y'), openers: localWith(parts) }).run(...raised)).exit).toBe(0);
+    expect((await local(parts).run('caps', '--burn', 'none', '--yes')).exit).toBe(0);
+    expect(asked).toEqual([
+      { burn: '10000000', airdrop: undefined },
+      { burn: null, airdrop: undefined },
+    ]);
   });
 });
 

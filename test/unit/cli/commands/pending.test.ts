@@ -81,7 +81,7 @@ describe('batches that wait for approval', () => {
       ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
       ...{
         dateBegun: aBatch().dateCreated,
-        resume: `flywheel batch execute ${id} --keypair FILE --expect FILE --yes`,
+        resume: `flywheel batch approve ${id} --wallet`,
       },
     });
     expect(cli.service.calls.at(-1)?.input).toEqual({ status: 'FINALIZED', limit: 200 });
@@ -168,14 +168,17 @@ describe('a batch that is pending', () => {
     const totals = { pipelines: 1, burn: '1', airdrop: '0', recipients: 0 };
     cli.service.answer('listBatches', () => reply({ items: [{ ...aBatch(), totals }], nextCursor: null }));
     const [{ id, resume }] = JSON.parse((await cli.run('pending')).stdout);
-    expect(resume).toBe(`flywheel pending resume ${id} --keypair FILE --yes`);
+    expect(resume).toBe(`flywheel batch approve ${id} --wallet`);
+    const keyed = testCli({ home: cli.home, service: cli.service, env: { FLYWHEEL_KEYPAIR: 'owner.json' } });
+    const [row] = JSON.parse((await keyed.run('pending')).stdout);
+    expect(row.resume).toBe(`flywheel batch execute ${id} --keypair owner.json`);
     // It would be signed next, and there is no file to check it against.
     expect(
       (await refusal(cli, 'pending', 'resume', id, '--keypair', 'owner.json', '--yes')).slice(0, 2),
     ).toEqual([...[9, 'ERR_APPROVAL_REFUSED']]);
     const other = '00000000-0000-4000-8000-00000000000f';
     const { stderr } = await cli.run('pending', 'resume', other);
-    expect(complaint(stderr).hint).toContain(`flywheel batch execute ${other} --keypair FILE --expect FILE`);
+    expect(complaint(stderr).hint).toContain(`flywheel batch approve ${other} --wallet`);
   });
 
   it('is resumed as printed when no answer says whether a fresh approval was issued', async () => {
