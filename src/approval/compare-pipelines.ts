@@ -45,7 +45,7 @@ export function pipelinesDifferences(
       : pipelineDifferences(index, actual, pipelineContent(source, decimals), decimals);
   });
   if (pipelines.length !== expected.length)
-    differences.push(`the chain has ${pipelines.length} pipelines, expected ${expected.length}`);
+    differences.push(`pipelines on chain: ${pipelines.length}, expected: ${expected.length}`);
   return differences;
 }
 

@@ -245,7 +245,7 @@ const checkInitBatch: Check<'initBatch'> =
     const count =
       pipelines.length === sent.length
         ? undefined
-        : `it has ${pipelines.length} pipelines, but ${sent.length} were sent`;
+        : `the number of its pipelines is ${pipelines.length}, but ${sent.length} were sent`;
     const differing = sent.map((each, at) => pipelineProblem(each, pipelines[at], at)).find(Boolean);
     const foreign = pipelines.find(
       ({ proofHash }, at) => !knownHashesOfText(sent[at]?.payload ?? '').includes(proofHash.toLowerCase()),

@@ -32,7 +32,7 @@ export async function requireTogether(
   if (count > 0)
     throw new FlywheelError(
       'ERR_STORE_BEHIND',
-      `store.db lacks ${count} transactions of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
+      `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
       { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
     );
   if ((await store.progress()).genesis === null) await store.bind(chain.genesis);

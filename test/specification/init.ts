@@ -83,6 +83,12 @@ export function init(under: () => Api): void {
     const pipelines = [aPipeline([burnAction(1)], { type: 'ONLY' }), aPipeline([burnAction(1)])];
     const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));
     expect(answer.refused(400, 'ERR_INVALID_PROOF')).toMatch(/pipelines\[1\]\.type.*PRODUCT_BUY/);
+    const unknown = ['ONLY', 'NOPE', 'NOPE'].map((type) => aPipeline([burnAction(1)], { type }));
+    const again = await api.initBatch(project, { pipelines: unknown });
+    expect(again.refused(400, 'ERR_INVALID_PROOF').split('NOPE')).toEqual([
+      expect.stringContaining('pipelines[1], pipelines[2]: the proof type'),
+      expect.any(String),
+    ]);
   });
 
   it('contract 1.2: "`BUYBACK`, `LOCK` and `UNLOCK` are known names that are not available: 400 `ERR_ACTION_NOT_SUPPORTED`, nothing created"', async () => {

@@ -334,7 +334,7 @@ function reasonOf({ batchIndex, differences, missing }: Verified): string {
     ...(missing.length === 0
       ? []
       : [
-          `not executed: pipelines ${namedText(
+          `not executed: pipeline${missing.length === 1 ? '' : 's'} ${namedText(
             missing.map((index) => index + 1),
             MAX_NAMED,
           )}`,

@@ -104,9 +104,12 @@ export async function showPipelinesPlan(
 ): Promise<undefined> {
   const request = operationOf(session, whole, how);
   const { kind, content: ofFile, origin } = request;
-  warnOfEqual(session, pipelineElements(whole.pipelines), 'pipeline', 'executed');
   const taken = await takenByDryRun(session, request, workOf);
   const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
+  const equal =
+    pipelines.length === 0
+      ? []
+      : warnOfEqual(session, pipelineElements(whole.pipelines), 'pipeline', 'executed');
   const outlook = await outlookOf(session);
   const opened = await session.service().catch(() => null);
   const journal = await opened?.journal();
@@ -129,14 +132,18 @@ export async function showPipelinesPlan(
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
   const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
-  for (const text of earlier?.alarms ?? []) session.output.warn(text);
+  const alarms = earlier?.alarms ?? [];
+  for (const text of alarms) session.output.warn(text);
+  const warnings = [...equal, ...alarms];
   const summed: Summed = {
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
     vault: foreseen?.vault ?? null,
     vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
     executionFees: LAMPORTS_PER_SIGNATURE * BigInt(content.length),
   };
-  session.output.result(plan, (style) => viewPipelinesPlan(plan, { summed, decimals }, outlook, style));
+  session.output.result({ ...plan, warnings }, (style) =>
+    viewPipelinesPlan(plan, { summed, decimals }, outlook, style),
+  );
 }
 
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>

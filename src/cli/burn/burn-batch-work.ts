@@ -152,7 +152,7 @@ export class BurnBatchWork implements Work<Outcomes> {
     if (failed.length === 0) return undefined;
     const hint =
       failedOut === null
-        ? '--rest sends the failed burns again. --failed-out FILE writes them to a file that you can correct.'
+        ? 'Add --rest to send the failed burns again, or --failed-out to write them to a file that you can correct.'
         : `Correct the failed entries in ${failedOut.path} and send that file, or send them unchanged with --rest.`;
     const message = `${grouped(failed.length)} of ${countText(outcomes.length, 'burn')} failed.`;
     return new FlywheelError('ERR_PARTIAL', message, { hint });

@@ -37,12 +37,12 @@ function viewDatabase(status: DatabaseStatus, style: Style, { settings }: Sessio
       ],
     ),
     ['connections', `${connections.flywheel} by flywheel, ${connections.all} of ${connections.max} in total`],
-    ['pending', `${pending.burns} burns, ${pending.batches} batches`],
+    ['pending', `${countText(pending.burns, 'burn')}, ${countText(pending.batches, 'batch', 'batches')}`],
     ['servers at work', status.holders.length || 'none'],
     ...status.holders.map(
       ({ instance, requests, batches }): Field => [
         '',
-        `${instance}: ${requests} requests, ${batches} batches`,
+        `${instance}: ${countText(requests, 'request')}, ${countText(batches, 'batch', 'batches')}`,
       ],
     ),
     [

@@ -160,8 +160,14 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../config/profile-store.js');
   const { configDir } = session.settings;
+  const before = readProfiles(configDir.value).current;
   await saveProfile(configDir.value, name, { changes: withChanges, key, isNew: options.update !== true });
-  return profileView(session, name);
+  const view = profileView(session, name);
+  if (view.current && before !== name)
+    session.output.tell(
+      `Commands without --profile now use the profile ${name}. To change that: flywheel profile use --none`,
+    );
+  return view;
 }
 
 const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(

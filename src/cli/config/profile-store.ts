@@ -95,7 +95,7 @@ export function saveProfile(
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
       throw new FlywheelError('ERR_CONFIG_INVALID', `The profile ${name} already exists.`, {
-        hint: '--update changes the profile and keeps other values.',
+        hint: 'Add --update to change the profile and keep its other values.',
       });
     const before = (isThere ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...changes(before) };

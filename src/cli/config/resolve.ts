@@ -345,6 +345,6 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   if (!uses.includes('directory') && !(isTyped && uses.includes('local'))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
   throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory, but ${remote} is a remote API.`, {
-    hint: '--local uses the data directory of this machine.',
+    hint: 'Add --local to use the data directory of this machine.',
   });
 }

@@ -127,7 +127,7 @@ function requireToDo(
 const noRest = (): FlywheelError =>
   notSent(
     'The journal of this machine does not have this file, so --rest cannot tell what already landed.',
-    'Without --rest the whole file is sent.',
+    'Leave out --rest to send the whole file.',
   );
 
 export const wasCancelled = (
@@ -137,8 +137,8 @@ export const wasCancelled = (
   notSent(
     `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
     isPart
-      ? 'Another request landed part of the file. --rest sends the others. --again sends everything.'
-      : `--again${isKeyed ? ', in place of --idempotency-key,' : ''} runs the file anyway.`,
+      ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
+      : `Add --again${isKeyed ? ' in place of --idempotency-key' : ''} to run the file anyway.`,
   );
 
 /** True if it only prints a stored result; then its files may exist from the earlier run. */
@@ -243,7 +243,7 @@ function unfinished(session: Session, entry: OperationSummary): FlywheelError {
         'is not finished: its batch waits for approval',
         `Approve and execute the batch, or cancel it: \`${cancel}\``,
       ],
-      partial: ['has landed in part', '--rest, instead of --again, sends what did not land.'],
+      partial: ['has landed in part', 'Use --rest in place of --again to send what did not land.'],
     } as const
   )[entry.state as 'open' | 'waiting' | 'partial'];
   return notSent(

@@ -177,7 +177,7 @@ async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThe
   const text = `The service has requests for this content that the journal of this machine does not have: ${counts}.`;
   const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
   if (isAsked) await requireConsent(session, `${text} Send everything again?`);
-  else session.output.warn(`${text} --again sends everything again.`);
+  else session.output.warn(`${text} With --again everything is sent again.`);
 }
 
 export interface Unanswered {
@@ -278,7 +278,8 @@ function wayOut(
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
-  if (kind === 'burn') return `--again burns again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
+  if (kind === 'burn')
+    return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
   if (!isBegun) return 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
   if (batchId !== undefined)

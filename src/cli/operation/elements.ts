@@ -51,13 +51,13 @@ const MAX_NAMED = 20;
 export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>
   `${all.slice(0, most).join(separator)}${all.length > most ? ` and ${all.length - most} more` : ''}`;
 
-/** Warns of elements that equal an earlier one, or have its proof. @param done - such as `burned`. */
+/** Warns of elements that equal an earlier one, or have its proof. @param done - such as `burned`. @returns the warnings */
 export function warnOfEqual(
   { output }: Session,
   elements: readonly Element[],
   noun: string,
   done: string,
-): void {
+): readonly string[] {
   const seen = new Map<Sha256, number>();
   const equal: string[] = [];
   const sameProof: string[] = [];
@@ -67,12 +67,16 @@ export function warnOfEqual(
     else if (other !== undefined) sameProof.push(`${noun} ${index + 1} and ${noun} ${other + 1}`);
     for (const hash of [content, subject]) if (!seen.has(hash)) seen.set(hash, index);
   }
-  const warn = (found: readonly string[], what: string): void => {
-    if (found.length > 0)
-      output.warn(
-        `${found.length} of ${countText(elements.length, noun)} ${what} (${found[0]}). All of them will be ${done}.`,
-      );
-  };
-  warn(equal, 'duplicate an earlier one');
-  warn(sameProof, 'have the proof of an earlier one with another amount or recipient');
+  const texts = (found: readonly string[], what: string): readonly string[] =>
+    found.length === 0
+      ? []
+      : [
+          `${found.length} of ${countText(elements.length, noun)} ${what} (${found[0]}). Each one is ${done}.`,
+        ];
+  const warnings = [
+    ...texts(equal, 'duplicate an earlier one'),
+    ...texts(sameProof, 'have the proof of an earlier one with another amount or recipient'),
+  ];
+  warnings.forEach(output.warn);
+  return warnings;
 }

@@ -43,12 +43,12 @@ export function withoutOverlap(
     open !== undefined
       ? wayOut(session, open)
       : overlaps.length === elements.length
-        ? '--again sends everything again.'
+        ? 'Add --again to send everything again.'
         : `${
             changes.length === 0
-              ? '--rest sends only what has not landed.'
-              : `--rest --allow-changed sends what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
-          } --again sends everything again.`;
+              ? 'Add --rest to send only what has not landed.'
+              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
+          } Add --again to send everything again.`;
   throw notSent(sentence, hint);
 }
 
@@ -74,7 +74,9 @@ export async function requireUnchanged(
   const batchId = batchStages(notes).at(-1)?.batchId;
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
   const also =
-    kind === 'burn' ? '--again burns this amount too' : '--allow-changed sends the full new amount too';
+    kind === 'burn'
+      ? 'Add --again to burn this amount too'
+      : 'Add --allow-changed to send the full new amount too';
   throw error.with({
     hint: `${also}. To drop this operation: \`${commandLine(session.settings, ...words)}\``,
   });
@@ -86,12 +88,12 @@ export function changedElements(changes: readonly ChangedElement[], kind: Operat
   if (kind === 'burn' && first !== undefined)
     return notSent(
       `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount.`,
-      '--again burns this amount too.',
+      'Add --again to burn this amount too.',
     );
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
     `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
-    '--allow-changed also sends the full new amount, on top of the earlier one. --again sends the whole file again. To send only the others, remove what has changed from the file.',
+    'Add --allow-changed to send the full new amount on top of the earlier one. Add --again to send the whole file again. To send only the others, remove what has changed from the file.',
   );
 }
 

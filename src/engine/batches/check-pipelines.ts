@@ -22,6 +22,9 @@ import { type Principal, permitsProofType, permittedTypesText } from '../operati
 import { createPause } from '../pause.js';
 import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 
+/** Places that a problem of several pipelines names. */
+const MAX_PLACES = 10;
+
 export interface CheckedPipeline {
   readonly type: string;
   readonly payload: string;
@@ -73,12 +76,14 @@ export async function checkPipelines(
     if (checked !== undefined) pipelines.set(index, checked);
     await pause();
   }
-  return { pipelines, problems: checks.problems, asked: checks.asked };
+  return { pipelines, problems: [...checks.problems, ...checks.unknownTypes()], asked: checks.asked };
 }
 
 class PipelineChecks {
   readonly problems: Problem[] = [];
   readonly asked = { burn: 0n, airdrop: 0n };
+  /** Places of the pipelines with a type that is not permitted. */
+  readonly #unknown = new Map<string, string[]>();
 
   constructor(
     private readonly principal: Principal,
@@ -91,14 +96,14 @@ class PipelineChecks {
     const { actions, actionCount, pipeline } = shorten(value);
     const broken = this.#checkShape(pipeline, where);
     const { type, payload } = isJsonObject(pipeline) ? pipeline : {};
-    if (typeof type === 'string' && !broken.has('type')) this.#checkType(type, where);
+    const isKnown = typeof type !== 'string' || broken.has('type') || this.#checkType(type, where);
     const proofHash =
       typeof payload === 'string' && !broken.has('payload') ? this.#hash(payload, where) : undefined;
     const sound = actions.filter((action, at) => {
       const place = `actions[${at}]`;
       return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
     });
-    if (this.problems.length > before || proofHash === undefined) return undefined;
+    if (this.problems.length > before || proofHash === undefined || !isKnown) return undefined;
     const checked = { type: type as string, payload: payload as string, proofHash };
     return { ...checked, actions: sound as SourceAction[], actionCount };
   }
@@ -117,10 +122,22 @@ class PipelineChecks {
     return broken;
   }
 
-  #checkType(type: string, where: string): void {
-    if (permitsProofType(this.principal, type)) return;
-    const text = `${where}.type: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.principal)})`;
-    this.#note('ERR_INVALID_PROOF', text);
+  #checkType(type: string, where: string): boolean {
+    if (permitsProofType(this.principal, type)) return true;
+    const places = this.#unknown.get(type);
+    if (places === undefined) this.#unknown.set(type, [where]);
+    else places.push(where);
+    return false;
+  }
+
+  /** One problem for each type. */
+  unknownTypes(): readonly Problem[] {
+    return Array.from(this.#unknown, ([type, places]) => {
+      const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more` : '';
+      const where = `${places.slice(0, MAX_PLACES).join(', ')}${more}${places.length === 1 ? '.type' : ''}`;
+      const text = `${where}: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.principal)})`;
+      return { code: 'ERR_INVALID_PROOF', text };
+    });
   }
 
   #hash(payload: string, where: string): Sha256 | undefined {

@@ -125,7 +125,7 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
     'OTHER',
     /result of type "OTHER" for an element that was not sent|no result for/,
   ],
-  ['init', 'batch.pipelines', [], /it has 0 pipelines, but 1 were sent/],
+  ['init', 'batch.pipelines', [], /the number of its pipelines is 0, but 1 were sent/],
   ['init', 'batch.pipelines.0.type', 'WATCH_AD', /batch\.pipelines\[0\]\.type is "WATCH_AD"/],
   [
     'init',

@@ -113,7 +113,7 @@ function keypairOf({ context, settings }: Session, typed: string | undefined, dr
 
 const DRY_RUN = [
   '--dry-run: { "dryRun": true, "pipelines", "actions", "totalBurn", "totalAirdrop", "digest",',
-  '  "foreseen": { "vault", "supply", "usedToday", "costs" }|null }',
+  '  "foreseen": { "vault", "supply", "usedToday", "costs" }|null, "warnings" }',
 ];
 
 export const commands = {

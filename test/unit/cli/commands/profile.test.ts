@@ -46,7 +46,8 @@ describe('profile', () => {
       ...{ rpcUrl: [rpc, 'devnet'], rpcQuorum: 2, pinned: { ...PINS, vaultIndex: 0 } },
     };
     const shown = { ...profile, rpcUrl: ['https://rpc.example.com/***', 'devnet'] };
-    expect([exit, stderr]).toEqual([0, '']);
+    expect([exit, stderr]).toEqual([0, expect.stringContaining('now use the profile main')]);
+    expect((await cli.run('profile', 'add', 'main', '--update')).stderr).toBe('');
     expect(JSON.parse(stdout)).toEqual({ name: 'main', current: true, hasApiKey: true, ...shown });
     expect(stored(cli)).toEqual({ current: 'main', profiles: { main: profile } });
     expect(stored(cli, 'api-keys')).toEqual({ main: 'fk_secret' });

@@ -411,6 +411,14 @@ describe('batch init --dry-run', () => {
     expect([exit, stderr]).toEqual([0, expect.stringContaining('2 of 4 pipelines duplicate an earlier one')]);
     const changed = '1 of 4 pipelines have the proof of an earlier one with another amount or recipient';
     expect(stderr.replace(/\s+/g, ' ')).toContain(`${changed} (pipeline 4 and pipeline 1)`);
+    const { stdout: json } = await testCli({ home: cli.home, service: cli.service }).run(
+      ...INIT,
+      '--dry-run',
+    );
+    expect(JSON.parse(json).warnings).toEqual([
+      expect.stringContaining('2 of 4 pipelines duplicate an earlier one'),
+      expect.stringContaining('1 of 4 pipelines have the proof'),
+    ]);
     expect(stdout).toMatch(/^burns +4, 403 tokens; the largest 400 tokens, pipeline 4$/m);
     expect(stdout).toMatch(/^UNUSUAL +the burn of pipeline 4 is 400 times the median$/m);
   });
