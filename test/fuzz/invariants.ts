@@ -96,6 +96,8 @@ function accountProblem(before: AccountState | null, after: AccountState): strin
   if (after.owner !== SQUADS_PROGRAM) return null;
   // A program does not write an account that only receives lamports.
   if (before !== null && sameBytes(before.data, after.data)) return null;
+  // Anybody can create an empty account of the program with the system program.
+  if (after.data.length > 0 && sameBytes(after.data, new Uint8Array(after.data.length))) return null;
   const size = sizeProblem(after.data);
   if (size !== null) return size;
   const needed = rentExemptLamports(after.data.length);
