@@ -14,7 +14,13 @@ import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { batchName } from '../../src/cli/batch/approval-source.js';
 import { requireWillRun } from '../../src/cli/batch/chain-agrees.js';
 import { pinnedFlywheel } from '../../src/cli/batch/pins.js';
-import { checkApproval, type Review, reviewBatch, unitOf } from '../../src/cli/batch/review.js';
+import {
+  checkApproval,
+  expectedPipelines,
+  type Review,
+  reviewBatch,
+  unitOf,
+} from '../../src/cli/batch/review.js';
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import { plainStyle } from '../../src/cli/output/color.js';
 import { viewLook } from '../../src/cli/views/batch-content.js';
@@ -129,7 +135,7 @@ export const judge = (
       known,
       {
         batchIndex: issued.batch.batchIndex,
-        expectation: file === null ? null : { pipelines: sourcesOf(file) },
+        expectation: file === null ? null : expectedPipelines(sourcesOf(file)),
       },
     );
     const { mint, flywheel } = review.token;

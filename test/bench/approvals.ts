@@ -3,7 +3,7 @@ import { Keypair } from '@solana/web3.js';
 import { multisigFacts, readTokenOnChain } from '../../src/approval/flywheel-facts.js';
 import { readMultisigAccount } from '../../src/approval/read-batch.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
-import { type ReviewInput, reviewBatch } from '../../src/cli/batch/review.js';
+import { expectedPipelines, type ReviewInput, reviewBatch } from '../../src/cli/batch/review.js';
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import { address } from '../../src/values/address.js';
@@ -46,7 +46,7 @@ export async function benchApprovals(): Promise<BenchRatio[]> {
     const { value } = await engine.initBatch({ pipelines: sources }, call());
     const input: ReviewInput = {
       batchIndex: BigInt(value.batch.batchIndex),
-      expectation: { pipelines: toSourcePipelines(sources) },
+      expectation: expectedPipelines(toSourcePipelines(sources)),
     };
     const times: number[] = [];
     for (let count = 0; count < CHECKS; count += 1) {

@@ -63,6 +63,10 @@ describe('a batch that failed', () => {
     expect([same.exit, JSON.parse(same.stdout).batch.id]).toEqual([10, failed]);
     const again = await run(operator, 'ten.json', '--again');
     expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('has landed in part')]);
+    // A rest that the vault cannot pay cancels nothing.
+    const poor = await run(operator, 'ten.json', '--rest');
+    expect([poor.exit, problemOf(poor).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    expect((await operator.happened()).batches).not.toContain('CANCELLED');
     await fund(operator, '3');
     const rest = await run(operator, 'ten.json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout).result.total]).toEqual([0, 2]);
@@ -136,7 +140,8 @@ describe('a batch that failed', () => {
     // Repeats return the same result, also from a file without the journal, and from init.
     await operator.run(...execute, '--failed-out', join(place, 'again.json'));
     await operator.run(...execute, '--failed-out', join(place, 'expected.json'), '--expect', 'ten.json');
-    await operator.run('batch', 'init', 'ten.json', '--failed-out', join(place, 'init.json'));
+    const same = await operator.run('batch', 'init', 'ten.json', '--failed-out', join(place, 'init.json'));
+    expect(same.exit).toBe(10);
     expect(['again.json', 'expected.json', 'init.json'].map(file)).toEqual([left, left, left]);
     const unknown = await operator.run(
       'batch',
@@ -274,6 +279,7 @@ describe('batch run --wallet', () => {
 
   it('says who cancels what a batch before has left', async () => {
     const { operator, failed } = await afterFailure();
+    await fund(operator, '10');
     const rest = await operator.run('batch', 'run', 'ten.json', '--wallet', '--rest', '--yes', '--json');
     expect([rest.exit, problemOf(rest)]).toMatchObject([
       2,

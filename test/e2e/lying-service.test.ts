@@ -18,7 +18,7 @@ import {
   problemOf,
   type Template,
 } from '../support/operator.js';
-import { BIN, emptyDirectory } from '../support/spawn.js';
+import { BIN } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const VAULT_TOKENS = 200;
@@ -234,37 +234,34 @@ describe('a batch that failed in part', () => {
   });
 });
 
-describeLong('a flywheel that is pinned at its first use', () => {
-  it.each(sampleOf(['with a profile', 'for this command only'], 1))(
-    'is held to it at once, %s',
-    async (how) => {
-      const { gate, owner, key, dataDir, directory } = unpinned;
-      const node = await nodeOf(dataDir);
-      const home = how === 'with a profile' ? directory : emptyDirectory();
-      const file = join(directory, unpinned.write('first.json', pipelinesOf(`first ${how}`)));
-      const failed = {
-        ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
-        failedTxMsg: 'Not today.',
-      };
-      gate.fate = ({ path }) => {
-        const lie = ({ status, body }: Answered): Answered =>
-          'result' in (body as Fields)
-            ? { status, body: { ...(body as Fields), result: failed } }
-            : saying(String((body as Fields)['id']), (batch) =>
-                batch['status'] === 'EXECUTED'
-                  ? { ...batch, status: 'FAILED', executeResult: failed }
-                  : batch,
-              )({ status, body });
-        return /batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass';
-      };
-      const place = how === 'with a profile' ? '' : `--api-url ${gate.url}`;
-      const line = `'${process.execPath}' '${BIN}' batch run ${file} --keypair ${owner} --rpc-url ${node.url} ${place}`;
-      const { status, text } = await onTerminal(home, line, { NO_COLOR: '1', FLYWHEEL_API_KEY: key }, 'y');
-      expect([status, text]).toEqual([UNKNOWN, expect.stringContaining('Is this your project')]);
-      expect(text).toMatch(/The service says that 0 of \d transactions/);
-      await node.end('SIGTERM');
-    },
-  );
+describeLong('a flywheel of which only the addresses are pinned', () => {
+  it('is shown, pinned with consent, and held to that at once', async () => {
+    const { gate, owner, key, dataDir, directory } = unpinned;
+    const node = await nodeOf(dataDir);
+    const { multisig, owner: owned, operator: pays, mintAddress } = template.made;
+    const addresses = ['--multisig', multisig, '--owner', owned.address, '--operator', pays];
+    const words = ['profile', 'add', 'works', '--update', '--mint', mintAddress, ...addresses];
+    expect(await unpinned.run(...words)).toMatchObject({ exit: 0 });
+    const file = join(directory, unpinned.write('first.json', pipelinesOf('first')));
+    const failed = {
+      ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
+      failedTxMsg: 'Not today.',
+    };
+    gate.fate = ({ path }) => {
+      const lie = ({ status, body }: Answered): Answered =>
+        'result' in (body as Fields)
+          ? { status, body: { ...(body as Fields), result: failed } }
+          : saying(String((body as Fields)['id']), (batch) =>
+              batch['status'] === 'EXECUTED' ? { ...batch, status: 'FAILED', executeResult: failed } : batch,
+            )({ status, body });
+      return /batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass';
+    };
+    const line = `'${process.execPath}' '${BIN}' batch run ${file} --keypair ${owner} --rpc-url ${node.url}`;
+    const { status, text } = await onTerminal(directory, line, { NO_COLOR: '1', FLYWHEEL_API_KEY: key }, 'y');
+    expect([status, text]).toEqual([UNKNOWN, expect.stringContaining('Is this your project')]);
+    expect(text).toMatch(/The service says that 0 of \d transactions/);
+    await node.end('SIGTERM');
+  });
 });
 
 describeLong('what is expected of an execution', () => {

@@ -16,7 +16,7 @@ import {
 } from '../../approval/limits.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import type { LimitSetting, Settings } from '../../compose/settings.js';
+import type { Settings } from '../../compose/settings.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
@@ -54,7 +54,6 @@ export interface HeldApproval extends Earlier {
   readonly typed: string | null;
   /** Records the approval. Call this before the signature is handed out. */
   signed(): void;
-  close(): void;
 }
 
 /** Consent to pay proofs again, and what is no repeat. */
@@ -119,8 +118,18 @@ const TYPED_DIGEST_LENGTH = 8;
 
 export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
 
-const whose = ({ source }: LimitSetting, { profile }: Settings): string =>
-  source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
+/** @param used - `null`: the daily limits are not checked. @throws `ERR_APPROVAL_REFUSED` */
+function requireWithin(
+  { limits, profile }: Settings,
+  asked: Asked,
+  used: Parameters<typeof requireWithinDay>[2] | null,
+): void {
+  for (const { value, source } of limits) {
+    const whose = source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
+    requireWithinLimits(value, asked, whose);
+    if (used !== null) requireWithinDay(value, asked, used, whose);
+  }
+}
 
 const directoryOf = ({ apiUrl, dataDir, configDir }: Settings): string =>
   apiUrl.value === null ? dataDir.value : configDir.value;
@@ -202,14 +211,10 @@ export async function requirePlanApprovable(
   pipelines: readonly PipelineContent[],
   repeat: Repeat | null,
 ): Promise<void> {
-  const { settings } = session;
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
   const none = { day: utcDay(session.context.clock.nowMs()), used: 0n };
   const used = (await withRecord(session, (record) => record.usedToday(flywheel))) ?? none;
-  for (const limits of settings.limits) {
-    requireWithinLimits(limits.value, asked, whose(limits, settings));
-    requireWithinDay(limits.value, asked, used, whose(limits, settings));
-  }
+  requireWithin(session.settings, asked, used);
   if (repeat === null) return;
   const earlier = await earlierOf(session, flywheel, { pipelines }, repeat);
   // A batch that the service has already is checked before it is signed.
@@ -218,67 +223,51 @@ export async function requirePlanApprovable(
 }
 
 /**
- * Checks a batch against every limit and earlier payments, and reserves its amount for today.
+ * Checks a batch against every limit and earlier payments, and reserves its amount for today while it is shown and signed.
  * @param isAsked - a person will decide, even with `--yes`.
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID`,
  * `ERR_STORE_UNAVAILABLE`.
  */
-export async function holdApproval(
+export async function holdApproval<Result>(
   session: Session,
   batchId: string,
-  { description, token }: Review,
-  repeat: Repeat,
-  isAsked = false,
-): Promise<HeldApproval> {
+  { description, token: { flywheel } }: Review,
+  { repeat, isAsked }: { readonly repeat: Repeat; readonly isAsked: boolean },
+  use: (held: HeldApproval) => Promise<Result>,
+): Promise<Result> {
   const { settings } = session;
   const { pipelines, digest, batchIndex } = description;
   invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
-  const { flywheel } = token;
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
-  for (const limits of settings.limits) requireWithinLimits(limits.value, asked, whose(limits, settings));
+  requireWithin(settings, asked, null);
   const record = await openRecord(session);
-  let release = (): void => undefined;
-  const close = (): void => {
-    try {
-      release();
-    } finally {
-      record.close();
-    }
-  };
   try {
     const { multisig, mint } = flywheel;
-    const profile = settings.profile.value ?? '';
     const newest = await newestBatch(session, multisig);
-    const { own } = repeat;
-    const named = { multisig, mint, newest, batchIndex, digest, batchId, profile };
-    const batch = { ...named, pipelines, own };
+    const named = { multisig, mint, newest, batchIndex, digest, batchId };
+    const batch = { ...named, profile: settings.profile.value ?? '', pipelines, own: repeat.own };
     const reservation = record.reserve(batch, (used, renamed) => {
       if (renamed !== null)
         throw refuse(
           `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
           `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
         );
-      for (const limits of settings.limits)
-        requireWithinDay(limits.value, asked, used, whose(limits, settings));
+      requireWithin(settings, asked, used);
     });
-    release = reservation.release;
     const earlier = comparedWith(reservation.known, pipelines, flywheel);
     if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
-    return {
+    const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
+    return await use({
       ...earlier,
-      typed: settings.limits.some((limits) => needsDigest(limits.value, asked))
-        ? digest.slice(0, TYPED_DIGEST_LENGTH)
-        : null,
+      typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
       signed: () => reservation.signed(repeat.again),
-      close,
-    };
-  } catch (error) {
-    close();
-    throw error;
+    });
+  } finally {
+    record.close();
   }
 }
 
-const NOTHING: Known = { paid: [], count: 0, largest: null, unseen: [], alike: [] };
+const NOTHING: Known = { paid: [], count: 0, largest: 0n, unseen: [], alike: [] };
 
 function comparedWith(
   { paid, count, largest, unseen, alike }: Known,
@@ -294,24 +283,15 @@ function comparedWith(
     ...as('a recipient of earlier batches', alike),
     ...as('another recipient of this batch', recipients),
   ];
-  const total = totalOutflow(outflow);
-  const isLargest = largest !== null && total > largest;
   const resembling = lookAlikes(recipients, known);
-  return {
-    paid,
-    alike: resembling,
-    strangers: count === 0 ? null : new Set(unseen),
-    alarms: [
-      ...(paid.length === 0 ? [] : [twiceText(paid, pipelines.length)]),
-      ...resembling.map((one) => lookAlikeText(one, pipelines)),
-    ],
-    news:
-      count === 0
-        ? ['This is the first approval of this project on this machine.']
-        : isLargest
-          ? [
-              `This is the largest batch so far: ${formatTokenAmount(total, decimals)} tokens. The largest before had ${formatTokenAmount(largest, decimals)}.`,
-            ]
-          : [],
-  };
+  const alarms = resembling.map((one) => lookAlikeText(one, pipelines));
+  if (paid.length > 0) alarms.unshift(twiceText(paid, pipelines.length));
+  const first = 'This is the first approval of this project on this machine.';
+  if (count === 0) return { paid, alike: resembling, alarms, strangers: null, news: [first] };
+  const [total, before] = [totalOutflow(outflow), largest].map((one) => formatTokenAmount(one, decimals));
+  const isLargest = totalOutflow(outflow) > largest;
+  const news = isLargest
+    ? [`This is the largest batch so far: ${total} tokens. The largest before had ${before}.`]
+    : [];
+  return { paid, alike: resembling, alarms, strangers: new Set(unseen), news };
 }

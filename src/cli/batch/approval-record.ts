@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { contentDigest, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients } from '../../actions/registry.js';
 import { endsOf, outflowOf, totalOutflow } from '../../approval/limits.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { APPROVALS_FILE } from '../../files/directories.js';
 import { type FileFormat, openSqliteFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
@@ -64,12 +65,9 @@ interface ApprovalRecordOptions {
 }
 
 /** Approvals of all profiles with the same multisig and mint count together. */
-interface RecordedFlywheel {
-  readonly multisig: Address;
-  readonly mint: Address;
-}
+type Project = Pick<Flywheel, 'multisig' | 'mint'>;
 
-export interface AskedBatch extends RecordedFlywheel {
+export interface AskedBatch extends Project {
   /** `null`: not set up yet. */
   readonly batchIndex: bigint | null;
   readonly digest: Sha256 | null;
@@ -92,7 +90,7 @@ interface UsedOfDay {
   readonly used: bigint;
 }
 
-export interface EarlierApproval {
+interface EarlierApproval {
   readonly batchId: string;
   readonly batchIndex: string;
   readonly date: string;
@@ -106,12 +104,12 @@ export interface PaidProof extends EarlierApproval {
   readonly isSame: boolean;
 }
 
+/** Other approvals that were executed, or may still be. */
 export interface Known {
   /** In the order of the pipelines. Per pipeline one batch: same content first, then executed, then the latest. */
   readonly paid: readonly PaidProof[];
   readonly count: number;
-  /** `null`: no approval. */
-  readonly largest: bigint | null;
+  readonly largest: bigint;
   /** Recipients of the batch that no executed pipeline paid. */
   readonly unseen: readonly Address[];
   /** Earlier recipients whose address has the same ends as one of the batch, equal addresses included. */
@@ -119,14 +117,14 @@ export interface Known {
 }
 
 /** Identifies what a proof is paid for: type, hash and kinds of action, without amounts and recipients. */
-export const subjectOf = ({
+const subjectOf = ({
   type,
   proofHash,
   actions,
 }: { readonly type: string; readonly proofHash: string } & Parameters<typeof kindsOf>[0]): string =>
   [type, proofHash, ...kindsOf({ actions })].join(' ');
 
-/** A batch counts from its reservation until the release, or for good once it is signed. */
+/** A batch counts from its reservation until the record is closed, or for good once it is signed. */
 interface Reservation {
   readonly known: Known;
   /**
@@ -135,8 +133,6 @@ interface Reservation {
    * @throws `ERR_INPUT_INVALID` if another batch with one of the proofs was approved since the reservation
    */
   signed(again: boolean): void;
-  /** Has no effect after `signed()`. */
-  release(): void;
 }
 
 export const hasApprovalRecord = (directory: string): boolean => existsSync(join(directory, APPROVALS_FILE));
@@ -162,23 +158,32 @@ const approvedMeanwhile = (): FlywheelError =>
     { hint: 'Run the same command again: it shows what would be paid twice.' },
   );
 
+const totalOf = (pipelines: readonly PipelineContent[]): bigint => totalOutflow(outflowOf(pipelines));
+
 type Values = readonly (string | number)[];
 
 export class ApprovalRecord {
   readonly #file: SqliteFile;
   readonly #options: ApprovalRecordOptions;
+  readonly #reserved = new Set<number>();
 
   constructor(file: SqliteFile, options: ApprovalRecordOptions) {
     this.#file = file;
     this.#options = options;
   }
 
+  /** Releases what is reserved and not signed. */
   close(): void {
-    this.#file.close();
+    try {
+      if (this.#reserved.size > 0) this.#file.write(() => this.#reserved.forEach(this.#release));
+      this.#reserved.clear();
+    } finally {
+      this.#file.close();
+    }
   }
 
-  usedToday(flywheel: RecordedFlywheel): UsedOfDay {
-    return this.#file.write(() => this.#used(flywheel, ['', '']));
+  usedToday(project: Project): UsedOfDay {
+    return this.#file.write(() => this.#used(project, ['', '']));
   }
 
   /**
@@ -189,21 +194,18 @@ export class ApprovalRecord {
     batch: RecordedBatch,
     check: (used: UsedOfDay, renamed: EarlierApproval | null) => void,
   ): Reservation {
-    const { multisig, mint, digest, batchId } = batch;
-    const total = totalOutflow(outflowOf(batch.pipelines));
-    const batchIndex = String(batch.batchIndex);
+    const { multisig, mint, digest, pipelines } = batch;
+    const of = [multisig, mint, String(batch.batchIndex), digest] as const;
     const { id, day, known } = this.#file.write(() => {
-      const used = this.#used(batch, [batchIndex, digest]);
-      const renamed = 'lower(batch_id) = ? AND batch_index <> ?';
-      check(used, this.#earlier(batch, renamed, [batchId.toLowerCase(), batchIndex]));
+      const used = this.#used(batch, [of[2], digest]);
+      check(used, this.#renamed(batch));
       const [[reserved] = []] = this.#all(
-        `INSERT INTO reservations (multisig, mint, batch_index, digest, total, day, holder) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-        [...[multisig, mint, batchIndex, digest, String(total), used.day], this.#options.processes.self()],
+        'INSERT INTO reservations (multisig, mint, batch_index, digest, total, day, holder) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id',
+        [...of, String(totalOf(pipelines)), used.day, this.#options.processes.self()],
       );
       return { id: Number(reserved), day: used.day, known: this.#known(batch) };
     });
-    const remove = (): void => this.#run('DELETE FROM reservations WHERE id = ?', [id]);
-    let isSigned = false;
+    this.#reserved.add(id);
     return {
       known,
       signed: (again) => {
@@ -211,15 +213,14 @@ export class ApprovalRecord {
           if (!again && this.#known(batch).paid.length > known.paid.length) throw approvedMeanwhile();
           // The approval counts for the day of the question, even if the answer came after midnight.
           this.#insert(batch, day);
-          remove();
+          this.#release(id);
         });
-        isSigned = true;
-      },
-      release: () => {
-        if (!isSigned) this.#file.write(remove);
+        this.#reserved.delete(id);
       },
     };
   }
+
+  readonly #release = (id: number): void => this.#run('DELETE FROM reservations WHERE id = ?', [id]);
 
   known(batch: AskedBatch): Known {
     return this.#file.read(() => this.#known(batch));
@@ -227,7 +228,7 @@ export class ApprovalRecord {
 
   /** @param isOver - no further transaction can be executed */
   executed(
-    { multisig, mint }: RecordedFlywheel,
+    { multisig, mint }: Project,
     { batchId, batchIndex }: Pick<RecordedBatch, 'batchId' | 'batchIndex'>,
     count: number,
     isOver: boolean,
@@ -241,78 +242,62 @@ export class ApprovalRecord {
     );
   }
 
-  #earlier({ multisig, mint }: RecordedFlywheel, which: string, values: Values): EarlierApproval | null {
+  /** The same batch id, approved with another index. */
+  #renamed({ multisig, mint, batchId, batchIndex }: RecordedBatch): EarlierApproval | null {
     const [row] = this.#all(
-      `SELECT batch_id, batch_index, date FROM approvals WHERE multisig = ? AND mint = ? AND ${which} ORDER BY id DESC LIMIT 1`,
-      [multisig, mint, ...values],
+      `SELECT batch_id, batch_index, date FROM approvals
+       WHERE multisig = ? AND mint = ? AND lower(batch_id) = ? AND batch_index <> ? ORDER BY id DESC LIMIT 1`,
+      [multisig, mint, batchId.toLowerCase(), String(batchIndex)],
     );
-    if (row === undefined) return null;
-    const [batchId, batchIndex, date] = row.map(String) as [string, string, string];
-    return { batchId, batchIndex, date };
+    return row === undefined ? null : earlier(row);
   }
 
-  #known({ multisig, mint, newest, pipelines, batchIndex, digest, own }: AskedBatch): Known {
-    const index = String(batchIndex ?? '');
-    const others = [multisig, mint, index, digest ?? ''];
-    const totals = this.#all(
-      'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND NOT (batch_index = ? AND digest = ?) AND (executed > 0 OR NOT ended)',
-      others,
-    )
-      .flat()
-      .map((total) => BigInt(String(total)));
-    const byEnds = this.#file.prepare(
-      `SELECT r.address, max(r.place < a.executed) FROM recipients r JOIN approvals a ON a.id = r.approval
-       WHERE r.ends = ? AND a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?)
-         AND (a.executed > 0 OR NOT a.ended) GROUP BY r.address`,
+  #known(batch: AskedBatch): Known {
+    const { multisig, mint, pipelines, batchIndex, digest } = batch;
+    const others = [multisig, mint, String(batchIndex ?? ''), digest ?? ''];
+    const isOther =
+      'a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?) AND (a.executed > 0 OR NOT a.ended)';
+    const totals = this.#all(`SELECT total FROM approvals a WHERE ${isOther}`, others).map(([total]) =>
+      BigInt(String(total)),
     );
     const recipients = [...outflowOf(pipelines).recipients.keys()];
-    const found = new Map(
-      recipients.flatMap((one) =>
-        byEnds
-          .all([endsOf(one), ...others])
-          .map(([other, isPaid]) => [other as Address, isPaid === 1] as const),
+    const alike = recipients.flatMap((one) =>
+      this.#all(
+        `SELECT r.address, max(r.place < a.executed) FROM recipients r JOIN approvals a ON a.id = r.approval
+         WHERE r.ends = ? AND ${isOther} GROUP BY r.address`,
+        [endsOf(one), ...others],
       ),
     );
+    const paid = new Set(alike.flatMap(([address, isPaid]) => (isPaid === 1 ? address : [])));
     return {
-      paid: this.#paid(pipelines, [
-        multisig,
-        mint,
-        index,
-        Number(newest ?? Number.MAX_SAFE_INTEGER),
-        JSON.stringify(own),
-      ]),
+      paid: this.#paid(batch),
       count: totals.length,
-      largest: totals.reduce<bigint | null>((most, one) => (most === null || one > most ? one : most), null),
-      unseen: recipients.filter((one) => found.get(one) !== true),
-      alike: [...found.keys()],
+      largest: totals.reduce((most, one) => (one > most ? one : most), 0n),
+      unseen: recipients.filter((one) => !paid.has(one)),
+      alike: [...new Set(alike.map(([address]) => address as Address))],
     };
   }
 
-  /** @param others - identify batches to leave out: multisig, mint, index, newest index, ids as JSON */
-  #paid(pipelines: readonly PipelineContent[], others: Values): readonly PaidProof[] {
-    const bySubject = this.#file.prepare(
-      `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
-       FROM proofs p JOIN approvals a ON a.id = p.approval
-       WHERE p.subject = ? AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
-         AND CAST(a.batch_index AS INTEGER) <= ? AND a.batch_id NOT IN (SELECT value FROM json_each(?))
-       ORDER BY p.content = ? DESC, paid DESC, a.id DESC LIMIT 1`,
-    );
+  #paid({ multisig, mint, newest, pipelines, batchIndex, own }: AskedBatch): readonly PaidProof[] {
+    const last = Number(newest ?? Number.MAX_SAFE_INTEGER);
+    const others = [multisig, mint, String(batchIndex ?? ''), last, JSON.stringify(own)];
     return pipelines.flatMap((pipeline, at) => {
       const content = contentDigest([pipeline], 0);
-      const row = bySubject.get([sha256(subjectOf(pipeline)), ...others, content]);
+      const [row] = this.#all(
+        `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
+         FROM proofs p JOIN approvals a ON a.id = p.approval
+         WHERE p.subject = ? AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
+           AND CAST(a.batch_index AS INTEGER) <= ? AND a.batch_id NOT IN (SELECT value FROM json_each(?))
+         ORDER BY p.content = ? DESC, paid DESC, a.id DESC LIMIT 1`,
+        [sha256(subjectOf(pipeline)), ...others, content],
+      );
       if (row === undefined) return [];
-      const [batchId, batchIndex, date, isPaid, same] = row;
-      return [
-        {
-          ...{ at, batchId: String(batchId), batchIndex: String(batchIndex), date: String(date) },
-          ...{ isExecuted: isPaid === 1, isSame: same === content },
-        },
-      ];
+      return [{ ...earlier(row), at, isExecuted: row[3] === 1, isSame: row[4] === content }];
     });
   }
 
   /** Amount of all batches except `but` today. Reservations of processes that ended are deleted first. */
-  #used({ multisig, mint }: RecordedFlywheel, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
+  #used({ multisig, mint }: Project, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
     const { processes, clock } = this.#options;
     for (const [holder] of this.#all('SELECT DISTINCT holder FROM reservations', []))
       if (!processes.isRunning(String(holder)))
@@ -322,13 +307,13 @@ export class ApprovalRecord {
       this.#all(
         `SELECT total FROM ${table} WHERE multisig = ? AND mint = ? AND day = ? AND NOT (batch_index = ? AND digest = ?)`,
         [multisig, mint, day, ...but],
-      ).flat(),
+      ),
     );
-    return { day, used: amounts.reduce<bigint>((sum, one) => sum + BigInt(String(one)), 0n) };
+    return { day, used: amounts.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n) };
   }
 
   #insert(
-    { multisig, mint, digest, batchId, profile, pipelines, ...batch }: RecordedBatch,
+    { multisig, mint, digest, batchId, profile, pipelines, batchIndex }: RecordedBatch,
     day: UtcDay,
   ): void {
     const date = isoTime(this.#options.clock.nowMs());
@@ -337,22 +322,19 @@ export class ApprovalRecord {
       `INSERT INTO approvals (multisig, mint, batch_index, digest, batch_id, profile, total, day, date)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (multisig, mint, batch_index, digest) DO UPDATE SET day = excluded.day, date = excluded.date RETURNING id`,
-      [
-        ...[multisig, mint, String(batch.batchIndex), digest, batchId, profile],
-        ...[String(totalOutflow(outflowOf(pipelines))), day, date],
-      ],
+      [multisig, mint, String(batchIndex), digest, batchId, profile, String(totalOf(pipelines)), day, date],
     );
     const id = Number(approval);
-    const recipient = this.#file.prepare(
-      'INSERT INTO recipients (approval, address, ends, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    );
-    const proof = this.#file.prepare(
-      'INSERT INTO proofs (approval, place, subject, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    );
     pipelines.forEach((pipeline, place) => {
-      proof.run([id, place, sha256(subjectOf(pipeline)), contentDigest([pipeline], 0)]);
+      this.#run(
+        'INSERT INTO proofs (approval, place, subject, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        [id, place, sha256(subjectOf(pipeline)), contentDigest([pipeline], 0)],
+      );
       for (const address of pipeline.actions.flatMap(actionRecipients))
-        recipient.run([id, address, endsOf(address), place]);
+        this.#run(
+          'INSERT INTO recipients (approval, address, ends, place) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+          [id, address, endsOf(address), place],
+        );
     });
   }
 
@@ -364,3 +346,8 @@ export class ApprovalRecord {
     return this.#file.prepare(sql).all(values);
   }
 }
+
+/** The first columns of a row. */
+const earlier = ([batchId, batchIndex, date]: readonly unknown[]): EarlierApproval => ({
+  ...{ batchId: String(batchId), batchIndex: String(batchIndex), date: String(date) },
+});

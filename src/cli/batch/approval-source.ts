@@ -4,15 +4,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../../compose/settings.js';
 import type { Batch, InitBatchResult } from '../../contract/schemas/batch.js';
+import { FILE_SCHEMAS } from '../../contract/schemas/files.js';
+import { checkInput, pathText } from '../../contract/validate.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { approvalDirectory } from '../../files/directories.js';
 import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
-import { isAddress } from '../../values/address.js';
-import { isJsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
-import { inInput, inputError, readInputText, requireKind } from '../input/read-input.js';
+import { inInput, inputError, type NamedText, readInputText, requireKind } from '../input/read-input.js';
 import { type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isNotOffered } from '../send.js';
 import { refuse } from './pins.js';
@@ -42,21 +42,20 @@ export const MAX_BATCH_INDEX = 2n ** 64n - 1n;
 
 export const isBatchIndex = (index: bigint): boolean => index >= 1n && index <= MAX_BATCH_INDEX;
 
-/** @throws `ERR_APPROVAL_REFUSED` for an index that no batch can have. */
-function indexOf(text: string): bigint {
-  const index = BigInt(text);
-  if (isBatchIndex(index)) return index;
-  throw refuse(`Expected a batch index from 1 to ${MAX_BATCH_INDEX}, got ${text}.`);
-}
-
-/** @throws `ERR_RESPONSE_INVALID` when the batch has no index yet. */
-export function batchName(batch: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
+/** @throws `ERR_RESPONSE_INVALID` when the batch has no index yet; `ERR_APPROVAL_REFUSED` for one that no batch can have. */
+export function batchName({
+  id,
+  multisig,
+  ...batch
+}: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>): BatchName {
   if (!/^[0-9]{1,20}$/.test(batch.batchIndex))
     throw new FlywheelError(
       'ERR_RESPONSE_INVALID',
-      `Batch ${batch.id} has no index yet: its set-up is not finished.`,
+      `Batch ${id} has no index yet: its set-up is not finished.`,
     );
-  return { id: batch.id as Uuid, multisig: batch.multisig, batchIndex: indexOf(batch.batchIndex) };
+  const batchIndex = BigInt(batch.batchIndex);
+  if (isBatchIndex(batchIndex)) return { id: id as Uuid, multisig, batchIndex };
+  throw refuse(`Expected a batch index from 1 to ${MAX_BATCH_INDEX}, got ${batchIndex}.`);
 }
 
 /** `source` is a batch id, an approval file of `batch init`, base64, or `-` for standard input. @throws `ERR_INPUT_INVALID` */
@@ -64,12 +63,10 @@ export async function readApproval(session: Session, source: string): Promise<Is
   const { context } = session;
   if (isUuid(source)) return freshApproval(session, source.toLowerCase() as Uuid);
   const isText = source !== '-' && !existsSync(resolve(context.cwd, source)) && isBareBase64(source);
-  const { name, text } = isText
-    ? { name: 'the approval', text: source }
-    : await readInputText(context, source);
-  const trimmed = text.trim();
-  if (/^[{[]/.test(trimmed)) return readApprovalFile(name, trimmed);
-  const wire = decodeBase64(name, trimmed);
+  const input = isText ? { name: 'the approval', text: source } : await readInputText(context, source);
+  const text = input.text.trim();
+  if (/^[{[]/.test(text)) return readApprovalFile(input);
+  const wire = decodeBase64(input.name, text);
   return { wire, batch: await currentBatchName(session) };
 }
 
@@ -85,32 +82,26 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
   } catch (error) {
     const path = approvalFile(session.settings, batchId);
     if (!isNotOffered(error) || !existsSync(path)) throw error;
-    const { name, text } = await readInputText(session.context, path);
-    return readApprovalFile(name, text.trim());
+    return readApprovalFile(await readInputText(session.context, path));
   }
 }
 
 /** A transaction is longer than this; a shorter text is the name of a missing file. */
 const isBareBase64 = (source: string): boolean => source.length > 200 && BASE64.test(source);
 
-function readApprovalFile(name: string, text: string): IssuedApproval {
-  const { value } = inInput(name, () => parseStrictJson(text));
+function readApprovalFile({ name, text }: NamedText): IssuedApproval {
+  const { value } = inInput(name, () => parseStrictJson(text.trim()));
   requireKind(name, value, 'an approval file');
-  const batch = isJsonObject(value) ? value['batch'] : undefined;
-  if (!isJsonObject(value) || !isJsonObject(batch))
-    throw inputError(name, 'expected an approval file, as `batch init --out` writes it');
-  const { id, multisig, batchIndex } = batch;
-  const approval = value['proposalApproveTx'];
-  if (typeof id !== 'string' || !isUuid(id)) throw inputError(name, 'batch.id: expected a UUID');
-  if (typeof multisig !== 'string' || !isAddress(multisig))
-    throw inputError(name, 'batch.multisig: expected an address');
-  if (typeof batchIndex !== 'string' || !/^[0-9]{1,20}$/.test(batchIndex))
-    throw inputError(name, 'batch.batchIndex: expected a whole number as text');
-  if (typeof approval !== 'string') throw inputError(name, 'proposalApproveTx: expected base64');
-  return {
-    wire: decodeBase64(`${name}: proposalApproveTx`, approval),
-    batch: { id, multisig, batchIndex: indexOf(batchIndex) },
-  };
+  const read = checkInput(FILE_SCHEMAS.approval, value);
+  if ('issues' in read) {
+    const problems = read.issues.map(({ path, reason }) => `${pathText(path)}: ${reason}`);
+    throw inputError(
+      name,
+      `expected an approval file, as \`batch init --out\` writes it; ${problems.join('; ')}`,
+    );
+  }
+  const { proposalApproveTx, batch } = read.value;
+  return { wire: decodeBase64(`${name}: proposalApproveTx`, proposalApproveTx), batch: batchName(batch) };
 }
 
 /** Bare base64 does not name its batch. The current batch is assumed, and the check compares the vote with it. */
@@ -130,7 +121,7 @@ const approvalFile = ({ apiUrl, dataDir, configDir }: Settings, batchId: string)
 export function writeApproval(settings: Settings, answer: InitBatchResult, out: OutputFile | null): string {
   const text = `${JSON.stringify(answer)}\n`;
   if (out !== null) {
-    writeOutput(out, text, { isPublic: true, isAsGood: (found) => batchIdIn(found) === answer.batch.id });
+    writeOutput(out, text, { isPublic: true, isAsGood: (found) => isApprovalOf(found, answer.batch.id) });
     return out.path;
   }
   const path = approvalFile(settings, answer.batch.id);
@@ -139,10 +130,10 @@ export function writeApproval(settings: Settings, answer: InitBatchResult, out: 
   return path;
 }
 
-function batchIdIn(text: string): unknown {
+function isApprovalOf(text: string, batchId: string): boolean {
   try {
-    return (JSON.parse(text) as Partial<InitBatchResult>).batch?.id;
+    return readApprovalFile({ name: 'the file', text }).batch.id === batchId;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -20,7 +20,7 @@ import type { Unit } from '../views/unit.js';
 import type { OwnerKeypair } from '../wallet/load-keypair.js';
 import { type HeldApproval, holdApproval, type Repeat, TYPE_DIGEST } from './approval-limits.js';
 import type { BatchName } from './approval-source.js';
-import { awaitSetUp } from './chain-agrees.js';
+import { lookUntil } from './chain-agrees.js';
 import { pinsForApproval, requireChain, requireOwner } from './pins.js';
 import {
   checkApproval,
@@ -64,21 +64,24 @@ export async function judge(
   if (signer != null) requireOwner(pins, signer);
   const { batchIndex } = batch;
   const ref = { multisig: pins.multisig, batchIndex };
-  await awaitSetUp(session, opened, ref);
-  await requireNotClosed(chain, ref, batch);
+  const look = () => readBatchAccounts(chain, ref, 0);
+  // The proposal is activated last. After the wait the checks say what is missing.
+  const accounts = await lookUntil(session, look, ({ proposal }) => {
+    const isSetUp = proposal.value !== null && proposal.value.status.kind !== 'Draft';
+    return isSetUp || opened.kind === 'embedded';
+  });
+  const isThere = accounts.batch.value !== null || accounts.proposal.value !== null;
+  const isOld = (accounts.multisig.value?.transactionIndex ?? 0n) >= batchIndex;
+  if (!isThere && isOld) throw await closed(chain, ref, batch);
   const review = await reviewBatch(chain, opened, pins, { batchIndex, expectation });
   const unit = unitOf({ symbol: opened.symbol, trusted: null }, review);
   return { opened, chain, pins, checked, review, unit };
 }
 
-/** @throws `ERR_INVALID_REQUEST` for a batch whose accounts are closed. */
-async function requireNotClosed(chain: ChainReader, ref: BatchRef, { id }: BatchName): Promise<void> {
-  const { multisig, batch, proposal } = await readBatchAccounts(chain, ref, 0);
-  const isThere = batch.value !== null || proposal.value !== null;
-  if (isThere || (multisig.value?.transactionIndex ?? 0n) < ref.batchIndex) return;
+async function closed(chain: ChainReader, ref: BatchRef, { id }: BatchName): Promise<FlywheelError> {
   const past = await readPastContent(chain, ref);
   const state = past === null ? 'executed or cancelled' : pastStateOf(past);
-  throw new FlywheelError(
+  return new FlywheelError(
     'ERR_INVALID_REQUEST',
     `Batch ${id} is over on chain (${state}), so there is nothing to approve. Nothing was signed.`,
     { hint: `Show what the batch did: \`flywheel batch inspect ${id}\`` },
@@ -144,8 +147,7 @@ export async function approveBatch(
   const judgement = await judge(session, asked, keypair);
   const { chain, pins, review, unit, checked } = judgement;
   if (review.isApproved && !mayBeApproved) return null;
-  const held = await holdApproval(session, batchId, review, repeat);
-  try {
+  return holdApproval(session, batchId, review, { repeat, isAsked: false }, async (held) => {
     showJudgement(session, judgement, held, expectation);
     const { typed } = held;
     const question = viewQuestion(review, held, unit);
@@ -162,9 +164,7 @@ export async function approveBatch(
     const signedTx = Buffer.from(addSignature(current, signer)).toString('base64');
     held.signed();
     return { batchId, batchIndex, signedTx, digest: review.description.digest };
-  } finally {
-    held.close();
-  }
+  });
 }
 
 async function freshWire(

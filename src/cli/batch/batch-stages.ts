@@ -3,6 +3,7 @@ import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schem
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
+import { pick } from '../operation/elements.js';
 import { untried } from '../operation/verdicts.js';
 
 interface BatchStage {
@@ -59,9 +60,6 @@ export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
 
-export const pick = <Item>(all: readonly Item[], indexes: readonly number[]): readonly Item[] =>
-  indexes.flatMap((index) => all.slice(index, index + 1));
-
 export class CurrentStage {
   readonly #entry: Entry;
   readonly at: number;
@@ -84,8 +82,7 @@ export class CurrentStage {
   }
 
   pipelines<Item>(all: readonly Item[]): readonly Item[] {
-    const { indexes } = this.note;
-    return indexes === null ? all : pick(all, indexes);
+    return pick(all, this.note.indexes);
   }
 
   get initAnswerName(): string {

@@ -50,18 +50,6 @@ export async function lookUntil<Seen>(
   }
 }
 
-/** Waits until a batch of the service is on chain. A timeout is no error here; callers check the batch themselves. */
-export async function awaitSetUp(
-  session: Session,
-  { kind, chain }: Pick<OpenedService, 'kind' | 'chain'>,
-  ref: BatchRef,
-): Promise<void> {
-  if (kind === 'embedded' || chain === null) return;
-  const status = async () => (await readBatchAccounts(chain, ref, 0)).proposal.value?.status.kind ?? 'Draft';
-  // The proposal is activated last.
-  await lookUntil(session, status, (kind) => kind !== 'Draft');
-}
-
 /** Progress on chain; `null`: the accounts are closed. */
 async function readProgress(chain: ChainReader, ref: BatchRef) {
   const { multisig, batch, proposal } = await readBatchAccounts(chain, ref, 0);
@@ -134,7 +122,7 @@ export async function requireChainAgrees(
 }
 
 /**
- * How many pipelines of a final batch landed, after comparing the service's result with its own list and with the chain. Retries
+ * How many pipelines of a final batch landed, after comparing the service's result with the chain and with its own list. Retries
  * depend on this, so each call compares again.
  * @throws `ERR_OUTCOME_UNKNOWN` when the service contradicts itself or the chain.
  */
@@ -142,6 +130,7 @@ export async function landedCount(session: Session, batch: Batch, known: KnownBa
   const opened = await session.service();
   const { totalSuccessful = 0, total = known.size ?? batch.initResult?.total ?? 0 } =
     batch.executeResult ?? {};
+  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, known);
   // The embedded engine answers both from one record, so a second query proves nothing.
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
@@ -151,7 +140,6 @@ export async function landedCount(session: Session, batch: Batch, known: KnownBa
       `The service says that ${totalSuccessful} transactions of batch ${batch.id} were executed, but lists ${executed.length === 0 ? 'none' : executed.map((index) => index + 1).join(', ')}.`,
       `Do not run this batch again before you know which is right: \`${commandLine(session.settings, 'batch', 'show', batch.id)}\``,
     );
-  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, known);
   return totalSuccessful;
 }
 

@@ -36,21 +36,18 @@ export async function cancelBatch(
 ): Promise<void> {
   const { pins } = await session.service();
   if (pins !== null && owner !== null) requireOwner(pins, owner);
-  const ended = await repeatable(session, async () => {
+  const [before, batch] = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
     const ended = await endBatch(session, before, signer);
     await concludeById(session, ended, { wasSetUp: before.status === 'FINALIZED' || isSetUp(ended) });
-    return { ...ended, wasCancelled: before.dateCancelled !== undefined };
+    return [before, ended];
   });
-  const { wasCancelled, ...batch } = ended;
-  session.output.result(batch, (style) => [
-    style.good(
-      batch.status === 'EXECUTED'
-        ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
-        : `Batch ${batch.id} ${wasCancelled ? 'was already' : 'is'} cancelled. No further transaction of the batch can be executed.`,
-    ),
-    ...viewBatch(batch, style),
-  ]);
+  const was = before.dateCancelled === undefined ? 'is' : 'was already';
+  const text =
+    batch.status === 'EXECUTED'
+      ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
+      : `Batch ${batch.id} ${was} cancelled. No further transaction of the batch can be executed.`;
+  session.output.result(batch, (style) => [style.good(text), ...viewBatch(batch, style)]);
 }
 
 /**
@@ -135,13 +132,12 @@ async function show(
     if (error !== null) output.warn(error.message);
     return null;
   };
-  const look = await lookAtBatch(chain, null, pins, { batchIndex, expectation: null }).catch(
-    (error: unknown) => {
-      if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
-      // A batch that is half set up or half closed cannot be read; cancelling is still right.
-      return warn(error);
-    },
-  );
+  const asked = { multisig: pins.multisig, batchIndex, expectation: null };
+  const look = await lookAtBatch(chain, null, pins, asked).catch((error: unknown) => {
+    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+    // A batch that is half set up or half closed cannot be read; cancelling is still right.
+    return warn(error);
+  });
   if (look === null) return;
   warn(look.refusal);
   const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);

@@ -1,7 +1,7 @@
 /** Executes a batch with the owner's approval on chain, or with one that is signed before or during the command. */
 import { parseDigestText } from '../../actions/pipelines.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { Batch, ExecuteResult, Pipeline, PipelineState } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteResult, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
@@ -9,21 +9,21 @@ import type { Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
 import { openInput } from '../input/read-input.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
+import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { getBatch, isEnded, isFinal, locate, pipelinesWith } from '../operation/service-record.js';
+import { getBatch, isFinal, locate, pipelinesDoneThere } from '../operation/service-record.js';
 import { notSent } from '../operation/verdicts.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { statusOf, viewExecuteResult } from '../views/batch.js';
 import { countText } from '../views/unit.js';
-import { subjectOf } from './approval-record.js';
 import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
 import { listedDigest, listedPipelines, requireChainAgrees, requireWillRun } from './chain-agrees.js';
 import { batchFailure, concludeById, ownBatch, writeRest } from './conclude-batch.js';
-import { upToDate } from './initiate.js';
+import { unansweredOf, upToDate } from './initiate.js';
 import { refuse } from './pins.js';
-import { checkedPipelines, PipelinesWork } from './pipelines-work.js';
+import { checkedPipelines } from './pipelines-operation.js';
 
 export interface SignTerms {
   readonly signedTx: string | undefined;
@@ -35,8 +35,8 @@ export interface SignTerms {
 interface ApprovalTerms extends SignTerms {
   /** Stores a signed approval. Called before the approval is sent. */
   readonly keep: (signed: Signed) => void;
-  /** True if an approval may have been sent before this execution. */
-  wasSent(): boolean;
+  /** An approval may have been sent before this execution. */
+  readonly wasSent: boolean;
   key(signedTx: string | undefined): string;
 }
 
@@ -59,23 +59,15 @@ export async function executeUntilFinal(
   approval: ApprovalTerms,
 ): Promise<Executed> {
   const opened = await session.service();
-  const { progress } = session.output;
-  const { id: batchId } = batch;
-  let { signedTx } = approval;
+  let { signedTx, wasSent } = approval;
   for (let count = 1; ; count += 1) {
-    const signed = await signNow(session, approval, batch, signedTx);
+    const signed = signedTx === undefined ? await signNow(session, approval, batch) : undefined;
     signedTx ??= signed?.signedTx;
+    wasSent ||= signed === null;
     const digest = approval.digest ?? signed?.digest ?? (await listedDigest(session, opened, batch));
-    await requireWillRun(opened, batch, digest, approval.wasSent() || count > 1);
+    await requireWillRun(opened, batch, digest, wasSent);
     try {
-      progress.show('executing the batch …');
-      const call = callWith(session, opened, approval.key(signedTx));
-      // Without `signedTx` the approval must be on chain; if not, the service refuses.
-      const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
-      const reply = await opened.service.executeBatch(request, call);
-      noteReply(session, reply);
-      const ended = await getBatch(session, batchId);
-      return { ...ended, executeResult: ended.executeResult ?? reply.value.result };
+      return await send(session, batch, signedTx, approval.key(signedTx));
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
       // The chain must confirm that nothing landed before another approval is signed or suggested.
@@ -83,20 +75,40 @@ export async function executeUntilFinal(
       await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
       if (approval.sign === null || count >= MAX_APPROVALS) throw error;
       signedTx = undefined;
-    } finally {
-      progress.clear();
+      wasSent = true;
     }
   }
 }
 
-/** Signs if no approval exists, the batch needs one and the command can. @throws `ERR_APPROVAL_REFUSED` for another batch. */
+/** @param signedTx - `undefined`: the approval must be on chain; if not, the service refuses. */
+async function send(
+  session: Session,
+  { id: batchId }: Batch,
+  signedTx: string | undefined,
+  key: string,
+): Promise<Executed> {
+  const opened = await session.service();
+  session.output.progress.show('executing the batch …');
+  const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
+  const call = callWith(session, opened, key);
+  const reply = await opened.service
+    .executeBatch(request, call)
+    .finally(() => session.output.progress.clear());
+  noteReply(session, reply);
+  const batch = await getBatch(session, batchId);
+  return { ...batch, executeResult: batch.executeResult ?? reply.value.result };
+}
+
+/**
+ * Signs if the batch needs an approval and the command can.
+ * @returns `undefined`: not signed; `null`: an approval came onto the chain meanwhile. @throws `ERR_APPROVAL_REFUSED` for another batch.
+ */
 async function signNow(
   session: Session,
   { sign, keep }: ApprovalTerms,
   batch: Batch,
-  signedTx: string | undefined,
-): Promise<Signed | null> {
-  if (signedTx !== undefined || sign === null || (await needsNoApproval(session, batch))) return null;
+): Promise<Signed | null | undefined> {
+  if (sign === null || (await needsNoApproval(session, batch))) return undefined;
   const signed = await sign().catch(async (error: unknown) => {
     // Another command may have approved the batch meanwhile.
     const isRefused = isFlywheelError(error, 'ERR_INVALID_REQUEST');
@@ -132,10 +144,9 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
     );
   const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
-    const isDone = failure === undefined;
-    const head = isDone
-      ? style.good(`Batch ${batch.id} is executed.`)
-      : style.bad(`Batch ${batch.id} failed.`);
+    const head = failure
+      ? style.bad(`Batch ${batchId} failed.`)
+      : style.good(`Batch ${batchId} is executed.`);
     return viewExecuteResult(result, head, style);
   });
   if (failure !== undefined) throw failure;
@@ -168,7 +179,7 @@ async function execute(
     keep: (signed) => {
       digest ??= signed.digest;
     },
-    wasSent: () => false,
+    wasSent: false,
     // The first request uses the user's key.
     key: (signedTx) =>
       terms.key !== undefined && signedTx === terms.signedTx
@@ -251,34 +262,25 @@ async function requireNotLandedElsewhere(session: Session, batch: Batch): Promis
   if (entry === undefined || body === undefined) return requireFirst(session, batch);
   if (!entry.isToldApart) return;
   // The same check as in `batch run`, which knows the whole file.
-  const how = { rest: false, allowChanged: entry.notes['allowChanged'] === true };
-  const work = new PipelinesWork(session, JSON.parse(body), how);
-  const unanswered = work.unanswered(entry);
-  if (unanswered !== undefined) await foreseeUnchanged(session, entry, unanswered, work);
+  const { pipelines } = JSON.parse(body) as InitBatchRequest;
+  const ask = pipelinesDoneThere(session, pipelines);
+  const unanswered = unansweredOf(entry, pipelineElements(pipelines), ask);
+  if (unanswered !== undefined) await foreseeUnchanged(session, entry, unanswered, {});
 }
 
 /** For a batch whose file this machine does not have. @throws as {@link requireNotLandedElsewhere} */
 async function requireFirst(session: Session, batch: Batch): Promise<void> {
-  const opened = await session.service();
-  const own = await listedPipelines(session, opened, batch);
-  const hashes = [...new Set(own?.map(({ proofHash }) => proofHash))];
-  const found = await pipelinesWith(session, hashes).catch((error: unknown) => {
-    if (!isNotOffered(error)) throw error;
-    return [];
-  });
+  const own = await listedPipelines(session, await session.service(), batch);
+  const there = own && (await pipelinesDoneThere(session, own, ({ proofHash }) => proofHash)([]));
   // A list without the batch itself proves nothing.
-  if (own === null || !found.some((one) => one.batch.id === batch.id))
+  if (own === null || !there?.found.some(({ id }) => id === batch.id))
     return session.output.tell(
       'This service cannot be asked whether another batch already landed these pipelines.',
     );
   // Members may have executed a waiting batch meanwhile, or may still do so.
-  const mayHaveLanded = (of: Batch, { state }: PipelineState) => state === 'EXECUTED' || !isEnded(of);
-  const elsewhere = new Set(
-    found
-      .filter((one) => one.batch.id !== batch.id && mayHaveLanded(one.batch, one.pipeline))
-      .map(({ pipeline }) => subjectOf(pipeline)),
-  );
-  const twice = own.filter((pipeline) => elsewhere.has(subjectOf(pipeline))).length;
+  const others = there.found.filter(({ id }) => id !== batch.id);
+  const elsewhere = new Set(others.map(({ element }) => element.subject));
+  const twice = pipelineElements(own).filter(({ subject }) => elsewhere.has(subject)).length;
   if (twice === 0) return;
   const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
   throw notSent(

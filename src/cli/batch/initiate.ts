@@ -2,10 +2,10 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import type { Entry } from '../journal/journal.js';
-import { requireAnswersKey } from '../operation/done-there.js';
+import type { Element, Entry } from '../journal/journal.js';
+import { requireAnswersKey, type Unanswered } from '../operation/done-there.js';
 import { commandLine } from '../operation/resume-line.js';
-import { findBatch, getBatch, isEnded } from '../operation/service-record.js';
+import { type AskDoneThere, findBatch, getBatch, isEnded } from '../operation/service-record.js';
 import { outcomeUnknown, trying } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -110,4 +110,15 @@ export async function freshAnswer(
     if (isNotOffered(error)) return answer;
     throw error;
   }
+}
+
+/** The request of a batch without an answer: its init. An approved batch is executed, and a stored result is printed; neither needs a query. */
+export function unansweredOf(
+  operation: Entry,
+  elements: readonly Element[],
+  ask: AskDoneThere,
+): Unanswered | undefined {
+  const stage = new CurrentStage(operation);
+  if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;
+  return { ask, elements, requests: [{ key: stage.key, indexes: stage.pipelines([...elements.keys()]) }] };
 }

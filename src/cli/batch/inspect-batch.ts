@@ -1,12 +1,11 @@
 /** Shows what a batch on chain does or did, and whether it may be approved. A refusal is a result here, not an error. */
 import { digestText } from '../../actions/pipelines.js';
-import { type ActionInText, inText } from '../../actions/registry.js';
+import { inText } from '../../actions/registry.js';
 import type { BatchContent } from '../../approval/batch-content.js';
 import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent } from '../../approval/check-content.js';
 import { pipelinesDifferences } from '../../approval/compare-pipelines.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
-import { readBatch } from '../../approval/read-batch.js';
 import { type Balances, checkBalances, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
 import { type ChainReader, dateLanded } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
@@ -30,18 +29,12 @@ import {
   checkApproval,
   checkExpectation,
   type Expectation,
-  expectedDigest,
   type Look,
   lookAtBatch,
   refusalOf,
   requireOwnMultisig,
   unitOf,
 } from './review.js';
-
-interface Inspection<Value = unknown> {
-  readonly value: Value;
-  readonly view: (style: Style) => readonly string[];
-}
 
 interface Inspected {
   readonly batch: BatchName;
@@ -50,11 +43,7 @@ interface Inspected {
 }
 
 /** @throws `ERR_APPROVAL_REFUSED` for accounts of no batch, `ERR_BATCH_NOT_FOUND` when closed and missing in the history. */
-export async function inspectBatch(
-  session: Session,
-  chain: ChainReader,
-  inspected: Inspected,
-): Promise<Inspection> {
+export async function inspectBatch(session: Session, chain: ChainReader, inspected: Inspected) {
   const { multisig, batchIndex } = inspected.batch;
   const ref: BatchRef = { multisig: address(multisig), batchIndex };
   const [account] = await chain.getAccounts([transactionAddress(ref.multisig, batchIndex).address]);
@@ -68,22 +57,12 @@ async function inspectOpen(
   chain: ChainReader,
   { batch, approval, expectation }: Inspected,
   ref: BatchRef,
-): Promise<Inspection> {
+) {
   const opened = await session.service();
   const { pins, symbol } = opened;
   const trusted = await opened.trusted();
-  const refusal = await refusalOf(() => {
-    if (pins === null) throw unpinned(pins);
-    if (approval === null) requireOwnMultisig(pins, batch);
-    else checkApproval(approval, pins);
-  });
-  const look: Look =
-    pins !== null && pins.multisig === ref.multisig
-      ? await lookAtBatch(chain, opened, pins, { batchIndex: ref.batchIndex, expectation })
-      : {
-          ...{ description: await readBatch(chain, ref), token: null, changes: null },
-          ...{ isApproved: false, refusal },
-        };
+  const refusal = approval && pins && (await refusalOf(() => checkApproval(approval, pins)));
+  const look = await lookAtBatch(chain, opened, pins, { ...ref, expectation });
   const problem = (refusal ?? look.refusal)?.message ?? null;
   const unit = unitOf({ symbol, trusted }, look);
   const { pipelines } = look.description;
@@ -95,7 +74,7 @@ async function inspectOpen(
   const passed = `The checks passed; ${expectation === null ? 'no file was compared (--expect FILE)' : 'the batch is the expected one'}.`;
   return {
     value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),
-    view: (style) => {
+    view: (style: Style): readonly string[] => {
       const rows = viewRows(look, earlier, unit, style);
       const verdict =
         problem === null
@@ -117,7 +96,7 @@ async function inspectPast(
   chain: ChainReader,
   { batch, expectation }: Inspected,
   ref: BatchRef,
-): Promise<Inspection> {
+) {
   const opened = await session.service();
   const { symbol } = opened;
   const trusted = await opened.trusted();
@@ -133,7 +112,7 @@ async function inspectPast(
   const unit = unitOf({ symbol, trusted }, { description: past, token: null });
   return {
     value: pastJson(batch, past, unit, problem),
-    view: (style) => [
+    view: (style: Style): readonly string[] => [
       ...viewPastBatch(past, unit, style),
       refusal === null
         ? 'This batch is finished. There is nothing to approve.'
@@ -174,14 +153,13 @@ function openJson(
   found: { readonly problem: string | null; readonly warnings: readonly string[] },
 ): unknown {
   const { description, token, changes } = look;
-  const { multisig, batchIndex, vault, batch, proposal, proposalAddress, multisigAccount } = description;
+  const { proposal, proposalAddress: address, multisigAccount } = description;
   const { approved, rejected, cancelled } = proposal;
   return plain({
-    ...{ batchId, multisig, batchIndex, state: stateOf(description), closed: false, vault },
-    creator: batch.creator,
-    proposal: { address: proposalAddress, status: proposal.status.kind, approved, rejected, cancelled },
+    ...headJson(batchId, description, stateOf(description), false),
+    proposal: { address, status: proposal.status.kind, approved, rejected, cancelled },
     facts: { ...multisigFacts(multisigAccount), ...token?.facts },
-    executed: batch.executedTransactionIndex,
+    executed: description.batch.executedTransactionIndex,
     transactions: description.transactions.map(transactionJson),
     ...contentJson(description, unit),
     ...{ costs: costsOf(description, changes), changes, ...found },
@@ -189,11 +167,10 @@ function openJson(
 }
 
 function pastJson({ id: batchId }: BatchName, past: PastDescription, unit: Unit, problem: string): unknown {
-  const { multisig, batchIndex, vault, batch, votes, executions } = past;
+  const { multisig, batchIndex, votes, executions } = past;
   const executed = ran(past);
   return plain({
-    ...{ batchId, multisig, batchIndex, state: pastStateOf(past), closed: true, vault },
-    creator: batch.creator,
+    ...headJson(batchId, past, pastStateOf(past), true),
     proposal: { address: proposalAddress(multisig, batchIndex).address, ...votes },
     executed: executed.length,
     transactions: past.transactions.map((transaction, at) => ({
@@ -204,6 +181,13 @@ function pastJson({ id: batchId }: BatchName, past: PastDescription, unit: Unit,
     ...{ executedTotals: contentTotals({ transactions: executed }, unit), problem },
   });
 }
+
+const headJson = (
+  batchId: string,
+  { multisig, batchIndex, vault, batch }: BatchContent & BatchRef & { batch: { creator: Address } },
+  state: string,
+  closed: boolean,
+) => ({ ...{ batchId, multisig, batchIndex, state, closed, vault }, creator: batch.creator });
 
 function executionJson(execution: PastDescription['executions'][number]) {
   if (execution === null) return { txHash: null };
@@ -216,28 +200,6 @@ const plain = (value: unknown): unknown =>
     JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? field.toString() : field)),
   );
 
-interface Verified {
-  readonly verified: boolean;
-  readonly batchId: string | null;
-  readonly multisig: string;
-  readonly batchIndex: string;
-  readonly digest: string | null;
-  readonly expected: string;
-  readonly transactions: readonly {
-    readonly index: number;
-    readonly type: string | null;
-    readonly proofHash: string | null;
-    readonly actions: readonly ActionInText[];
-    readonly txHash: string | null;
-    readonly dateExecuted?: string;
-  }[];
-  readonly totals: { readonly burn: string; readonly airdrop: string };
-  readonly balances: Balances;
-  /** Indexes of pipelines of the file that were not executed. */
-  readonly missing: readonly number[];
-  readonly differences: readonly string[];
-}
-
 interface VerifyInput {
   readonly batchId: string | null;
   readonly batchIndex: bigint;
@@ -249,36 +211,46 @@ interface VerifyInput {
 /**
  * @returns with `failure` if the batch is not verified. @throws `ERR_BATCH_NOT_FOUND` when the node lacks part of its history.
  */
-export async function verifyBatch(
-  chain: ChainReader,
-  { batchId, batchIndex, flywheel, expectation, unit }: VerifyInput,
-): Promise<Inspection<Verified> & { readonly failure: FlywheelError | undefined }> {
+export async function verifyBatch(chain: ChainReader, input: VerifyInput) {
+  const { batchIndex, flywheel, expectation, unit } = input;
   const ref = { multisig: flywheel.multisig, batchIndex };
   const past = await readPastContent(chain, ref);
   if (past === null) throw forgotten(ref);
   const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel.mint));
   const content = await contentDifferences(past, flywheel, expectation);
-  const differences = [...content, ...moved.differences];
-  const missing = missingOf(past, expectation);
-  const value: Verified = {
-    verified: differences.length === 0 && missing.length === 0,
-    ...{ batchId, multisig: ref.multisig, batchIndex: String(batchIndex) },
-    digest: past.digest === null ? null : digestText(past.digest),
-    expected: digestText(expectedDigest(expectation)),
-    transactions: past.transactions.map((_, index) => ({
-      index,
-      type: past.pipelines?.[index]?.type ?? null,
-      proofHash: past.pipelines?.[index]?.proofHash ?? null,
-      actions: (past.pipelines?.[index]?.actions ?? []).map((action) => inText(action, unit.decimals)),
-      ...executionJson(past.executions[index] ?? null),
-    })),
-    totals: contentTotals({ transactions: ran(past) }, unit),
-    ...{ balances: moved.balances, missing, differences },
-  };
+  const value = verifiedJson(past, input, { ...moved, differences: [...content, ...moved.differences] });
+  const view = (style: Style): readonly string[] => [
+    ...viewPastBatch(past, unit, style),
+    BALANCES[moved.balances],
+    ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
+  ];
   const failure = value.verified
     ? undefined
     : new FlywheelError('ERR_NOT_VERIFIED', countedFromOne(reasonOf(value)));
-  return { value, view: (style) => viewVerified(value, past, unit, style), failure };
+  return { value, view, failure };
+}
+
+function verifiedJson(
+  past: PastDescription,
+  { batchId, batchIndex, flywheel, expectation, unit }: VerifyInput,
+  { balances, differences }: ReturnType<typeof checkBalances>,
+) {
+  const missing = missingOf(past, expectation);
+  return {
+    verified: differences.length === 0 && missing.length === 0,
+    ...{ batchId, multisig: flywheel.multisig, batchIndex: String(batchIndex) },
+    digest: past.digest === null ? null : digestText(past.digest),
+    expected: digestText(expectation.digest),
+    transactions: past.transactions.map((_, index) => {
+      const { type = null, proofHash = null, actions = [] } = past.pipelines?.[index] ?? {};
+      return {
+        ...{ index, type, proofHash, actions: actions.map((action) => inText(action, unit.decimals)) },
+        ...executionJson(past.executions[index] ?? null),
+      };
+    }),
+    totals: contentTotals({ transactions: ran(past) }, unit),
+    ...{ balances, missing, differences },
+  };
 }
 
 export async function isFeeCharged(chain: ChainReader, mint: Address): Promise<boolean> {
@@ -294,22 +266,20 @@ async function contentDifferences(
   const refusal = await refusalOf(() => checkBatchContent(past, flywheel));
   if (refusal !== null || past.pipelines === null)
     return [(refusal?.message ?? 'The batch had no pipelines.').replace(/\.$/, '')];
-  const expected = expectedDigest(expectation);
-  if (past.digest === expected) return [];
-  return 'pipelines' in expectation
-    ? pipelinesDifferences(past.pipelines, expectation.pipelines, flywheel)
-    : ['the digest differs'];
+  const { digest, pipelines } = expectation;
+  if (past.digest === digest) return [];
+  return pipelines === null
+    ? ['the digest differs']
+    : pipelinesDifferences(past.pipelines, pipelines, flywheel);
 }
 
 const ran = ({ transactions, executions }: PastDescription): PastDescription['transactions'] =>
   transactions.filter((_, at) => executions[at] !== null);
 
-function missingOf({ executions }: PastDescription, expectation: Expectation): readonly number[] {
-  const length =
-    'pipelines' in expectation
-      ? Math.max(expectation.pipelines.length, executions.length)
-      : executions.length;
-  return Array.from({ length }, (_, index) => index).filter((index) => executions[index] == null);
+/** Indexes of pipelines of the file that were not executed. */
+function missingOf({ executions }: PastDescription, { pipelines }: Expectation): readonly number[] {
+  const length = Math.max(pipelines?.length ?? 0, executions.length);
+  return [...Array(length).keys()].filter((index) => executions[index] == null);
 }
 
 const BALANCES: Readonly<Record<Balances, string>> = {
@@ -318,27 +288,15 @@ const BALANCES: Readonly<Record<Balances, string>> = {
   'not kept': 'The node has no balances of these transactions. The result comes from the instructions alone.',
 };
 
-function viewVerified(value: Verified, past: PastDescription, unit: Unit, style: Style): readonly string[] {
-  return [
-    ...viewPastBatch(past, unit, style),
-    BALANCES[value.balances],
-    ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
-  ];
-}
-
 const MAX_NAMED = 5;
 
-function reasonOf({ batchIndex, differences, missing }: Verified): string {
+function reasonOf({ batchIndex, differences, missing }: ReturnType<typeof verifiedJson>): string {
+  const numbers = missing.map((index) => index + 1);
   const parts = [
     ...(differences.length === 0 ? [] : [namedText(differences, MAX_NAMED, '; ')]),
     ...(missing.length === 0
       ? []
-      : [
-          `not executed: pipeline${missing.length === 1 ? '' : 's'} ${namedText(
-            missing.map((index) => index + 1),
-            MAX_NAMED,
-          )}`,
-        ]),
+      : [`not executed: pipeline${missing.length === 1 ? '' : 's'} ${namedText(numbers, MAX_NAMED)}`]),
   ];
   return `Batch ${batchIndex} is not verified: ${parts.join('; ')}.`;
 }

@@ -20,10 +20,7 @@ const HOW_TO_PIN =
 /** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are pinned. */
 export function requirePins(pins: Pins | null): Pins {
   if (pins !== null) return pins;
-  throw refuse(
-    'No project is pinned, so flywheel cannot check that this vote is for your multisig.',
-    HOW_TO_PIN,
-  );
+  throw unpinned(pins);
 }
 
 export function unpinned(pins: Pins | null): FlywheelError {

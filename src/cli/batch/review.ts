@@ -23,7 +23,7 @@ import { type SimulatedChanges, simulateBatch } from '../../approval/simulate.js
 import type { ChainReader, Simulator } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { plainSymbol } from '../../chain/tokens/accounts.js';
-import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { type FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
@@ -87,14 +87,16 @@ export async function refusalOf(judge: () => unknown): Promise<FlywheelError | n
 export async function lookAtBatch(
   chain: ChainReader,
   opened: Pick<OpenedService, 'simulator'> | null,
-  pins: Pins,
-  { batchIndex, expectation }: ReviewInput,
+  pins: Pins | null,
+  { multisig, batchIndex, expectation }: ReviewInput & Pick<Pins, 'multisig'>,
 ): Promise<Look> {
-  const description = await readBatch(chain, { multisig: pins.multisig, batchIndex });
+  const description = await readBatch(chain, { multisig, batchIndex });
   const found: { -readonly [Key in 'token' | 'changes' | 'isApproved']: Look[Key] } = {
     ...{ token: null, changes: null, isApproved: false },
   };
   const refusal = await refusalOf(async () => {
+    if (pins === null) throw unpinned(pins);
+    requireOwnMultisig(pins, description);
     const token = await readTokenOnChain(chain, pins);
     found.token = token;
     found.isApproved = hasApproved(description, pins.owner);
@@ -119,7 +121,7 @@ export async function reviewBatch(
   pins: Pins,
   input: ReviewInput,
 ): Promise<Review> {
-  const look = await lookAtBatch(chain, opened, pins, input);
+  const look = await lookAtBatch(chain, opened, pins, { ...input, multisig: pins.multisig });
   const { token, refusal } = look;
   if (refusal !== null) throw refusal;
   invariant(token !== null, 'What is not refused has a token.');
@@ -145,12 +147,10 @@ export const unitOfToken = (
   { decimals }: Pick<Flywheel, 'decimals'>,
 ): Unit => ({ decimals, symbol: plainSymbol(symbol) });
 
-function statedDecimals({ transactions }: BatchContent): number {
-  for (const { decoded } of transactions)
-    for (const operation of decoded)
-      if (operation.kind === 'burn' || operation.kind === 'transfer') return operation.decimals;
-  return 0;
-}
+const statedDecimals = ({ transactions }: BatchContent): number =>
+  transactions
+    .flatMap(({ decoded }) => decoded)
+    .flatMap((one) => (one.kind === 'burn' || one.kind === 'transfer' ? one.decimals : []))[0] ?? 0;
 
 /** `null`: no simulator on this computer. @throws `ERR_APPROVAL_REFUSED` without a simulator and without an expectation. */
 async function machineFor(
@@ -169,37 +169,37 @@ async function machineFor(
   }
 }
 
-export type Expectation = { readonly pipelines: readonly SourcePipeline[] } | { readonly digest: Sha256 };
+/** What a batch must be. */
+export interface Expectation {
+  readonly digest: Sha256;
+  /** `null`: only the digest was named. */
+  readonly pipelines: readonly SourcePipeline[] | null;
+}
+
+export const expectedPipelines = (pipelines: readonly SourcePipeline[]): Expectation => ({
+  ...{ digest: pipelinesDigest(pipelines), pipelines },
+});
 
 /** Reads `--expect`: `sha256:…` or a pipelines file. @throws `ERR_INPUT_INVALID` */
 export async function readExpectation(session: Session, text: string): Promise<Expectation> {
   const digest = parseDigestText(text);
-  if (digest !== undefined) return { digest };
+  if (digest !== undefined) return { digest, pipelines: null };
   const { pipelines } = readPipelinesFile(await openInput(session.context, text), null);
-  return { pipelines: toSourcePipelines(pipelines) };
+  return expectedPipelines(toSourcePipelines(pipelines));
 }
 
 export const expectationOf = (session: Session, text: string | undefined): Promise<Expectation | null> =>
   text === undefined ? Promise.resolve(null) : readExpectation(session, text);
 
-export const expectedDigest = (expectation: Expectation): Sha256 =>
-  'digest' in expectation ? expectation.digest : pipelinesDigest(expectation.pipelines);
-
 /** @throws `ERR_APPROVAL_REFUSED` with the difference. */
 export function checkExpectation(
   description: BatchContent,
-  expectation: Expectation,
+  { digest: expected, pipelines }: Expectation,
   token: { readonly decimals: number },
 ): void {
-  if ('pipelines' in expectation) {
-    compareWithPipelines(description, expectation.pipelines, token);
-    return;
-  }
+  if (pipelines !== null) compareWithPipelines(description, pipelines, token);
   const { digest, pipelinesProblem } = description;
-  if (digest === expectation.digest) return;
+  if (pipelines !== null || digest === expected) return;
   const found = digest === null ? (pipelinesProblem ?? 'none') : digestText(digest);
-  throw new FlywheelError(
-    'ERR_APPROVAL_REFUSED',
-    `The digest of the batch is ${found}, expected ${digestText(expectation.digest)}.`,
-  );
+  throw refuse(`The digest of the batch is ${found}, expected ${digestText(expected)}.`);
 }

@@ -42,17 +42,13 @@ export async function approveWithWallet(session: Session, source: string, option
       throw new FlywheelError('ERR_USAGE', `--wallet and --${name} cannot be combined.`);
   const expectation = await expectationOf(session, options.expect);
   // The issued approval is not used: the wallet signs its own.
-  const batchId = isUuid(source)
-    ? (source.toLowerCase() as Uuid)
-    : ((await readApproval(session, source)).batch.id.toLowerCase() as Uuid);
+  const id = isUuid(source) ? source : (await readApproval(session, source)).batch.id;
+  const batchId = id.toLowerCase() as Uuid;
   const repeat = await repeatBy(session, batchId, options);
-  const result = await repeatable(session, async () =>
-    approveInWallet(
-      session,
-      { batch: batchName(await getBatch(session, batchId)), expectation, repeat },
-      options.expect,
-    ),
-  );
+  const result = await repeatable(session, async () => {
+    const batch = batchName(await getBatch(session, batchId));
+    return approveInWallet(session, { batch, expectation, repeat }, options.expect);
+  });
   session.output.result(result, (style) => [
     'signature' in result
       ? style.good(`Approved batch ${batchId}: ${result.signature}`)
@@ -80,18 +76,15 @@ export async function approveInWallet(
   if (review.isApproved) return { batchId, alreadyApproved: true };
   await requireWalletPays(opened, pins.owner);
   await requireExecutesFromChain(session, batchId);
-  const held = await holdApproval(session, batchId, review, repeat, true);
-  try {
+  return holdApproval(session, batchId, review, { repeat, isAsked: true }, async (held) => {
     showJudgement(session, judgement, held, expectation);
     await requireDigest(session, batchId, held, expectation);
     const signed = (): void => {
       held.signed();
       onSigned();
     };
-    return await serve(session, judgement, { batch, signed, facts: factsOf(judgement, batchId, name, held) });
-  } finally {
-    held.close();
-  }
+    return serve(session, judgement, { batch, signed, facts: factsOf(judgement, batchId, name, held) });
+  });
 }
 
 /** A wallet would sign a vote that cannot be sent or paid. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */

@@ -13,7 +13,7 @@ import {
   requireRefused,
   type Unanswered,
 } from '../operation/done-there.js';
-import { burnElements, warnOfEqual } from '../operation/elements.js';
+import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
 import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
@@ -31,7 +31,6 @@ import {
   outcomesOf,
   type Part,
   partsOf,
-  pick,
   stageOf,
   stagesOf,
   totalsOf,

@@ -9,7 +9,7 @@ import { derivedUuid } from '../../values/ids.js';
 import { stageKey } from '../batch/batch-stages.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Element, Entry } from '../journal/journal.js';
-import { burnElements } from '../operation/elements.js';
+import { burnElements, pick } from '../operation/elements.js';
 
 interface Stage {
   /** Indexes of its elements in the file; `null`: all. */
@@ -25,10 +25,6 @@ export interface Part {
   /** `undefined`: no answer yet. */
   readonly outcomes: readonly ElementOutcome[] | undefined;
 }
-
-/** @param indexes - `null`: all */
-export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
-  indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
 
 export function cutBurns(burns: readonly BurnRequest[]): readonly number[] {
   const counts: number[] = [];

@@ -9,13 +9,13 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import { type BurnBatchBody, BurnBatchWork } from '../burn/burn-batch-work.js';
 import { burnWork } from '../burn/burn-work.js';
 import { requireAllPossible, showBurnBatchPlan, showBurnPlan } from '../burn/plan.js';
-import { pick, stageOf } from '../burn/requests.js';
+import { stageOf } from '../burn/requests.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js';
 import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
 import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
 import { takenByDryRun } from '../operation/begin-operation.js';
-import { burnElements, contentOf } from '../operation/elements.js';
+import { burnElements, contentOf, pick } from '../operation/elements.js';
 import { runOperation, tellAllSkipped } from '../operation/run-operation.js';
 import {
   AGAIN_OPTION,

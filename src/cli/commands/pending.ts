@@ -5,7 +5,7 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/uuid.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
-import type { RunNote } from '../batch/run-work.js';
+import type { RunNote } from '../batch/batch-work.js';
 import type { BurnBatchBody } from '../burn/burn-batch-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
@@ -247,19 +247,15 @@ async function batchWork(
   const run =
     (entry.notes['run'] as RunNote | undefined) ??
     (isExecuted && entry.state === 'waiting' ? { keypair: null, wallet: false, failedOut: null } : undefined);
-  if (run === undefined) {
-    const { InitWork } = await import('../batch/pipelines-work.js');
-    return new InitWork(session, request, AS_BEGUN, { out: null, failedOut: null }) as Work<unknown>;
-  }
-  const { RunWork } = await import('../batch/run-work.js');
+  const { BatchWork } = await import('../batch/batch-work.js');
+  if (run === undefined)
+    return new BatchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
   const { context, settings } = session;
   const wallet = run.wallet && typed === undefined;
   const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
-  const options = {
-    ...{ wallet, keypair: wallet ? null : absoluteSource(context, location()) },
-    failedOut: stillFree(session, run.failedOut),
-  };
-  return new RunWork(session, request, AS_BEGUN, options) as Work<unknown>;
+  const keypair = wallet ? null : absoluteSource(context, location());
+  const failedOut = stillFree(session, run.failedOut);
+  return new BatchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });
 }
 
 /** The first error is thrown after all were tried. @returns the number of operations */

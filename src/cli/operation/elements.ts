@@ -46,6 +46,10 @@ export const kindsOf = ({ actions }: { readonly actions: readonly { readonly act
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
   sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
 
+/** @param indexes - `null`: all */
+export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
+  indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
+
 const MAX_NAMED = 20;
 
 export const namedText = (all: readonly (string | number)[], most = MAX_NAMED, separator = ', '): string =>

@@ -62,7 +62,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const { service, call } = await calling(session);
     const list = (query: ListBurnsQuery) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
-    const named = byName(burns, ({ proof }) => proof);
+    const named = byName(burns, ({ proof }) => proofHash(proof));
     const others = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
     const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownHashes = new Set(own.map(({ txHash }) => txHash));
@@ -78,12 +78,19 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     return { known, found: numbered(found, burnElements) };
   });
 
-export const pipelinesDoneThere = (session: Session, pipelines: readonly Pipeline[]): AskDoneThere =>
+const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
+
+/** @param hashes - of the proofs; @default those of the payloads, which a service may leave out */
+export const pipelinesDoneThere = <Asked extends Pipeline>(
+  session: Session,
+  pipelines: readonly Asked[],
+  hashes: (pipeline: Asked) => string = hashOf,
+): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
     const list = (query: ListBatchesQuery) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
-    const named = byName(pipelines, ({ payload }) => parseStrictJson(payload).value as JsonObject);
+    const named = byName(pipelines, hashes);
     const states = await pipelinesWith(session, named.hashes);
     const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownIds = new Set(own.map(({ id }) => id));
@@ -111,7 +118,7 @@ function numbered<Item>(
   return ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
 }
 
-export async function pipelinesWith(session: Session, hashes: readonly string[]) {
+async function pipelinesWith(session: Session, hashes: readonly string[]) {
   const { service, call } = await calling(session);
   return eachOf(pieces(hashes), async (proofHash) => {
     const batches = await allOf(
@@ -172,12 +179,12 @@ async function calling(session: Session) {
 
 function byName<Item extends { readonly type: string }>(
   items: readonly Item[],
-  proofOf: (item: Item) => JsonObject,
+  hashOf: (item: Item) => string,
 ) {
   const names = new Map<string, Item>();
   const hashes = new Set<string>();
   for (const item of items) {
-    const hash = proofHash(proofOf(item));
+    const hash = hashOf(item);
     hashes.add(hash);
     if (!names.has(`${hash} ${item.type}`)) names.set(`${hash} ${item.type}`, item);
   }

@@ -16,7 +16,7 @@ import type {
   ListedBatch,
   PipelineState,
 } from '../../contract/schemas/batch.js';
-import type { BatchPlan } from '../batch/pipelines-work.js';
+import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { nextCommand } from '../hints.js';
 import { sumAmounts } from '../input/amount.js';

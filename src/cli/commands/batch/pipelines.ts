@@ -1,13 +1,8 @@
 /** `flywheel batch init` and `run`: make a file of pipelines a batch that waits for approval, or execute it. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
-import {
-  checkedPipelines,
-  InitWork,
-  runBatchOperation,
-  showPipelinesPlan,
-} from '../../batch/pipelines-work.js';
-import { RunWork } from '../../batch/run-work.js';
+import { BatchWork } from '../../batch/batch-work.js';
+import { checkedPipelines, runBatchOperation, showPipelinesPlan } from '../../batch/pipelines-operation.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk } from '../../consent.js';
 import { openInput } from '../../input/read-input.js';
@@ -62,7 +57,7 @@ async function init(
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
-  const workOf = (of: Session) => new InitWork(of, request, how, { out, failedOut });
+  const workOf = (of: Session) => new BatchWork(of, request, how, { run: null, out, failedOut });
   if (dryRun) return showPipelinesPlan(session, request, how, workOf, false);
   await runBatchOperation(session, request, how, workOf(session));
 }
@@ -95,7 +90,8 @@ async function runFile(
   const input = await openInput(context, file, options);
   const request = await checkedPipelines(session, input, dryRun);
   const keypair = wallet ? null : keypairOf(session, options.keypair, dryRun);
-  const workOf = (of: Session) => new RunWork(of, request, how, { keypair, wallet, failedOut });
+  const run = { keypair, wallet };
+  const workOf = (of: Session) => new BatchWork(of, request, how, { run, out: null, failedOut });
   if (dryRun) return showPipelinesPlan(session, request, how, workOf, !wallet);
   const work = workOf(session);
   await runBatchOperation(session, request, how, work, work.notes);

@@ -14,7 +14,7 @@ import {
   requireExecutesFromChain,
   type SignTerms,
 } from '../../batch/execute-batch.js';
-import { expectationOf, expectedDigest } from '../../batch/review.js';
+import { expectationOf } from '../../batch/review.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
@@ -126,7 +126,7 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
   const keypair = signedTx === undefined && isSigning ? ownerKeypair(session, options.keypair) : null;
   if (keypair === null && signedTx === undefined) await requireNoSignature(session, batchId);
   const expectation = await expectationOf(session, options.expect);
-  const digest = expectation && expectedDigest(expectation);
+  const digest = expectation?.digest ?? null;
   if (signedTx !== undefined)
     return { signedTx: await readSignedTx(session, signedTx, batchId), sign: null, digest };
   if (keypair === null) return { signedTx, sign: null, digest };

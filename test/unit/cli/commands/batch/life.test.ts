@@ -320,6 +320,8 @@ describe('what was paid before', () => {
       else {
         expect([exit, complaint(stderr).message, acted(cli)]).toEqual([2, expect.stringMatching(PAID), []]);
         expect(lineIn(stderr)).toBe(`flywheel ${[...RUN, '--yes', ...more].join(' ')} --again`);
+        // Another client may have cancelled what was approved here.
+        expect(complaint(stderr).hint).toContain('`flywheel batch cancel earlier`');
       }
     }
     expect(await cli.pending()).toEqual([]);

@@ -6,6 +6,7 @@ import { associatedTokenAddress } from '../../../../../src/chain/squads/addresse
 import { batchExecuteTransaction } from '../../../../../src/chain/squads/builders.js';
 import { compile } from '../../../../../src/chain/transaction/message.js';
 import { verifyBatch } from '../../../../../src/cli/batch/inspect-batch.js';
+import { expectedPipelines } from '../../../../../src/cli/batch/review.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { burnOf } from '../../../../support/batch-checks.js';
 import {
@@ -40,7 +41,7 @@ const BY_INDEX = ['batch', 'verify', '--batch-index', '7', '--expect', digest];
 
 async function verify(past: Past, balances: Record<string, TokenChange[]> = {}, expected = pipelines) {
   const { value, failure } = await verifyBatch(nodeOf(past, { balances }), {
-    ...{ batchId: null, batchIndex, flywheel, expectation: { pipelines: expected } },
+    ...{ batchId: null, batchIndex, flywheel, expectation: expectedPipelines(expected) },
     unit: { decimals: 6, symbol: null },
   });
   expect(failure === undefined).toBe(value.verified);

@@ -1,0 +1,455 @@
+/**
+ * A pipelines file from `batch init` or `run` to the end of its batches: set up, check, approve, execute, report. A repeat
+ * continues from the state of the batch; the same file never becomes a second batch.
+ */
+import {
+  digestText,
+  type PipelineContent,
+  pipelineContent,
+  pipelinesDigest,
+  type SourcePipeline,
+} from '../../actions/pipelines.js';
+import { checkVoters } from '../../approval/check-content.js';
+import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import { outflowOf, totalOutflow } from '../../approval/limits.js';
+import { requireUnchanged } from '../../approval/pins.js';
+import { readMultisigAccount } from '../../approval/read-batch.js';
+import type {
+  Batch,
+  ExecuteResult,
+  InitBatchRequest,
+  InitBatchResult,
+} from '../../contract/schemas/batch.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
+import type { Session } from '../command.js';
+import { canAsk } from '../consent.js';
+import { nextCommand, ownerFlags } from '../hints.js';
+import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { type Element, type Entry, isOver, type Notes, type OperationState } from '../journal/journal.js';
+import { wasCancelled } from '../operation/begin-operation.js';
+import { hasAllLanded, noteDone, requireThere } from '../operation/done-there.js';
+import { pick, pipelineElements } from '../operation/elements.js';
+import { beginRest } from '../operation/overlap.js';
+import { agreedLine, commandLine } from '../operation/resume-line.js';
+import type { Performed, Work } from '../operation/run-operation.js';
+import {
+  type AskDoneThere,
+  findBatch,
+  isEnded,
+  isFinal,
+  pipelinesDoneThere,
+} from '../operation/service-record.js';
+import { notSent } from '../operation/verdicts.js';
+import type { HowOften } from '../options.js';
+import type { OutputFile } from '../output/output-file.js';
+import { statusOf, viewBatch, viewInitBatch } from '../views/batch.js';
+import { countText } from '../views/unit.js';
+import type { KeypairSource } from '../wallet/keypair-source.js';
+import { OwnerKeypair } from '../wallet/load-keypair.js';
+import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
+import { batchName, decodeBase64, writeApproval } from './approval-source.js';
+import { approveBatch, type Signed } from './approve-batch.js';
+import { addToStage, CurrentStage, nextStage, type RunResult } from './batch-stages.js';
+import { lookUntil } from './chain-agrees.js';
+import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
+import { endBatch } from './end-batch.js';
+import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
+import { freshAnswer, type Initiated, initiate, seenBatch, unansweredOf } from './initiate.js';
+import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
+import { expectedPipelines } from './review.js';
+import { approveInWallet, requireWalletPays } from './wallet-approval.js';
+
+type Terms = Pick<HowOften, 'rest' | 'allowChanged'> & Partial<Pick<HowOften, 'again'>>;
+
+interface BatchOptions {
+  /** `null`: the batch is only set up. */
+  readonly run: {
+    /** `null`: the wallet signs, or nothing will be signed. */
+    readonly keypair: KeypairSource | null;
+    readonly wallet: boolean;
+  } | null;
+  /** For the approval of a batch that is only set up. */
+  readonly out: OutputFile | null;
+  readonly failedOut: OutputFile | null;
+}
+
+/** Stored so that `resume` needs no options. The keypair itself is never stored. */
+export interface RunNote {
+  /** `null`: not from a file. */
+  readonly keypair: string | null;
+  readonly wallet: boolean;
+  readonly failedOut: OutputFile | null;
+}
+
+type Outcome =
+  | { readonly batch: Batch; readonly left: readonly number[]; readonly answer: InitBatchResult }
+  /** `isRestDone`: other batches landed everything that this batch has not. */
+  | (RunResult & { readonly isRestDone: boolean });
+
+export class BatchWork implements Work<Outcome> {
+  readonly ask: AskDoneThere;
+  readonly rest: boolean;
+  readonly allowChanged: boolean;
+  readonly outputs: readonly OutputFile[];
+  readonly #session: Session;
+  readonly #request: InitBatchRequest;
+  readonly #elements: readonly Element[];
+  readonly #how: Terms;
+  readonly #options: BatchOptions;
+  readonly #wallet: boolean;
+  readonly #keypair: OwnerKeypair | null;
+
+  constructor(session: Session, request: InitBatchRequest, how: Terms, options: BatchOptions) {
+    const { run, out, failedOut } = options;
+    this.#session = session;
+    this.#request = request;
+    this.#elements = pipelineElements(request.pipelines);
+    this.#how = how;
+    this.#options = options;
+    this.#wallet = run?.wallet === true;
+    this.#keypair = run?.keypair == null ? null : new OwnerKeypair(session.context, run.keypair);
+    this.ask = pipelinesDoneThere(session, request.pipelines);
+    this.rest = how.rest;
+    this.allowChanged = how.allowChanged;
+    this.outputs = [out, failedOut].filter((file) => file !== null);
+  }
+
+  /** What `run` adds to the notes of its operation. */
+  get notes(): Notes {
+    const { run, failedOut } = this.#options;
+    if (run === null) return {};
+    const keypair = typeof run.keypair === 'string' ? run.keypair : null;
+    return { run: { keypair, wallet: run.wallet, failedOut } satisfies RunNote };
+  }
+
+  /** For a waiting batch `init` only fetches a fresh approval. */
+  isRepeat(state: OperationState): boolean {
+    return isOver(state) || (state === 'waiting' && this.#options.run === null);
+  }
+
+  readonly unanswered = (operation: Entry) => unansweredOf(operation, this.#elements, this.ask);
+
+  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
+    const all = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
+    const left = all.filter((index) => !indexes.has(index));
+    if (left.length > 0) addToStage(entry, { indexes: left });
+    return left.length > 0;
+  }
+
+  async prepare(entry: Entry): Promise<boolean> {
+    const stored = this.#stored(entry);
+    // `done` with pipelines left: other batches landed them.
+    if (stored !== undefined) return entry.state !== 'done' || stored.left.length === 0;
+    if (this.#options.run !== null) {
+      const stage = new CurrentStage(entry);
+      // A batch that is set up may be over by now; finding out needs no keypair. A rest is checked before its batch is ended.
+      if (stage.initAnswer === undefined) await this.#requireApprovable(this.#source(stage), entry);
+      // The operation may come from `batch init`; `resume` then runs it as `batch run`.
+      if (!entry.isNew) entry.note(this.notes);
+    }
+    if (this.rest && entry.state === 'partial' && !(await this.#beginRest(entry))) return false;
+    return this.#session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
+  }
+
+  /** The result of a run that is over, to print again. A failed batch that is not cancelled may have changed. */
+  #stored(entry: Entry): RunResult | undefined {
+    if (this.#options.run === null) return undefined;
+    const stored = new CurrentStage(entry).runAnswer;
+    const isOpen = entry.state === 'partial' && (this.rest || (stored && !isEnded(stored.batch)));
+    return isOpen ? undefined : stored;
+  }
+
+  /** @returns false when other batches landed all that was left. */
+  async #beginRest(entry: Entry): Promise<boolean> {
+    const session = this.#session;
+    const stage = new CurrentStage(entry);
+    const { batchId } = stage.note;
+    const all = this.#elements;
+    const own = stage.pipelines([...all.keys()]);
+    let batch = batchId === undefined ? undefined : await seenBatch(session, batchId);
+    // A dry run assumes that the batch can be cancelled.
+    if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
+      await this.#end(batch, stage.runAnswer?.left ?? own);
+      batch = await seenBatch(session, batch.id);
+    }
+    // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
+    const left = batch ? (await concludeStage(session, stage, batch, all)).left : own;
+    if (left.length === 0) {
+      entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
+      return true;
+    }
+    const hasLanded = all.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
+    // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
+    await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
+    return beginRest(session, entry, {
+      ...{ all, indexes: left, allowChanged: this.allowChanged, hasLanded },
+      notes: (indexes) => nextStage(entry, indexes),
+    });
+  }
+
+  /** Makes sure that nothing of a batch can land any more, if its rest could begin. @param left - indexes of that rest */
+  async #end(batch: Batch, left: readonly number[]): Promise<void> {
+    const session = this.#session;
+    const { settings } = session;
+    const cancel = `\`${commandLine(settings, 'batch', 'cancel', batch.id, ...ownerFlags(settings))}\``;
+    if (this.#options.run === null)
+      throw notSent(
+        `Members of the multisig can still execute the rest of batch ${batch.id}.`,
+        `Cancel the batch first: ${cancel}. \`batch run --rest\` cancels it and runs the rest.`,
+      );
+    await this.#requireApprovable(toSourcePipelines(pick(this.#request.pipelines, left)), null);
+    await endBatch(session, batch, () => {
+      if (!this.#wallet) return this.#signing.signer();
+      throw notSent(
+        `To cancel the rest of batch ${batch.id}, the owner has to vote. --wallet signs approvals only.`,
+        `Cancel it first: ${cancel}, or with the tools of the multisig.`,
+      );
+    });
+  }
+
+  /** Dry run only: makes the checks that `perform` makes after the set-up. */
+  async #isLeft(entry: Entry): Promise<boolean> {
+    const stage = new CurrentStage(entry);
+    const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
+    const batch = batchId && (await seenBatch(this.#session, batchId));
+    if (batch) await this.#requireWanted(entry, batch);
+    return !batch || !isFinal(batch);
+  }
+
+  /**
+   * @throws `ERR_INPUT_INVALID` when the first batch was cancelled and no batch landed a pipeline; the operation is over then.
+   */
+  async #requireWanted(entry: Entry, batch: Batch): Promise<void> {
+    const session = this.#session;
+    const elements = this.#elements;
+    const stage = new CurrentStage(entry);
+    if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
+    if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
+    await noteDone(session, entry, { ask: this.ask, elements });
+    if (entry.lacking(elements).length < elements.length) return;
+    entry.settle({ state: 'cancelled', landed: [] });
+    entry.markPrinted();
+    throw wasCancelled(batch.dateCancelled);
+  }
+
+  async perform(entry: Entry): Promise<Performed<Outcome>> {
+    const session = this.#session;
+    const stored = this.#stored(entry);
+    if (stored !== undefined) {
+      await this.requireKnown(entry);
+      return { result: await this.#withRest(entry, stored) };
+    }
+    const isLast = this.#options.run === null;
+    const initiated = await initiate(session, entry, this.#request, { isLast });
+    const { batch } = initiated;
+    if (!initiated.isNew) await this.#requireWanted(entry, batch);
+    const isUnsigned = entry.state === 'open' && new CurrentStage(entry).note.digest === undefined;
+    if (isLast) {
+      const result = await this.#setUp(entry, initiated);
+      // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
+      return isUnsigned ? { result, verdict: { state: 'waiting', landed: [] } } : { result };
+    }
+    if (isExecuted(batch)) return this.#conclude(entry, batch);
+    if (isUnsigned) entry.settle({ state: 'waiting', landed: [] });
+    session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
+    return this.#conclude(entry, await this.#execute(entry, initiated));
+  }
+
+  async #setUp(entry: Entry, initiated: Initiated): Promise<Outcome> {
+    const session = this.#session;
+    const { batch } = initiated;
+    if (batch.status !== 'FINALIZED')
+      session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
+    const isListed = this.#options.failedOut !== null && isFinal(batch);
+    const { left } = isListed
+      ? await concludeStage(session, new CurrentStage(entry), batch, this.#elements)
+      : { left: [] };
+    return { answer: await freshAnswer(session, initiated), batch, left };
+  }
+
+  present(outcome: Outcome): FlywheelError | undefined {
+    const session = this.#session;
+    const { output, settings } = session;
+    const { out, failedOut } = this.#options;
+    const { batch, left } = outcome;
+    if ('answer' in outcome) output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
+    if (failedOut !== null) writeRest(session, failedOut, pick(this.#request.pipelines, left));
+    const failure = batchFailure(session, batch);
+    if ('answer' in outcome) {
+      const next = `Next: ${nextCommand(settings, batch.id)}`;
+      output.result(outcome.answer, (style) => [...viewInitBatch(outcome.answer, style), next]);
+      return failure;
+    }
+    output.result({ batch, result: outcome.result }, (style) => viewBatch(batch, style));
+    const hint = 'Other batches executed what this one did not. Nothing of the file is left to run.';
+    return outcome.isRestDone ? failure?.with({ hint }) : failure;
+  }
+
+  summary(outcome: Outcome): string {
+    const { batch } = outcome;
+    if ('answer' in outcome) return `Batch ${batch.id} is set up and waits for approval.`;
+    const { totalSuccessful, total }: ExecuteResult = outcome.result;
+    return `Batch ${batch.id}: ${statusOf(batch)}, ${totalSuccessful} of ${countText(total, 'transaction')}.`;
+  }
+
+  /** After a rest, batches of earlier stages may still be known to the service, so every landed pipeline is looked up. */
+  async requireKnown(entry: Entry): Promise<void> {
+    const session = this.#session;
+    const stage = new CurrentStage(entry);
+    const { batchId } = stage.note;
+    if (this.#stored(entry) === undefined) {
+      if (batchId !== undefined) await seenBatch(session, batchId);
+      return;
+    }
+    const elements = this.#elements;
+    const lacking = new Set(entry.lacking(elements));
+    const landed = elements.filter((_, index) => !lacking.has(index));
+    const own = stage.pipelines(elements).filter((one) => landed.includes(one));
+    await requireThere(session, elements, landed, async () =>
+      (await findBatch(session, batchId ?? '')) === null ? own : [],
+    );
+  }
+
+  /** Another machine may have landed what this batch has not. */
+  async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
+    const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.#elements, entry));
+    return { ...result, isRestDone };
+  }
+
+  get #signing(): OwnerKeypair {
+    invariant(this.#keypair !== null, 'What signs has a keypair.');
+    return this.#keypair;
+  }
+
+  /**
+   * Before a batch is set up, or ended for its rest, that the owner could not approve.
+   * @param entry - `null`: of a rest. Its tokens are counted here, because the service counts them only after the cancel. What
+   * landed elsewhere is left out of it later, so paid proofs are checked before it is signed.
+   * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`; `ERR_INSUFFICIENT_FUNDS`
+   */
+  async #requireApprovable(sources: readonly SourcePipeline[], entry: Entry | null): Promise<void> {
+    const session = this.#session;
+    const owner = (await this.#keypair?.address()) ?? null;
+    const opened = await session.service();
+    const chain = requireChain(opened);
+    const pins = requirePins(opened.pins);
+    if (owner !== null) requireOwner(pins, owner);
+    if (this.#wallet) await requireWalletPays(opened, pins.owner);
+    const multisig = await readMultisigAccount(chain, pins.multisig);
+    checkVoters(multisig, pins);
+    const token = await readTokenOnChain(chain, pins);
+    if (pins.facts !== undefined)
+      requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
+    else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
+    const { flywheel } = token;
+    const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
+    if (entry === null) requireTokens(token, content);
+    const isAsked = entry === null || this.#wallet || this.rest;
+    await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
+  }
+
+  #repeatOfFile(entry: Entry): Repeat {
+    const forget = commandLine(this.#session.settings, 'pending', 'forget', entry.id);
+    const hint = entry.isNew
+      ? againHint(this.#session)
+      : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
+    const setUp = async () => (await this.ask([new CurrentStage(entry).key]))?.batch?.id;
+    return { ...this.#repeat(entry, hint), setUp };
+  }
+
+  #repeat(entry: Entry, hint: string): Repeat {
+    return repeatOf(entry, { ...this.#how, hint });
+  }
+
+  #execute(entry: Entry, initiated: Initiated): Promise<Executed> {
+    const stage = new CurrentStage(entry);
+    const digest = pipelinesDigest(this.#source(stage));
+    const note = (approval: { readonly signedTx?: string }): void => {
+      if (entry.state === 'waiting') entry.reopen([], {});
+      addToStage(entry, { ...approval, digest });
+    };
+    return executeUntilFinal(this.#session, initiated.batch, {
+      signedTx: stage.note.signedTx,
+      sign: () => this.#sign(entry, initiated, () => note({})),
+      wasSent: stage.note.digest !== undefined,
+      keep: ({ signedTx }) => note({ signedTx }),
+      digest,
+      key: (signedTx) => stage.executeKey(signedTx),
+    });
+  }
+
+  #source(stage: CurrentStage): readonly SourcePipeline[] {
+    return toSourcePipelines(stage.pipelines(this.#request.pipelines));
+  }
+
+  /**
+   * Checks, asks and signs. An error says that the batch still waits.
+   * @param onSigned - called before a wallet's approval is sent. @returns `null`: the wallet's approval is on chain.
+   */
+  async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
+    const expectation = expectedPipelines(this.#source(new CurrentStage(entry)));
+    const { id } = initiated.batch;
+    const { settings } = this.#session;
+    const file = this.#keypair?.file;
+    const keypair = file == null ? [] : ['--keypair', file];
+    const digest = digestText(expectation.digest);
+    const again = agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest, '--again');
+    const repeat = this.#repeat(entry, `To pay them again: \`${again}\``);
+    const line = this.#wallet
+      ? commandLine(settings, 'batch', 'approve', id, '--wallet')
+      : settings.yes
+        ? agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest)
+        : nextCommand(settings, id, file);
+    const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
+    try {
+      if (this.#wallet) {
+        const batch = batchName(initiated.batch);
+        const asked = { batch, expectation, repeat };
+        await approveInWallet(this.#session, asked, 'the pipelines file', onSigned);
+        const needsApproval = () => requireExecutesFromChain(this.#session, batch.id);
+        await lookUntil(this.#session, needsApproval, (isNeeded) => !isNeeded);
+        return null;
+      }
+      const { proposalApproveTx, batch } = await freshAnswer(this.#session, initiated);
+      const wire = decodeBase64('proposalApproveTx', proposalApproveTx);
+      const asked = { wire, batch: batchName(batch), expectation, repeat };
+      return await approveBatch(this.#session, asked, this.#signing);
+    } catch (error) {
+      if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
+      const { hint } = error.options;
+      const next = hint?.endsWith(repeat.hint) === true ? hint : `Approve and execute it: \`${line}\``;
+      throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
+        ...{ ...error.options, hint: `${next}. ${cancel}`, cause: error },
+      });
+    }
+  }
+
+  async #conclude(entry: Entry, batch: Executed): Promise<Performed<Outcome>> {
+    const session = this.#session;
+    const { pipelines } = this.#request;
+    const stage = new CurrentStage(entry);
+    const approved = { digest: pipelinesDigest(this.#source(stage)), wasSent: true };
+    const found = await concludeStage(session, stage, batch, pipelines, approved);
+    const ran = { batch, result: batch.executeResult, left: found.left };
+    return {
+      result: await this.#withRest(entry, ran),
+      verdict: verdictOf(stage, batch, found, pipelines),
+    };
+  }
+}
+
+/** @throws `ERR_INSUFFICIENT_FUNDS` */
+function requireTokens(
+  { vaultAccount, flywheel: { vault, decimals } }: Awaited<ReturnType<typeof readTokenOnChain>>,
+  pipelines: readonly PipelineContent[],
+): void {
+  const needed = totalOutflow(outflowOf(pipelines));
+  const held = vaultAccount?.amount ?? 0n;
+  if (held >= needed) return;
+  const [needs, has] = [needed, held].map((amount) => formatTokenAmount(amount, decimals));
+  throw new FlywheelError(
+    'ERR_INSUFFICIENT_FUNDS',
+    `The rest needs ${needs} tokens, and the vault ${vault} has ${has}. Nothing was cancelled or sent.`,
+  );
+}

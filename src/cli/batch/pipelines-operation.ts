@@ -1,0 +1,139 @@
+/** A pipelines file as an operation of the journal, and its plan for `--dry-run`. */
+import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
+import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
+import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import { invariant } from '../../errors/flywheel-error.js';
+import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
+import { parseStrictJson } from '../../values/strict-json.js';
+import type { Session } from '../command.js';
+import type { BatchForesight } from '../context.js';
+import { outlookOf } from '../dry-run.js';
+import { knownDecimals, sumAmounts } from '../input/amount.js';
+import { readPipelinesFile } from '../input/pipelines-file.js';
+import { type PipelinesPlan, planPipelines, toSourcePipelines } from '../input/pipelines-plan.js';
+import type { Input } from '../input/read-input.js';
+import { isOver, type Notes, type OperationRequest } from '../journal/journal.js';
+import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
+import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
+import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
+import { pipelinesDoneThere } from '../operation/service-record.js';
+import type { HowOften } from '../options.js';
+import type { Summed } from '../views/approval.js';
+import { viewPipelinesPlan } from '../views/batch.js';
+import { solText } from '../views/unit.js';
+import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
+import { CurrentStage } from './batch-stages.js';
+import { pinnedFlywheel } from './pins.js';
+
+/** Payloads become canonical JSON, so that a file is the same request however its payloads are formatted. */
+export async function checkedPipelines(
+  session: Session,
+  input: Input,
+  dryRun: boolean,
+): Promise<InitBatchRequest> {
+  const { pipelines } = readPipelinesFile(input, await knownDecimals(session, dryRun));
+  return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
+}
+
+const canonicalPayload = (payload: string): string => {
+  const proof = parseStrictJson(payload).value;
+  invariant(isJsonObject(proof), 'A checked payload is an object.');
+  return canonicalJson(proof);
+};
+
+/** @param notes - of a new operation, beside its stages */
+const operationOf = (
+  session: Session,
+  { pipelines }: InitBatchRequest,
+  { origin, again, allowChanged }: HowOften,
+  notes: Notes = {},
+): OperationRequest => ({
+  ...{ kind: 'batch', origin, again, allowChanged },
+  content: contentOf(pipelines),
+  body: () => JSON.stringify({ pipelines } satisfies InitBatchRequest),
+  notes: (taken) => ({ ...notes, stages: [{ indexes: taken }] }),
+  command: session.commandLine,
+  elements: pipelineElements(pipelines),
+  taken: null,
+});
+
+export async function runBatchOperation<Result>(
+  session: Session,
+  request: InitBatchRequest,
+  how: HowOften,
+  work: Work<Result>,
+  notes: Notes = {},
+): Promise<void> {
+  const { pipelines } = request;
+  warnOfEqual(session, pipelineElements(pipelines), 'pipeline', 'executed');
+  if (!(await runOperation(session, operationOf(session, request, how, notes), work)))
+    tellAllSkipped(session, pipelines.length);
+}
+
+export interface BatchPlan extends PipelinesPlan {
+  /** `null`: no forecast here. */
+  readonly foreseen: BatchForesight | null;
+}
+
+/**
+ * @param signs - the command itself approves, so proofs that were paid before are refused.
+ * @throws `ERR_INPUT_INVALID` for those, and all that the command would refuse
+ */
+export async function showPipelinesPlan(
+  session: Session,
+  whole: InitBatchRequest,
+  how: HowOften,
+  workOf: (session: Session) => Preparation,
+  signs: boolean,
+): Promise<undefined> {
+  const request = operationOf(session, whole, how);
+  const { kind, content: ofFile, origin } = request;
+  const taken = await takenByDryRun(session, request, workOf);
+  const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
+  const equal =
+    pipelines.length === 0
+      ? []
+      : warnOfEqual(session, pipelineElements(whole.pipelines), 'pipeline', 'executed');
+  const outlook = await outlookOf(session);
+  const opened = await session.service().catch(() => null);
+  const journal = await opened?.journal();
+  const entry = journal?.known(kind, ofFile, origin);
+  const stage = entry && new CurrentStage(entry);
+  // The costs of a batch that is set up are already counted.
+  const isCounted = entry !== undefined && !isOver(entry.state) && stage?.note.batchId !== undefined;
+  const foreseen =
+    outlook.foresight === null || pipelines.length === 0 || isCounted
+      ? null
+      : await outlook.foresight.batch({ pipelines }, outlook.credential);
+  const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
+  const flywheel = pinnedFlywheel(opened?.pins ?? null);
+  const sources = toSourcePipelines(pipelines);
+  const decimals = flywheel?.decimals ?? mostFractionDigits(sources);
+  const content = sources.map((source) => pipelineContent(source, decimals));
+  const ask = pipelinesDoneThere({ ...session, isDryRun: true }, whole.pipelines);
+  const setUp = async () =>
+    journal && (await ask([stage?.key ?? journal.keyOf(kind, ofFile, origin)]))?.batch?.id;
+  const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
+  const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
+  if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
+  const alarms = earlier?.alarms ?? [];
+  for (const text of alarms) session.output.warn(text);
+  const summed: Summed = {
+    ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
+    vault: foreseen?.vault ?? null,
+    vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
+    executionFees: LAMPORTS_PER_SIGNATURE * BigInt(content.length),
+  };
+  const warnings = [...equal, ...alarms];
+  session.output.result({ ...plan, warnings }, (style) =>
+    viewPipelinesPlan(plan, { summed, decimals }, outlook, style),
+  );
+}
+
+const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
+  sources
+    .flatMap(({ actions }) => actions)
+    .reduce((most, action) => {
+      const [, fraction = ''] = 'amount' in action ? sumAmounts([action.amount]).split('.') : [];
+      return Math.max(most, fraction.length);
+    }, 0);
