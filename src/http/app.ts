@@ -143,12 +143,11 @@ export async function createHttpServer(
   app.setChildLoggerFactory((logger) => logger);
   app.setErrorHandler(fail);
   app.setNotFoundHandler((request, reply) => fail(notFound(), request, reply));
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', async ({ raw }: FastifyRequest) => {
+  const readBody = async ({ raw }: FastifyRequest): Promise<Buffer> => {
     const error = broken.get(raw.socket);
     if (error !== undefined) throw error;
     return readBytes(raw, limits.maxBodyBytes);
-  });
+  };
   if (settings.corsOrigins.length > 0) await app.register(cors, corsOptions(settings));
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw;
@@ -167,7 +166,7 @@ export async function createHttpServer(
     socket.setTimeout?.(limits.answerTimeoutMs);
     return payload;
   });
-  addRoutes(app, { deps, settings, metrics, requests, shutdown });
+  addRoutes(app, { deps, settings, metrics, requests, shutdown, readBody });
   await app.ready();
 
   return {

@@ -38,15 +38,14 @@ export function createMemoryCounts(
   };
 }
 
-/** In whole seconds. `retryAfterSeconds` is 0 for an allowed request; `remaining` requests may follow at once. */
-export type RateDecision = Readonly<
-  { allowed: boolean } & Record<'remaining' | 'resetSeconds' | 'retryAfterSeconds', number>
->;
-
 const wholeSeconds = (us: number): number => Math.max(1, Math.ceil(us / US_PER_SECOND));
 
-/** Counts one request; a refused request is not counted. @throws `ERR_UNAVAILABLE` when the count cannot be stored. */
-export async function takeRate(counts: RateCounts, keyId: string, limit: RateLimit): Promise<RateDecision> {
+/**
+ * Counts one request; a refused request is not counted.
+ * @returns in whole seconds. `retryAfterSeconds` is 0 for an allowed request; `remaining` requests may follow at once.
+ * @throws `ERR_UNAVAILABLE` when the count cannot be stored.
+ */
+export async function takeRate(counts: RateCounts, keyId: string, limit: RateLimit) {
   const { name, points, windowSeconds } = limit;
   const intervalUs = Math.max(1, Math.floor((windowSeconds * US_PER_SECOND) / points));
   const periodUs = intervalUs * points;
@@ -64,7 +63,10 @@ export async function takeRate(counts: RateCounts, keyId: string, limit: RateLim
 
 export const withRate = (limit: RateLimit, rate: Rate | undefined): RateLimit => ({ ...limit, ...rate });
 
-export const rateLimitHeaders = (limit: RateLimit, decision?: RateDecision): Record<string, string> => ({
+export const rateLimitHeaders = (
+  limit: RateLimit,
+  decision?: Awaited<ReturnType<typeof takeRate>>,
+): Record<string, string> => ({
   [RATE_LIMIT_POLICY_HEADER]: encodeRateLimitPolicy(limit),
   [RATE_LIMIT_HEADER]: encodeRateLimit(
     limit.name,

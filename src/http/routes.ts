@@ -5,7 +5,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import type { Call, Reply } from '../contract/call.js';
+import type { Call } from '../contract/call.js';
 import { MAX_PATH_PARAMETER_LENGTH } from '../contract/limits.js';
 import { openApiDocument } from '../contract/openapi.js';
 import { needsNoBody, OPERATION_LIST, type Operation } from '../contract/operations.js';
@@ -38,27 +38,27 @@ interface ServeContext {
   readonly metrics: Metrics;
   readonly requests: Requests;
   readonly shutdown: Shutdown;
+  /** Reads the body of a request. @throws `ERR_PAYLOAD_TOO_LARGE`, `ERR_INVALID_REQUEST` */
+  readonly readBody: (request: FastifyRequest) => Promise<Buffer>;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-function addRoute(
-  app: FastifyInstance,
-  method: 'GET' | 'POST',
-  url: string,
-  handler: Handler,
-  onRequest?: Handler,
-): void {
-  app.route({ method, url, handler, ...(onRequest === undefined ? {} : { onRequest }) });
-  app.route({
-    method: app.supportedMethods.filter((other) => other !== method) as HTTPMethods[],
-    url,
-    onRequest: async (request, reply) => {
-      reply.header('allow', method);
-      const message = `${request.method} is not allowed here; use ${method}.`;
-      throw new FlywheelError('ERR_METHOD_NOT_ALLOWED', message);
-    },
-    handler: async () => undefined,
+function addRoute(app: FastifyInstance, method: 'GET' | 'POST', url: string, handler: Handler): void {
+  // Answers in the first hook: before a handler, Fastify judges the media type, and so before authentication.
+  const route = (methods: string | string[], answer: Handler) =>
+    app.route({
+      method: methods as HTTPMethods[],
+      url,
+      onRequest: async (request, reply) => reply.send(await answer(request, reply)),
+      handler: async () => undefined,
+    });
+  route(method, handler);
+  const others = app.supportedMethods.filter((other) => other !== method);
+  route(others, async (request, reply) => {
+    reply.header('allow', method);
+    const message = `${request.method} is not allowed here; use ${method}.`;
+    throw new FlywheelError('ERR_METHOD_NOT_ALLOWED', message);
   });
 }
 
@@ -72,7 +72,11 @@ function checkPath(request: FastifyRequest): void {
 const takesBody = (operation: Operation, { headers }: FastifyRequest): boolean =>
   operation.method === 'POST' && (hasBody(headers) || !needsNoBody(operation));
 
-function inputOf(operation: Operation, request: FastifyRequest): unknown {
+async function inputOf(
+  operation: Operation,
+  request: FastifyRequest,
+  { readBody }: ServeContext,
+): Promise<unknown> {
   const inPath = request.params as Readonly<Record<string, string>>;
   if (operation.method === 'GET') {
     const query = request.query as Readonly<Record<string, unknown>>;
@@ -81,7 +85,8 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
     return { ...query, ...(isNumber ? { limit: Number(limit) } : {}), ...inPath };
   }
   if (!takesBody(operation, request)) return inPath;
-  const body = parseBody(request.body as Buffer);
+  checkMediaType(request.headers);
+  const body = parseBody(await readBody(request));
   if (!needsNoBody(operation)) return body;
   if (!isJsonObject(body)) throw invalidRequest(['expected an object']);
   const taken = Object.keys(inPath).find((name) => Object.hasOwn(body, name));
@@ -89,19 +94,12 @@ function inputOf(operation: Operation, request: FastifyRequest): unknown {
   return { ...body, ...inPath };
 }
 
-interface Admitted {
-  perform(input: unknown): Promise<Reply<unknown>>;
-  readonly refusal: FlywheelError | undefined;
-}
-
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
   const { deps, settings, metrics, requests, shutdown } = context;
   const usual = withRate(operation.rateLimit, settings.rates[operation.id]);
   // Error answers before authentication also carry these headers; the remaining points are unknown then.
   const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
-  const admitted = new WeakMap<FastifyRequest, Admitted>();
-
-  const onRequest: Handler = async (request, reply) => {
+  const handler: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
     notes.operation = operation.id;
     reply.headers(fixedHeaders);
@@ -116,22 +114,15 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     caller.requireScope();
     const idempotencyKey = readIdempotencyKey(operation, request.raw);
     checkPath(request);
-    if (takesBody(operation, request)) checkMediaType(request.headers);
+    const input = await inputOf(operation, request, context);
     const call: Call = {
       ...{ credential, requestId: notes.requestId, signal: shutdown.signal },
       onOperation: (operationId) => void Object.assign(notes, { operationId }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       ...(refusal === undefined ? {} : { repeatOnly: true }),
     };
-    admitted.set(request, { perform: (input) => caller.perform(input, call), refusal });
-  };
-
-  const handler: Handler = async (request, reply) => {
-    const notes = requests.of(request.raw);
-    const { perform, refusal } = admitted.get(request) as Admitted;
-    const input = inputOf(operation, request);
     const answering = requests.run(notes, async () => {
-      const answer = await perform(input).catch((error: unknown) => {
+      const answer = await caller.perform(input, call).catch((error: unknown) => {
         throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
       });
       metrics.answered(operation.id, answer);
@@ -144,7 +135,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     return jsonText(value);
   };
   const url = settings.basePath + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  addRoute(app, operation.method, url, handler, onRequest);
+  addRoute(app, operation.method, url, handler);
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;

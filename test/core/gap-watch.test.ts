@@ -8,11 +8,12 @@ import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { requireExpired } from '../../src/engine/gaps/gap-watch.js';
+import { GapWatch, requireExpired } from '../../src/engine/gaps/gap-watch.js';
 import { copyStore } from '../../src/store/copy.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
+import { randomIds } from '../../src/values/ids.js';
 import { utcDay } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
 import { signedWith } from '../support/chain.js';
@@ -171,6 +172,18 @@ describe('a store that is older than the chain', () => {
     await engine.ready();
     await test.register();
     await engineOn(await behind()).ready();
+  });
+
+  it('is read whole for who asks for all, also while a limited look runs', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    await burnOn(before, 2);
+    await burnOn(before, 3);
+    await engineOnCopy(copy);
+    const watch = new GapWatch({ store: copy, chain, ids: randomIds });
+    const looks = [watch.lookNow(tokenId(), 1), watch.lookNow(tokenId())];
+    expect(await Promise.all(looks)).toEqual([1, 0]);
   });
 
   it('executes no batch once more that a lost store has executed', async () => {

@@ -2,11 +2,7 @@
 
 import type { Flywheel } from '../../chain/flywheel.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
-import {
-  batchAccountsClose,
-  proposalApprove,
-  vaultBatchTransactionAccountClose,
-} from '../../chain/squads/builders.js';
+import { batchAccountsClose, vaultBatchTransactionAccountClose } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Signer } from '../../chain/transaction/sign.js';
 import type { WaitingForChain } from '../../contract/call.js';
@@ -98,10 +94,6 @@ const CLOSES_PER_TRANSACTION = 16;
 
 export const messages = (batch: BatchRecord): readonly Uint8Array[] =>
   batch.pipelines.map(({ message }) => Buffer.from(message, 'base64'));
-
-export const approveInstructions = (context: BatchContext, batchIndex: bigint): readonly Instruction[] => [
-  proposalApprove({ multisig: context.flywheel.multisig, member: context.operator.address, batchIndex }),
-];
 
 export const closingCount = (pipelines: number): number =>
   Math.ceil((pipelines + 1) / CLOSES_PER_TRANSACTION);

@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
+import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
 import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
@@ -20,7 +21,6 @@ import { inTurns } from '../pause.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
 import { BatchWork, type End, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import {
-  approveInstructions,
   type BatchContext,
   batchHolding,
   claimBatch,
@@ -282,8 +282,9 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
       `Owner and operator have approved batch ${batch.id}, but its multisig ${flywheel.multisig} needs more votes.`,
     );
   }
-  const instructions = (): readonly Instruction[] => approveInstructions(context, batch.batchIndex);
-  return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions };
+  const { multisig, operator: member } = flywheel;
+  const approve = proposalApprove({ multisig, member, batchIndex: batch.batchIndex });
+  return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions: () => [approve] };
 }
 
 /** A failure is ignored if an earlier approval of the owner landed first, or the proposal is no longer active. */

@@ -11,7 +11,7 @@ import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { EngineLimits } from '../deps.js';
-import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
+import { type Principal, permitsProofType, permittedTypesText, requireToken } from '../operation.js';
 import { createPause } from '../pause.js';
 
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
@@ -43,10 +43,9 @@ function prepareBurn(
   limits: EngineLimits,
   request: BurnShape,
 ): Omit<Burn, 'index'> | Refusal {
-  const token = burnableToken(principal);
-  if ('code' in token) return token;
   const { type, persistOnchain } = request;
   try {
+    const token = burnableToken(principal);
     checkProofType(principal, type);
     const proofHash = hashProof(request.proof, limits);
     return { proofType: type, persistOnchain, proofHash, amount: baseUnits(request.burnAmount, token) };
@@ -56,12 +55,12 @@ function prepareBurn(
   }
 }
 
-function burnableToken({ token }: Principal): TokenRecord | Refusal {
-  const code = 'ERR_TOKEN_NOT_FOUND';
-  if (token === undefined) return { code, message: 'The API key belongs to an unknown token.' };
+/** @throws `ERR_TOKEN_NOT_FOUND` */
+function burnableToken(principal: Principal): TokenRecord {
+  const token = requireToken(principal);
   if (token.generation === 'v1') return token;
   const message = `Single burns need a v1 token, but ${token.symbol} is a ${token.generation} token. Use a batch.`;
-  return { code, message };
+  throw new FlywheelError('ERR_TOKEN_NOT_FOUND', message);
 }
 
 function baseUnits(amount: BurnShape['burnAmount'], token: TokenRecord): bigint {

@@ -108,8 +108,8 @@ export class GapWatch {
   readonly #whole = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
 
-  constructor({ store, chain, ids }: GapDeps) {
-    this.#deps = { store, chain, ids };
+  constructor(deps: GapDeps) {
+    this.#deps = deps;
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Rate limits are exact: points return one by one, and no window border passes twice as many. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RateCounts } from '../../../src/contract/served-engine.js';
-import { createMemoryCounts, type RateDecision, takeRate } from '../../../src/http/rate-limit.js';
+import { createMemoryCounts, takeRate } from '../../../src/http/rate-limit.js';
 
 const TWO_A_TEN = { name: 'two', points: 2, windowSeconds: 10 };
 const TEN_A_SECOND = { name: 'ten', points: 10, windowSeconds: 1 };
@@ -16,9 +16,9 @@ describe('takeRate', () => {
   });
 
   const take = (key: string, limit = TEN_A_SECOND) => takeRate(counts, key, limit);
-  const many = (count: number, limit = TEN_A_SECOND): Promise<RateDecision[]> =>
+  const many = (count: number, limit = TEN_A_SECOND) =>
     Promise.all(Array.from({ length: count }, () => take('a', limit)));
-  const allowed = (decisions: readonly RateDecision[]): number =>
+  const allowed = (decisions: Awaited<ReturnType<typeof many>>): number =>
     decisions.filter((decision) => decision.allowed).length;
 
   it('allows its points at once, then one each time that one has come back', async () => {
