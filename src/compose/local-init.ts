@@ -94,8 +94,7 @@ async function setUp(dataDir: string, clock: Clock, input: LocalInitInput) {
   const terms = { treasury, squadsProgram, genesis: null };
   return whileOpen(async (opened) => {
     const { engine, network } = opened.keep(await openLedgerEngine(unfinished, terms, { clock }));
-    const { minOperatorSol = null, maxBatchRent = null } = input;
-    const { registration, apiKey } = await engine.register({ ...input, owner, minOperatorSol, maxBatchRent });
+    const { registration, apiKey } = await engine.register({ ...input, owner });
     writePrivate(files.apiKey, `${apiKey.key}\n`);
     const ownerKeypair = input.owner?.keypair ?? ownOwner;
     const config: LocalConfig = { treasury, ownerKeypair, squadsProgram, genesis: network.genesisHash };

@@ -7,7 +7,14 @@ import type { Scope } from '../values/key-terms.js';
 export type TokenProgramName = 'token' | 'token-2022';
 export type TokenGeneration = 'v1' | 'v2';
 
-export interface RegisterInput {
+export interface BatchFunds {
+  /** Balance that init must leave to the operator. @default 0.1 SOL */
+  readonly minOperatorSol?: bigint | undefined;
+  /** Rent that all batches with open accounts may take together. @default 5 SOL */
+  readonly maxBatchRent?: bigint | undefined;
+}
+
+export interface RegisterInput extends BatchFunds {
   readonly name: string;
   readonly symbol: string;
   readonly decimals: number;
@@ -27,16 +34,6 @@ export interface RegisterInput {
   readonly dailyAirdrop: string | null;
   /** The engine never gets the owner's key. */
   readonly owner: string;
-  /** Lamports; `null`: the default of {@link BatchFunds}. @default null */
-  readonly minOperatorSol?: bigint | null;
-  readonly maxBatchRent?: bigint | null;
-}
-
-export interface BatchFunds {
-  /** Balance that init must leave to the operator. @default 0.1 SOL */
-  readonly minOperatorSol?: bigint | undefined;
-  /** Rent that all batches with open accounts may take together. @default 5 SOL */
-  readonly maxBatchRent?: bigint | undefined;
 }
 
 export interface ApiKeyCreated {
@@ -99,7 +96,7 @@ export interface DataChain {
   readonly genesisHash: string;
 }
 
-export interface LocalInitInput extends Omit<RegisterInput, 'owner' | keyof BatchFunds>, BatchFunds {
+export interface LocalInitInput extends Omit<RegisterInput, 'owner'> {
   readonly owner: { readonly address: string; readonly keypair: string } | null;
   /** Path of a Squads program file that replaces the native implementation. */
   readonly squadsProgram: string | null;

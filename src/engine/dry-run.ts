@@ -5,6 +5,7 @@ import type { BurnError, BurnRequest } from '../contract/schemas/burn.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Secret } from '../values/secret.js';
 import { formatTokenAmount } from '../values/token-amount.js';
+import { contextOf } from './batches/batch-context.js';
 import { pipelineList } from './batches/check-pipelines.js';
 import { feeLamports, requireRoomForRent } from './batches/funds.js';
 import { checkAndPlan } from './batches/init-batch.js';
@@ -12,7 +13,7 @@ import { allowanceOf, readBurnWallet } from './burns/chunk.js';
 import { isRefusal, prepareBurns } from './burns/elements.js';
 import { amountsOf, usedToday } from './caps.js';
 import type { EngineDeps } from './deps.js';
-import { admit, requireFlywheel, requireToken } from './operation.js';
+import { admit, requireToken } from './operation.js';
 
 type Failure = Pick<BurnError, 'type' | 'message'> & { readonly index: number };
 
@@ -51,9 +52,8 @@ export async function foreseeBurns(
 export async function foreseeBatch(deps: EngineDeps, request: InitBatchRequest, credential: Secret | null) {
   const principal = await admit(deps.store, credential, 'initBatch');
   const list = pipelineList(request, deps.limits);
-  const token = requireToken(principal);
-  const flywheel = requireFlywheel(principal);
-  const context = { token, flywheel, operator: deps.keyring.get(flywheel.operator, 'operator') };
+  const context = contextOf(deps, principal);
+  const { token, flywheel } = context;
   const planned = await checkAndPlan(deps, principal, context, list);
   const { pipelines, rentLamports: rent, vaultRentLamports } = planned;
   await deps.store.read((tx) => requireRoomForRent(deps, tx, context, rent));

@@ -35,29 +35,26 @@ export const tellWritten = (
   event: EngineEvent,
 ): void => tx.whenCommitted(() => tell(deps, event));
 
-interface Subject {
-  readonly operationId: string;
-  readonly phase: string;
-}
-
 const signaturesOf = (units: readonly Pick<Unit, 'transactions'>[]): readonly string[] =>
   units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
 
 export function tellSigned(
   deps: Pick<EngineDeps, 'onEvent'>,
-  subject: Subject,
+  operationId: string,
+  phase: string,
   units: readonly Pick<Unit, 'transactions'>[],
 ): void {
-  if (units.length > 0) tell(deps, { ...subject, event: 'signed', signatures: signaturesOf(units) });
+  if (units.length > 0) tell(deps, { operationId, phase, event: 'signed', signatures: signaturesOf(units) });
 }
 
 export function tellSettled(
   deps: Pick<EngineDeps, 'onEvent'>,
-  subject: Subject,
+  operationId: string,
+  phase: string,
   settled: readonly Settled<Unit>[],
 ): void {
   const of = (kind: 'landed' | 'failed') =>
     signaturesOf(settled.filter(({ end }) => end.kind === kind).map(({ unit }) => unit));
   if (settled.length > 0)
-    tell(deps, { ...subject, event: 'settled', landed: of('landed'), failed: of('failed') });
+    tell(deps, { operationId, phase, event: 'settled', landed: of('landed'), failed: of('failed') });
 }

@@ -50,7 +50,6 @@ export const historyQuerySchema = z.strictObject({
   ...timeBounds('Landed'),
   ...pageQuery,
 });
-export type HistoryQuery = z.infer<typeof historyQuerySchema>;
 
 export const historyItemSchema = z
   .object({
@@ -76,7 +75,6 @@ export const historyPageSchema = pageOf(
   historyItemSchema,
   'Burns and airdrops, newest first.',
 );
-export type HistoryPage = z.infer<typeof historyPageSchema>;
 
 export const reportQuerySchema = z.strictObject({
   period: z
@@ -89,7 +87,6 @@ export const reportQuerySchema = z.strictObject({
     .meta({ description: '`true`: one row per period and proof type.' }),
   ...timeBounds('Finished'),
 });
-export type ReportQuery = z.infer<typeof reportQuerySchema>;
 
 const tokens = text('Tokens, exact, as decimal text.', '1250.5');
 const lamports = text('Lamports, as digits.', '5000');

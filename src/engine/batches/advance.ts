@@ -26,7 +26,7 @@ import type { BatchContext } from './batch-context.js';
 import { costOf } from './costs.js';
 import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
 
-export interface NextSteps {
+interface NextSteps {
   readonly phase: BundlePhase;
   /** Index within the phase: `first` inclusive, `end` exclusive. */
   readonly first: number;
@@ -365,7 +365,7 @@ export class BatchWork implements HeldBatch {
     });
     this.#add(fresh);
     this.#hasSent = true;
-    tellSigned(this.deps, this.#subject(steps.phase), fresh);
+    tellSigned(this.deps, this.batch.id, steps.phase, fresh);
     const hasEnded = await this.#submit(bundles, fresh);
     const landed = bundles.filter((bundle) => this.#isLanded(bundle));
     this.lease.tellSteps({ done: steps.first + countOf(landed), total: steps.end });
@@ -494,7 +494,7 @@ export class BatchWork implements HeldBatch {
       end.kind === 'landed' || end.kind === 'failed' ? [{ unit: bundle, end }] : [],
     );
     const phase = ends[0]?.bundle.phase;
-    if (phase !== undefined) tellSettled(this.deps, this.#subject(phase), settled);
+    if (phase !== undefined) tellSettled(this.deps, this.batch.id, phase, settled);
     return hasEnded;
   }
 
@@ -519,10 +519,6 @@ export class BatchWork implements HeldBatch {
       known.bundle = { ...bundle, status: 'FAILED', errorMessage, failedTransaction };
     }
     return true;
-  }
-
-  #subject(phase: BundlePhase) {
-    return { operationId: this.batch.id, phase };
   }
 
   async #pause(times = 1): Promise<void> {

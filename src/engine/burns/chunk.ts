@@ -68,8 +68,6 @@ export function allowanceOf(
   };
 }
 
-const burnsOf = (operationId: string) => ({ operationId, phase: 'BURN' });
-
 export type PendingBurn = SignedBurn & Pick<BurnIntent, 'day'>;
 
 export const pendingOf = (burns: readonly BurnRecord[]): readonly PendingBurn[] =>
@@ -132,7 +130,7 @@ export async function writeIntents(
     request,
     burns.map((burn) => ({ ...burn, ...common })),
   );
-  tx.whenCommitted(() => tellSigned(context.deps, burnsOf(request.id), burns.map(unitOf)));
+  tx.whenCommitted(() => tellSigned(context.deps, request.id, 'BURN', burns.map(unitOf)));
   return { burns, refusals: found.refusals };
 }
 
@@ -164,7 +162,7 @@ export async function settleBurns(
     lease,
     renew: (expired) => signAgain(source, expired, lease),
   });
-  tellSettled(source.deps, burnsOf(lease.id), settled);
+  tellSettled(source.deps, lease.id, 'BURN', settled);
   return settled.map(({ unit: { burn }, end }) => ({ ...burn, ...outcomeOf(source, burn, end) }));
 }
 
@@ -199,7 +197,7 @@ async function signAgain(
       if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
     }
   });
-  tellSigned(deps, burnsOf(lease.id), renewed);
+  tellSigned(deps, lease.id, 'BURN', renewed);
   return renewed;
 }
 

@@ -1,6 +1,6 @@
 /** The report adds up completed work exactly. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ReportQuery } from '../../../src/contract/schemas/report.js';
+import type { InputOf } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
 import { aBurnRequest, openTestEngine, signVote, type TestEngine } from '../../support/engine.js';
 import { aPipeline } from '../../support/examples.js';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => test.destroy());
 
 const call = () => test.project.call();
-const report = async (query: ReportQuery = {}) => (await test.engine.report(query, call())).value;
+const report = async (query: InputOf<'report'> = {}) => (await test.engine.report(query, call())).value;
 
 async function executeBatch(): Promise<void> {
   const pipelines = [2, 3].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
@@ -104,9 +104,10 @@ describe('report', () => {
   it('tells a key that may use some types of those, and nobody of another project', async () => {
     await test.engine.burn(aBurnRequest(1), call());
     await test.engine.burn({ ...aBurnRequest(2), type: 'WATCH_AD' }, call());
+    await executeBatch();
     const { key } = await test.engine.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
     const { value } = await test.engine.report({}, { ...call(), credential: new Secret(key) });
-    expect(value.total).toMatchObject({ burned: '2', burns: 1 });
+    expect(value.total).toMatchObject({ burned: '2', burns: 1, pipelines: 0, operatorLamports: '0' });
     const other = await test.register({ symbol: 'OTH' });
     expect((await test.engine.report({}, other.call())).value.total.burned).toBe('0');
   });

@@ -1,18 +1,22 @@
 /** `flywheel history`: calls to the service, and the output. */
 import { describe, expect, it } from 'vitest';
 import type { BurnPage, BurnState } from '../../../../src/contract/schemas/burn.js';
-import type { HistoryItem, HistoryPage, HistoryQuery } from '../../../../src/contract/schemas/report.js';
+import type { HistoryItem } from '../../../../src/contract/schemas/report.js';
+import type { AnswerOf, InputOf } from '../../../../src/contract/service.js';
 import { reply } from '../../../support/commands.js';
 import { EXAMPLES, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../support/in-process.js';
 
-const [airdrop, burn] = (EXAMPLES.history.response as HistoryPage).items as [HistoryItem, HistoryItem];
+const [airdrop, burn] = (EXAMPLES.history.response as AnswerOf<'history'>).items as [
+  HistoryItem,
+  HistoryItem,
+];
 
 /** A service with this history, after an empty page. */
 function holding(...items: readonly HistoryItem[]): TestCli {
   const service = fakeService();
   service.answer('history', ({ input }) =>
-    (input as HistoryQuery).cursor === undefined
+    (input as InputOf<'history'>).cursor === undefined
       ? reply({ items: [], nextCursor: 'next' })
       : reply({ items, nextCursor: null }),
   );
