@@ -63,10 +63,9 @@ describe('a batch that failed', () => {
     expect([same.exit, JSON.parse(same.stdout).batch.id]).toEqual([10, failed]);
     const again = await run(operator, 'ten.json', '--again');
     expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('has landed in part')]);
-    // A rest that the vault cannot pay cancels nothing.
+    // The vault cannot pay the rest: that is refused, and its outcome is known.
     const poor = await run(operator, 'ten.json', '--rest');
     expect([poor.exit, problemOf(poor).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
-    expect((await operator.happened()).batches).not.toContain('CANCELLED');
     await fund(operator, '3');
     const rest = await run(operator, 'ten.json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout).result.total]).toEqual([0, 2]);

@@ -150,7 +150,7 @@ describe('over HTTP', () => {
     const { batches } = await operator.happened();
     expect((await operator.run(...runWords(operator, 'ten.json'))).exit).toBe(10);
     const printed = await operator.run('batch', 'init', 'ten.json', '--json');
-    expect([printed.exit, JSON.parse(printed.stdout).batch.id]).toEqual([0, id]);
+    expect([printed.exit, JSON.parse(printed.stdout).batch.id]).toEqual([10, id]);
     expect((await operator.happened()).batches).toEqual(batches);
     await operator.leave();
   });

@@ -4,14 +4,12 @@
  */
 import {
   digestText,
-  type PipelineContent,
   pipelineContent,
   pipelinesDigest,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
-import { outflowOf, totalOutflow } from '../../approval/limits.js';
 import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type {
@@ -21,7 +19,6 @@ import type {
   InitBatchResult,
 } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
@@ -99,6 +96,8 @@ export class BatchWork implements Work<Outcome> {
   readonly #options: BatchOptions;
   readonly #wallet: boolean;
   readonly #keypair: OwnerKeypair | null;
+  /** Of an operation that was over before this command; only printed. */
+  #stored: RunResult | undefined;
 
   constructor(session: Session, request: InitBatchRequest, how: Terms, options: BatchOptions) {
     const { run, out, failedOut } = options;
@@ -138,7 +137,8 @@ export class BatchWork implements Work<Outcome> {
   }
 
   async prepare(entry: Entry): Promise<boolean> {
-    const stored = this.#stored(entry);
+    const stored = this.#storedResult(entry);
+    this.#stored = stored;
     // `done` with pipelines left: other batches landed them.
     if (stored !== undefined) return entry.state !== 'done' || stored.left.length === 0;
     if (this.#options.run !== null) {
@@ -153,7 +153,7 @@ export class BatchWork implements Work<Outcome> {
   }
 
   /** The result of a run that is over, to print again. A failed batch that is not cancelled may have changed. */
-  #stored(entry: Entry): RunResult | undefined {
+  #storedResult(entry: Entry): RunResult | undefined {
     if (this.#options.run === null) return undefined;
     const stored = new CurrentStage(entry).runAnswer;
     const isOpen = entry.state === 'partial' && (this.rest || (stored && !isEnded(stored.batch)));
@@ -235,10 +235,9 @@ export class BatchWork implements Work<Outcome> {
 
   async perform(entry: Entry): Promise<Performed<Outcome>> {
     const session = this.#session;
-    const stored = this.#stored(entry);
-    if (stored !== undefined) {
+    if (this.#stored !== undefined) {
       await this.requireKnown(entry);
-      return { result: await this.#withRest(entry, stored) };
+      return { result: await this.#withRest(entry, this.#stored) };
     }
     const isLast = this.#options.run === null;
     const initiated = await initiate(session, entry, this.#request, { isLast });
@@ -298,7 +297,7 @@ export class BatchWork implements Work<Outcome> {
     const session = this.#session;
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
-    if (this.#stored(entry) === undefined) {
+    if (this.#stored === undefined) {
       if (batchId !== undefined) await seenBatch(session, batchId);
       return;
     }
@@ -324,9 +323,8 @@ export class BatchWork implements Work<Outcome> {
 
   /**
    * Before a batch is set up, or ended for its rest, that the owner could not approve.
-   * @param entry - `null`: of a rest. Its tokens are counted here, because the service counts them only after the cancel. What
-   * landed elsewhere is left out of it later, so paid proofs are checked before it is signed.
-   * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`; `ERR_INSUFFICIENT_FUNDS`
+   * @param entry - `null`: of a rest. What landed elsewhere is left out of it later, so paid proofs are checked before it is signed.
+   * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`
    */
   async #requireApprovable(sources: readonly SourcePipeline[], entry: Entry | null): Promise<void> {
     const session = this.#session;
@@ -344,7 +342,6 @@ export class BatchWork implements Work<Outcome> {
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    if (entry === null) requireTokens(token, content);
     const isAsked = entry === null || this.#wallet || this.rest;
     await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
   }
@@ -437,19 +434,4 @@ export class BatchWork implements Work<Outcome> {
       verdict: verdictOf(stage, batch, found, pipelines),
     };
   }
-}
-
-/** @throws `ERR_INSUFFICIENT_FUNDS` */
-function requireTokens(
-  { vaultAccount, flywheel: { vault, decimals } }: Awaited<ReturnType<typeof readTokenOnChain>>,
-  pipelines: readonly PipelineContent[],
-): void {
-  const needed = totalOutflow(outflowOf(pipelines));
-  const held = vaultAccount?.amount ?? 0n;
-  if (held >= needed) return;
-  const [needs, has] = [needed, held].map((amount) => formatTokenAmount(amount, decimals));
-  throw new FlywheelError(
-    'ERR_INSUFFICIENT_FUNDS',
-    `The rest needs ${needs} tokens, and the vault ${vault} has ${has}. Nothing was cancelled or sent.`,
-  );
 }
