@@ -9,7 +9,6 @@ import { associatedTokenAddress, vaultAddress } from '../chain/squads/addresses.
 import {
   decodeMint,
   decodeTokenAccount,
-  extensionName,
   extensionText,
   type Mint,
   metadataAddress,
@@ -53,9 +52,7 @@ export const multisigFacts = (multisig: MultisigRules): Facts => ({
 });
 
 const extensionFacts = (where: string, { extensions }: Pick<Mint, 'extensions'>): Facts =>
-  Object.fromEntries(
-    extensions.map((extension) => [`${where}.${extensionName(extension.type)}`, extensionText(extension)]),
-  );
+  Object.fromEntries(extensions.map((extension) => [`${where}.${extension.name}`, extensionText(extension)]));
 
 type MintRules = Pick<Mint, 'tokenProgram' | 'decimals' | 'mintAuthority' | 'freezeAuthority' | 'extensions'>;
 type AccountRules = Pick<TokenAccount, 'owner' | 'delegate' | 'closeAuthority' | 'frozen' | 'extensions'>;
@@ -114,13 +111,11 @@ const PLAIN_MINT_EXTENSIONS: ReadonlySet<string> = new Set([
  * @throws `ERR_APPROVAL_REFUSED` with the extension.
  */
 function requirePlainMint(address: Address, mint: Mint): void {
-  for (const { type } of mint.extensions) {
-    const name = extensionName(type);
+  for (const { name } of mint.extensions)
     ensure(
       PLAIN_MINT_EXTENSIONS.has(name),
       () => `The mint ${address} has the extension ${name}, so a batch could do more than it shows`,
     );
-  }
 }
 
 /** Reads all accounts as of one slot. @throws `ERR_APPROVAL_REFUSED` for a wrong or unpredictable mint; `ERR_UNAVAILABLE`. */

@@ -5,7 +5,7 @@ import type { AccountState } from '../chain/account.js';
 import type { ChainReader, Simulator } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
-import { decodeMint, decodeTokenAccount } from '../chain/tokens/accounts.js';
+import { decodeMint, decodeTokenAccount, extensionOf } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import { viewOf } from '../values/bytes.js';
 import type { BatchContent } from './batch-content.js';
@@ -26,12 +26,11 @@ export interface SimulatedChanges {
   readonly withheld: bigint;
 }
 
-/** Extension type of a token account's withheld fee, a u64 (spl-token-2022, `TransferFeeAmount`). */
-const WITHHELD = 2;
-
+/** The withheld fee of a token account, a u64 (spl-token-2022, `TransferFeeAmount`). */
 function withheldIn(account: AccountState | null): bigint {
-  const withheld = decodeTokenAccount(account)?.extensions.find(({ type }) => type === WITHHELD);
-  return withheld === undefined ? 0n : viewOf(withheld.data).getBigUint64(0, true);
+  const token = decodeTokenAccount(account);
+  const withheld = token && extensionOf(token, 'transferFeeAmount');
+  return withheld === undefined ? 0n : viewOf(withheld).getBigUint64(0, true);
 }
 
 const tokensIn = (account: AccountState | null): bigint =>

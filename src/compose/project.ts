@@ -3,7 +3,6 @@ import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
-import { TOKEN_EXTENSION } from '../chain/tokens/accounts.js';
 import { type FoundRegistration, findRegistration, registeredMultisig } from '../engine/admin/project.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
@@ -72,9 +71,7 @@ function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, s
   const { multisig, owner, operator, vault, vaultIndex, mint, decimals, tokenProgram } = flywheel;
   // The associated-token program creates Token-2022 accounts with an immutable owner.
   const extensions =
-    tokenProgram === TOKEN_2022_PROGRAM
-      ? [{ type: TOKEN_EXTENSION.immutableOwner, data: new Uint8Array() }]
-      : [];
+    tokenProgram === TOKEN_2022_PROGRAM ? [{ name: 'immutableOwner' as const, data: new Uint8Array() }] : [];
   const made = {
     ...multisigFacts(registeredMultisig(flywheel)),
     ...tokenFacts(

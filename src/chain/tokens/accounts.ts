@@ -18,20 +18,40 @@ const MINT_TYPE = 1;
 const TOKEN_ACCOUNT_TYPE = 2;
 const EXTENSION_HEADER_BYTES = 4;
 
-/** Token-2022 extensions that change a burn or a transfer (spl-token-2022, `ExtensionType`). */
-export const TOKEN_EXTENSION = {
-  transferFee: 1,
-  defaultAccountState: 6,
-  immutableOwner: 7,
-  memoTransfer: 8,
-  nonTransferable: 9,
-  permanentDelegate: 12,
-  transferHook: 14,
-  pausable: 26,
-} as const;
+/** By number, from 1 (spl-token-2022-interface 2.1, `ExtensionType`). */
+const EXTENSION_NAMES = [
+  'transferFeeConfig',
+  'transferFeeAmount',
+  'mintCloseAuthority',
+  'confidentialTransferMint',
+  'confidentialTransferAccount',
+  'defaultAccountState',
+  'immutableOwner',
+  'memoTransfer',
+  'nonTransferable',
+  'interestBearingConfig',
+  'cpiGuard',
+  'permanentDelegate',
+  'nonTransferableAccount',
+  'transferHook',
+  'transferHookAccount',
+  'confidentialTransferFeeConfig',
+  'confidentialTransferFeeAmount',
+  'metadataPointer',
+  'tokenMetadata',
+  'groupPointer',
+  'tokenGroup',
+  'groupMemberPointer',
+  'tokenGroupMember',
+  'confidentialMintBurn',
+  'scaledUiAmount',
+  'pausable',
+  'pausableAccount',
+  'permissionedBurn',
+] as const;
 
 interface TokenExtension {
-  readonly type: number;
+  readonly name: (typeof EXTENSION_NAMES)[number] | `extension ${number}`;
   readonly data: ReadonlyBytes;
 }
 
@@ -46,8 +66,14 @@ export interface Mint {
   readonly extensions: readonly TokenExtension[];
 }
 
+/** Data of an extension, if there is one of this name. */
+export const extensionOf = (
+  { extensions }: Pick<Mint, 'extensions'>,
+  wanted: TokenExtension['name'],
+): ReadonlyBytes | undefined => extensions.find(({ name }) => name === wanted)?.data;
+
 export const chargesTransferFee = (mint: Mint | undefined): boolean =>
-  mint?.extensions.some(({ type }) => type === TOKEN_EXTENSION.transferFee) ?? false;
+  mint !== undefined && extensionOf(mint, 'transferFeeConfig') !== undefined;
 
 export interface TokenAccount {
   readonly tokenProgram: Address;
@@ -77,7 +103,8 @@ function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
     const start = at + EXTENSION_HEADER_BYTES;
     const end = start + view.getUint16(at + 2, true);
     if (end > data.length) return undefined;
-    extensions.push({ type, data: partOf(data, start, end) });
+    const name = EXTENSION_NAMES[type - 1] ?? (`extension ${type}` as const);
+    extensions.push({ name, data: partOf(data, start, end) });
     at = end;
   }
   return extensions;
@@ -141,42 +168,10 @@ export function decodeTokenAccount(account: AccountState | null): TokenAccount |
   };
 }
 
-/** By number (spl-token-2022-interface 2.1, `ExtensionType`). */
-const EXTENSION_NAMES: Readonly<Record<number, string>> = {
-  1: 'transferFeeConfig',
-  2: 'transferFeeAmount',
-  3: 'mintCloseAuthority',
-  4: 'confidentialTransferMint',
-  5: 'confidentialTransferAccount',
-  6: 'defaultAccountState',
-  7: 'immutableOwner',
-  8: 'memoTransfer',
-  9: 'nonTransferable',
-  10: 'interestBearingConfig',
-  11: 'cpiGuard',
-  12: 'permanentDelegate',
-  13: 'nonTransferableAccount',
-  14: 'transferHook',
-  15: 'transferHookAccount',
-  16: 'confidentialTransferFeeConfig',
-  17: 'confidentialTransferFeeAmount',
-  18: 'metadataPointer',
-  19: 'tokenMetadata',
-  20: 'groupPointer',
-  21: 'tokenGroup',
-  22: 'groupMemberPointer',
-  23: 'tokenGroupMember',
-  24: 'confidentialMintBurn',
-  25: 'scaledUiAmount',
-  26: 'pausable',
-  27: 'pausableAccount',
-  28: 'permissionedBurn',
-};
-
-export const extensionName = (type: number): string => EXTENSION_NAMES[type] ?? `extension ${type}`;
-
 /** Extensions with amounts, which change with every use. */
-const AMOUNTS: ReadonlySet<number> = new Set([2, 5, 17]);
+const AMOUNTS: ReadonlySet<string> = new Set([
+  ...['transferFeeAmount', 'confidentialTransferAccount', 'confidentialTransferFeeAmount'],
+]);
 /** Data up to this length is shown in hexadecimal, longer data as its SHA-256. */
 const SHOWN_BYTES = 32;
 const KEY_BYTES = 32;
@@ -198,20 +193,18 @@ const TRANSFER_FEE_BYTES = 108;
 const ACCOUNT_STATES = ['uninitialized', 'initialized', 'frozen'];
 
 /** Text of an extension that is equal exactly if its rules are equal; amounts are left out. */
-export function extensionText({ type, data }: TokenExtension): string {
-  if (AMOUNTS.has(type)) return 'present';
-  if (type === TOKEN_EXTENSION.transferFee && data.length === TRANSFER_FEE_BYTES)
-    return transferFeeText(data);
-  if (type === TOKEN_EXTENSION.permanentDelegate && data.length === KEY_BYTES) return keyText(data, 0);
-  if (type === TOKEN_EXTENSION.defaultAccountState && data.length === 1)
+export function extensionText({ name, data }: TokenExtension): string {
+  if (AMOUNTS.has(name)) return 'present';
+  if (name === 'transferFeeConfig' && data.length === TRANSFER_FEE_BYTES) return transferFeeText(data);
+  if (name === 'permanentDelegate' && data.length === KEY_BYTES) return keyText(data, 0);
+  if (name === 'defaultAccountState' && data.length === 1)
     return ACCOUNT_STATES[data[0] ?? 0] ?? `state ${data[0]}`;
   if (data.length === 0) return 'present';
   const bytes = readBuffer(data);
   return data.length <= SHOWN_BYTES ? bytes.toString('hex') : `sha256:${sha256(bytes)}`;
 }
 
-/** The Token-2022 extension with the token's name (spl-token-metadata-interface, `TokenMetadata`). */
-const TOKEN_METADATA = 19;
+/** In the extension `tokenMetadata` (spl-token-metadata-interface, `TokenMetadata`). */
 const EXTENSION_TEXTS_AT = 64;
 const ACCOUNT_TEXTS_AT = 65;
 const METADATA_KIND = 4;
@@ -255,8 +248,8 @@ export function shownSymbol(symbol: string | null): string | null {
  * @returns `null` without a symbol, or for one that may not follow an amount.
  */
 export function symbolOf(mint: Pick<Mint, 'extensions'>, account: AccountState | null): string | null {
-  const own = mint.extensions.find(({ type }) => type === TOKEN_METADATA);
-  if (own !== undefined) return plainSymbol(symbolAt(own.data, EXTENSION_TEXTS_AT));
+  const own = extensionOf(mint, 'tokenMetadata');
+  if (own !== undefined) return plainSymbol(symbolAt(own, EXTENSION_TEXTS_AT));
   if (account?.owner !== METADATA_PROGRAM || account.data[0] !== METADATA_KIND) return null;
   return plainSymbol(symbolAt(account.data, ACCOUNT_TEXTS_AT));
 }

@@ -5,7 +5,7 @@ import { clusterName } from '../../chain/node-address.js';
 import { TOKEN_2022_PROGRAM } from '../../chain/programs.js';
 import { ACCOUNT_SIZE, type Multisig } from '../../chain/squads/accounts.js';
 import { isOnCurve, vaultAddress } from '../../chain/squads/addresses.js';
-import { chargesTransferFee, FROZEN, type Mint, TOKEN_EXTENSION } from '../../chain/tokens/accounts.js';
+import { chargesTransferFee, extensionOf, FROZEN, type Mint } from '../../chain/tokens/accounts.js';
 import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
 import { THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
@@ -182,19 +182,16 @@ export function tokenWarnings({
   token: { mint, vaultAccount },
   burnTokenAccount,
 }: Pick<StateOnChain, 'token' | 'burnTokenAccount'>): readonly string[] {
-  const has = (type: number): boolean => mint.extensions.some((extension) => extension.type === type);
   const accounts = { vault: vaultAccount, 'burn wallet': burnTokenAccount.account };
-  const opensFrozen = mint.extensions.some(
-    ({ type, data }) => type === TOKEN_EXTENSION.defaultAccountState && data[0] === FROZEN,
-  );
+  const opensFrozen = extensionOf(mint, 'defaultAccountState')?.[0] === FROZEN;
   return [
     ...(mint.mintAuthority === null ? [] : [`${mint.mintAuthority} can mint more tokens.`]),
     ...(mint.freezeAuthority === null
       ? []
       : [`${mint.freezeAuthority} can freeze the accounts of vault and burn wallet.`]),
-    ...(has(TOKEN_EXTENSION.permanentDelegate)
-      ? ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']
-      : []),
+    ...(extensionOf(mint, 'permanentDelegate') === undefined
+      ? []
+      : ['The permanent delegate of the mint can take tokens out of vault and burn wallet.']),
     ...(chargesTransferFee(mint) ? ['The token charges a fee on each transfer.'] : []),
     ...(opensFrozen && Object.values(accounts).includes(null)
       ? ['New token accounts are frozen. They can receive and burn tokens only after they are thawed.']

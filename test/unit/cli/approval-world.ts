@@ -14,6 +14,7 @@ import type { Flywheel } from '../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../src/chain/local/simulator.js';
 import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
 import { voteMessage } from '../../../src/chain/squads/builders.js';
+import { decodeMint, decodeTokenAccount, type Mint } from '../../../src/chain/tokens/accounts.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { Service } from '../../../src/contract/service.js';
@@ -128,7 +129,11 @@ export function pinsOf({ flywheel, mint: rules, vaultAccount }: World): Pins {
     ...{ multisig, owner, operator, vaultIndex: 0, mint },
     facts: {
       ...multisigFacts(state.multisig),
-      ...tokenFacts(vaultTokenAccount, rules, { ...vaultAccount, frozen: vaultAccount.state === 2 }),
+      ...tokenFacts(
+        vaultTokenAccount,
+        decodeMint(mintAccount(rules)) as Mint,
+        decodeTokenAccount(tokenAccount(vaultAccount)) ?? null,
+      ),
     },
   };
 }

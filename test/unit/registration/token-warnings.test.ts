@@ -6,7 +6,6 @@ import { tokenWarnings } from '../../../src/compose/registration/plan.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const stranger = namedAddress('stranger');
-const DEFAULT_STATE = 6;
 
 const account = (more: Partial<TokenAccount> = {}): TokenAccount => ({
   tokenProgram: TOKEN_2022_PROGRAM,
@@ -34,7 +33,7 @@ function warnings({ vault = account(), burn = account(), opens }: Accounts): rea
     supply: 0n,
     decimals: 6,
     freezeAuthority: null,
-    extensions: opens === undefined ? [] : [{ type: DEFAULT_STATE, data: Uint8Array.of(opens) }],
+    extensions: opens === undefined ? [] : [{ name: 'defaultAccountState', data: Uint8Array.of(opens) }],
   };
   const token = { mint, vaultAccount: vault } as Parameters<typeof tokenWarnings>[0]['token'];
   const burnTokenAccount = { address: namedAddress('burn'), isThere: burn !== null, account: burn };
