@@ -12,7 +12,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { makePrivateDirectory } from '../files/write-file.js';
 import { commandWords } from '../signing/command-words.js';
-import { createProgramSigner } from '../signing/program-signer.js';
+import { ProgramSigner } from '../signing/program-signer.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
 import { type ClusterConfig, dataFiles, exists, readKeypair, writePrivate } from './local-config.js';
@@ -85,7 +85,6 @@ function createLateSigner(
   };
   return {
     address,
-    sign: async (message) => (await own()).sign(message),
     signAll: async (messages) => (await own()).signAll(messages),
   };
 }
@@ -121,7 +120,7 @@ export function openKeyring(
   ): Signer => {
     if ('load' in keeper) return createLateSigner(address, role, keeper);
     const signal = outlivesSignal ? undefined : ambient.signal;
-    const signer = createProgramSigner({ env: ambient.env, signal, address, role, words: keeper.words });
+    const signer = new ProgramSigner({ env: ambient.env, signal, address, role, words: keeper.words });
     closers.push(() => signer.close());
     return signer;
   };

@@ -4,38 +4,8 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 /** Characters with a meaning for shells; unquoted, they are refused instead of being passed on literally. */
 const SHELL_CHARACTERS = '|&;<>()$`*?~#!{}[]\n';
 
-class Words {
-  readonly #words: string[] = [];
-  #word: string | undefined;
-  #quote: string | undefined;
-
-  take(character: string, name: string): void {
-    if (this.#quote !== undefined) {
-      if (character === this.#quote) this.#quote = undefined;
-      else this.#word += character;
-    } else if (character === '"' || character === "'") {
-      this.#quote = character;
-      this.#word ??= '';
-    } else if (character === ' ' || character === '\t') {
-      this.#end();
-    } else if (SHELL_CHARACTERS.includes(character)) {
-      throw refuse(name, `${JSON.stringify(character)} must be quoted, because no shell reads the command`);
-    } else {
-      this.#word = `${this.#word ?? ''}${character}`;
-    }
-  }
-
-  all(name: string): readonly string[] {
-    if (this.#quote !== undefined) throw refuse(name, `the quote ${this.#quote} is not closed`);
-    this.#end();
-    return this.#words;
-  }
-
-  #end(): void {
-    if (this.#word !== undefined) this.#words.push(this.#word);
-    this.#word = undefined;
-  }
-}
+/** Spaces between words, text in quotes, one plain character, or a quote that is not closed. */
+const PARTS = /[ \t]+|"([^"]*)"|'([^']*)'|([^"'])|(["'])/g;
 
 const refuse = (name: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', `${name} is not a valid command: ${reason}.`, {
@@ -48,9 +18,17 @@ const refuse = (name: string, reason: string): FlywheelError =>
  * @throws `ERR_CONFIG_INVALID`
  */
 export function commandWords(command: string, name: string): readonly [string, ...string[]] {
-  const words = new Words();
-  for (const character of command) words.take(character, name);
-  const [program, ...rest] = words.all(name);
+  const words: string[] = [];
+  let isInWord = false;
+  for (const [part, double, single, plain, open] of command.matchAll(PARTS)) {
+    if (open !== undefined) throw refuse(name, `the quote ${open} is not closed`);
+    if (plain !== undefined && SHELL_CHARACTERS.includes(plain))
+      throw refuse(name, `${JSON.stringify(part)} must be quoted, because no shell reads the command`);
+    const text = double ?? single ?? plain;
+    if (text !== undefined) words.push(`${isInWord ? words.pop() : ''}${text}`);
+    isInWord = text !== undefined;
+  }
+  const [program, ...rest] = words;
   if (program === undefined || program === '') throw refuse(name, 'it is empty');
   return [program, ...rest];
 }

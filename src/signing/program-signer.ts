@@ -26,12 +26,9 @@ export interface ProgramSignerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ProgramSigner extends Signer {
-  /** Ends every run of the program. Resolves when all of them have exited. */
-  close(): Promise<void>;
-}
-
-class Program {
+/** The first message starts the program. */
+export class ProgramSigner implements Signer {
+  readonly address: Address;
   readonly #options: ProgramSignerOptions;
   readonly #terms: ProcessTerms;
   readonly #idle: SigningProcess[] = [];
@@ -42,12 +39,13 @@ class Program {
 
   constructor(options: ProgramSignerOptions) {
     this.#options = options;
+    this.address = options.address;
     const { words, timeoutMs = SIGNATURE_TIMEOUT_MS } = options;
     this.#terms = { words, timeoutMs, env: environment(options) };
     options.signal?.addEventListener('abort', () => void this.close(), { once: true });
   }
 
-  async sign(message: ReadonlyBytes): Promise<Uint8Array> {
+  async #sign(message: ReadonlyBytes): Promise<Uint8Array> {
     await this.#turn();
     try {
       this.#requireOpen();
@@ -61,10 +59,10 @@ class Program {
 
   /** Signs all messages, or stops at the first failure. */
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
-    return inParallel(messages, MAX_PROCESSES, (message) => this.sign(message));
+    return inParallel(messages, MAX_PROCESSES, (message) => this.#sign(message));
   }
 
-  /** Busy runs are killed; idle ones end by the end of their input. */
+  /** Busy runs are killed; idle ones end by the end of their input. Resolves when all have exited. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const idle = this.#idle.splice(0);
@@ -101,18 +99,18 @@ class Program {
 
   async #take(run: SigningProcess, line: string, message: ReadonlyBytes): Promise<Uint8Array> {
     const signature = signatureOf(line);
-    if (signature !== undefined && verifySignature(this.#options.address, message, signature)) {
+    if (signature !== undefined && verifySignature(this.address, message, signature)) {
       this.#idle.push(run);
       return signature;
     }
     // Further signatures of this run would not be trusted. Its output is not shown, because it may be a key.
     this.#all.delete(run);
     await run.kill('its answer is wrong');
-    const { role, address } = this.#options;
+    const { role } = this.#options;
     const what =
       signature === undefined
         ? `something that is not a signature (${line.length} characters)`
-        : `a signature that is not ${address}'s for this message`;
+        : `a signature that is not ${this.address}'s for this message`;
     throw new FlywheelError(
       'ERR_SIGNATURE_WRONG',
       `The signing program of the ${role} answered with ${what}. That transaction was not sent.`,
@@ -123,10 +121,10 @@ class Program {
   }
 
   #failure(reason: string, said = ''): FlywheelError {
-    const { role, address } = this.#options;
+    const { role } = this.#options;
     return new FlywheelError(
       'ERR_SIGNER_FAILED',
-      `The signing program of the ${role} ${address} returned no signature: ${reason}${said === '' ? '' : `, and printed “${said}”`}. That transaction was not sent.`,
+      `The signing program of the ${role} ${this.address} returned no signature: ${reason}${said === '' ? '' : `, and printed “${said}”`}. That transaction was not sent.`,
     );
   }
 }
@@ -135,17 +133,6 @@ class Program {
 function environment({ env, address }: ProgramSignerOptions): NodeJS.ProcessEnv {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('FLYWHEEL_'));
   return { ...Object.fromEntries(own), FLYWHEEL_SIGNER_ADDRESS: address };
-}
-
-/** Starts the program with the first message. */
-export function createProgramSigner(options: ProgramSignerOptions): ProgramSigner {
-  const program = new Program(options);
-  return {
-    address: options.address,
-    sign: (message) => program.sign(message),
-    signAll: (messages) => program.signAll(messages),
-    close: () => program.close(),
-  };
 }
 
 /** 64 bytes in base64 always end like this; base58 never does. */

@@ -80,7 +80,7 @@ export class SigningProcess {
     const { stdin, stdout, stderr } = this.#child;
     stdout.setEncoding('utf8').on('data', (text: string) => this.#take(text));
     stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#said = keepEnd(this.#said, text);
+      this.#said = `${this.#said}${text}`.slice(-MAX_KEPT);
     });
     // Exit and timeout report a program that does not read.
     stdin.on('error', () => {});
@@ -182,5 +182,3 @@ export function visibleErrors(text: string): string {
   const line = visibleLine(masked.trim().replace(/\s*\n\s*/g, ' | '));
   return line.length > MAX_SHOWN ? `…${line.slice(-MAX_SHOWN)}` : line;
 }
-
-export const keepEnd = (kept: string, more: string): string => `${kept}${more}`.slice(-MAX_KEPT);

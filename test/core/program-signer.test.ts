@@ -3,11 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/sign.js';
 import { commandWords } from '../../src/signing/command-words.js';
-import {
-  createProgramSigner,
-  type ProgramSigner,
-  type ProgramSignerOptions,
-} from '../../src/signing/program-signer.js';
+import { ProgramSigner, type ProgramSignerOptions } from '../../src/signing/program-signer.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
@@ -24,7 +20,7 @@ afterEach(async () => {
 function signerOf(program: TestProgram, more: Partial<ProgramSignerOptions> = {}): ProgramSigner {
   const words = commandWords(program.command, '--operator-signer');
   const env = { PATH: process.env['PATH'], FLYWHEEL_API_KEY: 'fw_secret' };
-  const signer = createProgramSigner({ address, role: 'operator', words, env, ...more });
+  const signer = new ProgramSigner({ address, role: 'operator', words, env, ...more });
   signers.push(signer);
   return signer;
 }
@@ -71,7 +67,7 @@ describe('a program that signs', () => {
     const program = signingProgram(LOOP, keypair);
     const signer = signerOf(program);
     await signer.signAll(messages(100));
-    await Promise.all(messages(30).map((one) => signer.sign(one)));
+    await Promise.all(messages(30).map((one) => signer.signAll([one])));
     expect(program.pids().length).toBeLessThanOrEqual(8);
   });
 
@@ -79,7 +75,7 @@ describe('a program that signs', () => {
     const code =
       'note(JSON.stringify(Object.keys(process.env).filter((name) => /FLYWHEEL/.test(name)))); note(process.env.FLYWHEEL_SIGNER_ADDRESS);';
     const program = signingProgram(`${code}${LOOP}`, keypair);
-    await signerOf(program).sign(message);
+    await signerOf(program).signAll([message]);
     expect(program.notes().slice(1)).toEqual(['["FLYWHEEL_SIGNER_ADDRESS"]', address]);
   });
 
@@ -91,7 +87,7 @@ describe('a program that signs', () => {
     });`;
     const program = signingProgram(code, keypair);
     const signer = signerOf(program);
-    await signer.sign(message);
+    await signer.signAll([message]);
     await signer.close();
     expect(program.pids()).toHaveLength(2);
     await goneAll(program.pids());
@@ -104,7 +100,7 @@ describe('a program that signs', () => {
     });`;
     const program = signingProgram(code, keypair);
     const signer = signerOf(program);
-    for (const one of messages(2)) await signer.sign(one);
+    for (const one of messages(2)) await signer.signAll([one]);
     await signer.close();
     expect(program.pids()).toHaveLength(4);
     await goneAll(program.pids());
@@ -117,7 +113,7 @@ describe('a program that does not sign', () => {
     return {
       program,
       failure: signerOf(program, more)
-        .sign(message)
+        .signAll([message])
         .catch((error: unknown) => error),
     };
   };
@@ -175,8 +171,8 @@ describe('a program that does not sign', () => {
   });
 
   itLong('is not there', async () => {
-    const signer = createProgramSigner({ address, role: 'operator', words: ['/no/such/program'], env: {} });
-    await expect(signer.sign(message)).rejects.toMatchObject({
+    const signer = new ProgramSigner({ address, role: 'operator', words: ['/no/such/program'], env: {} });
+    await expect(signer.signAll([message])).rejects.toMatchObject({
       code: 'ERR_SIGNER_FAILED',
       message: expect.stringContaining('cannot be started (ENOENT)'),
     });
@@ -227,9 +223,9 @@ describe('a program that does not sign', () => {
   it('is swapped for one with another key during the run: that one is not believed', async () => {
     const program = signingProgram(ONCE, keypair);
     const signer = signerOf(program);
-    await signer.sign(message);
+    await signer.signAll([message]);
     program.become(`seed.reverse(); const other = createPrivateKey({ key: Buffer.concat([der.subarray(0, 16), seed]), format: 'der', type: 'pkcs8' });
       for await (const line of lines) console.log(ed25519(null, Buffer.from(line, 'base64'), other).toString('base64'));`);
-    await expect(signer.sign(message)).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
+    await expect(signer.signAll([message])).rejects.toMatchObject({ code: 'ERR_SIGNATURE_WRONG' });
   });
 });

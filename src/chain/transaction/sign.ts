@@ -86,9 +86,7 @@ export const isSigned = ({ signatures, message, messageBytes }: WireTransaction)
 /** Signs messages with one key, possibly in another program or on another machine. The key cannot be read. */
 export interface Signer {
   readonly address: Address;
-  /** @returns the 64 signature bytes. */
-  sign(message: ReadonlyBytes): Promise<Uint8Array>;
-  /** @returns signatures in the order of the messages. */
+  /** @returns signatures of 64 bytes, in the order of the messages. */
   signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]>;
 }
 
@@ -134,7 +132,6 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
   return {
     address: addressFromBytes(Uint8Array.from(publicBytes)),
     signNow,
-    sign: async (message) => signNow(message),
     signAll: async (messages) => messages.map(signNow),
   };
 }

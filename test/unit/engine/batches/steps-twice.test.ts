@@ -35,7 +35,8 @@ async function twinOf(wire: Uint8Array, signer: Signer): Promise<Uint8Array> {
   ];
   const message = transaction.compileMessage().serialize();
   transaction.signatures = [];
-  transaction.addSignature(new PublicKey(signer.address), Buffer.from(await signer.sign(message)));
+  const [signature] = await signer.signAll([message]);
+  transaction.addSignature(new PublicKey(signer.address), Buffer.from(signature as Uint8Array));
   return transaction.serialize();
 }
 

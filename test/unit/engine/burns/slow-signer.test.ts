@@ -13,10 +13,6 @@ function engineWith(before: (messages: readonly ReadonlyBytes[]) => Promise<void
   const { keyring } = test.deps;
   const slow = (signer: Signer): Signer => ({
     address: signer.address,
-    async sign(message) {
-      await before([message]);
-      return signer.sign(message);
-    },
     async signAll(messages) {
       await before(messages);
       return signer.signAll(messages);
