@@ -6,7 +6,6 @@ import { multisigAddress, vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
 import {
   type Found,
-  type FoundAt,
   readBatchAccounts,
   readBatchTransactions,
   readMultisig,
@@ -50,7 +49,7 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
 export const readMultisigAccount = async (reader: ChainReader, multisig: Address): Promise<Multisig> =>
   requiredMultisig(await readMultisig(reader, multisig));
 
-function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef): [Batch, Address] {
+function requiredBatch(found: Found<Batch>, { multisig, batchIndex }: BatchRef): [Batch, Address] {
   const batch = required(found);
   const vault = vaultAddress(multisig, batch.vaultIndex);
   ensure(
@@ -68,7 +67,7 @@ function requiredBatch(found: FoundAt<Batch>, { multisig, batchIndex }: BatchRef
   return [batch, vault.address];
 }
 
-function requiredProposal(found: FoundAt<Proposal>, { multisig, batchIndex }: BatchRef): Proposal {
+function requiredProposal(found: Found<Proposal>, { multisig, batchIndex }: BatchRef): Proposal {
   const proposal = required(found);
   ensure(
     proposal.multisig === multisig &&
@@ -81,7 +80,7 @@ function requiredProposal(found: FoundAt<Proposal>, { multisig, batchIndex }: Ba
 }
 
 /** Unclear content becomes the `problem`; a wrong account is refused. */
-function readTransaction(number: number, found: FoundAt<VaultBatchTransaction>): DecodedTransaction {
+function readTransaction(number: number, found: Found<VaultBatchTransaction>): DecodedTransaction {
   const { address, bump } = found;
   const state = required(found);
   ensure(state.bump === bump, () => `Transaction ${number} of the batch, at ${address}, has a wrong bump`);

@@ -1,4 +1,5 @@
 /** The accounts of Squads v4, byte by byte (squads-v4.md, section 2). */
+import { hash } from 'node:crypto';
 import type { Address } from '../../values/address.js';
 import { type ByteReader, type ByteWriter, LayoutError } from '../../values/byte-codec.js';
 import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
@@ -137,22 +138,18 @@ export interface AccountLayout<Value> {
   readonly fields: Codec<Value>;
 }
 
-const layout = <Value>(name: string, mark: string, fields: Codec<Value>): AccountLayout<Value> => ({
+const layout = <Value>(name: string, fields: Codec<Value>): AccountLayout<Value> => ({
   name,
-  typeMark: Buffer.from(mark, 'hex'),
+  typeMark: hash('sha256', `account:${name}`, 'buffer').subarray(0, TYPE_MARK_BYTES),
   fields,
 });
 
-export const MULTISIG = layout('Multisig', 'e07479ba44a14fec', multisigFields);
-export const PROPOSAL = layout('Proposal', '1a5ebdbb74883521', proposalFields);
-export const BATCH = layout('Batch', '9cc2462c1658892c', batchFields);
-export const VAULT_BATCH_TRANSACTION = layout(
-  'VaultBatchTransaction',
-  'c4792e240c13fc07',
-  batchTransactionFields,
-);
-export const VAULT_TRANSACTION = layout('VaultTransaction', 'a8faa264510ea2cf', vaultTransactionFields);
-export const PROGRAM_CONFIG = layout('ProgramConfig', 'c4d25ae790958c3f', programConfigFields);
+export const MULTISIG = layout('Multisig', multisigFields);
+export const PROPOSAL = layout('Proposal', proposalFields);
+export const BATCH = layout('Batch', batchFields);
+export const VAULT_BATCH_TRANSACTION = layout('VaultBatchTransaction', batchTransactionFields);
+export const VAULT_TRANSACTION = layout('VaultTransaction', vaultTransactionFields);
+export const PROGRAM_CONFIG = layout('ProgramConfig', programConfigFields);
 
 /** Sizes of new accounts in bytes, the type mark included. */
 export const ACCOUNT_SIZE = {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { copyBytes, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { encode, u32, u64 } from '../codec.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
 
 export interface DerivedAddress {
@@ -47,28 +48,16 @@ export function derive(seeds: Seeds, program: Address = SQUADS_PROGRAM): Derived
 
 const text = (value: string): Uint8Array => Buffer.from(value, 'ascii');
 
-function u32(value: number): Uint8Array {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-function u64(value: bigint): Uint8Array {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(value);
-  return bytes;
-}
-
 const PREFIX = text('multisig');
 
 const transaction = (multisig: Address, index: bigint): Seeds => [
   PREFIX,
   addressBytes(multisig),
   text('transaction'),
-  u64(index),
+  encode(u64, index),
 ];
 
-/** Seeds per kind of address, in the order of the table in section 1. */
+/** Seeds per kind of address, in the order of the table in section 1. Numbers of transactions in a batch begin with 1. */
 export const SEEDS = {
   programConfig: (): Seeds => [PREFIX, text('program_config')],
   multisig: (createKey: Address): Seeds => [PREFIX, text('multisig'), addressBytes(createKey)],
@@ -83,8 +72,9 @@ export const SEEDS = {
   batchTransaction: (multisig: Address, batchIndex: bigint, number: number): Seeds => [
     ...transaction(multisig, batchIndex),
     text('batch_transaction'),
-    u32(number),
+    encode(u32, number),
   ],
+  /** The parent is the vault transaction; for every transaction of a batch, the batch itself. */
   ephemeralSigner: (parent: Address, index: number): Seeds => [
     PREFIX,
     addressBytes(parent),
@@ -93,31 +83,19 @@ export const SEEDS = {
   ],
 } as const;
 
-export const programConfigAddress = (): DerivedAddress => derive(SEEDS.programConfig());
+const derived =
+  <From extends readonly unknown[]>(seeds: (...from: From) => Seeds) =>
+  (...from: From): DerivedAddress =>
+    derive(seeds(...from));
 
-export const multisigAddress = (createKey: Address): DerivedAddress => derive(SEEDS.multisig(createKey));
-
-/** A vault of the multisig; 0 is the default one. */
-export const vaultAddress = (multisig: Address, vaultIndex: number): DerivedAddress =>
-  derive(SEEDS.vault(multisig, vaultIndex));
-
-/** The vault transaction or batch of this index; the first index is 1. */
-export const transactionAddress = (multisig: Address, index: bigint): DerivedAddress =>
-  derive(SEEDS.transaction(multisig, index));
-
-export const proposalAddress = (multisig: Address, index: bigint): DerivedAddress =>
-  derive(SEEDS.proposal(multisig, index));
-
-/** Transaction `number` of a batch; the first number is 1. */
-export const batchTransactionAddress = (
-  multisig: Address,
-  batchIndex: bigint,
-  number: number,
-): DerivedAddress => derive(SEEDS.batchTransaction(multisig, batchIndex, number));
-
-/** @param parent - the vault transaction; for every transaction of a batch, the batch itself. */
-export const ephemeralSignerAddress = (parent: Address, index: number): DerivedAddress =>
-  derive(SEEDS.ephemeralSigner(parent, index));
+export const programConfigAddress = derived(SEEDS.programConfig);
+export const multisigAddress = derived(SEEDS.multisig);
+export const vaultAddress = derived(SEEDS.vault);
+/** Of the vault transaction or batch of an index; the first index is 1. */
+export const transactionAddress = derived(SEEDS.transaction);
+export const proposalAddress = derived(SEEDS.proposal);
+export const batchTransactionAddress = derived(SEEDS.batchTransaction);
+export const ephemeralSignerAddress = derived(SEEDS.ephemeralSigner);
 
 export const associatedTokenAddress = (wallet: Address, mint: Address, tokenProgram: Address): Address =>
   derive([addressBytes(wallet), addressBytes(tokenProgram), addressBytes(mint)], ASSOCIATED_TOKEN_PROGRAM)
@@ -164,13 +142,12 @@ function isSquare(value: bigint): boolean {
  * prime is reduced, and x² = (y² − 1) / (d·y² + 1) must have a root. The denominator is never 0, so the quotient is a square
  * exactly if the product is.
  */
-export function isCurvePoint(bytes: ReadonlyBytes): boolean {
+function isCurvePoint(bytes: ReadonlyBytes): boolean {
   const bigEndian = Buffer.from(copyBytes(bytes).buffer).reverse();
   bigEndian[0] = bigEndian.readUInt8(0) & 0x7f;
   const y = BigInt(`0x${bigEndian.toString('hex')}`) % P;
   const ySquared = (y * y) % P;
-  const product = ((ySquared - 1n + P) * (D * ySquared + 1n)) % P;
-  return isSquare(product);
+  return isSquare(((ySquared - 1n + P) * (D * ySquared + 1n)) % P);
 }
 
 /**

@@ -152,18 +152,16 @@ export const batchAccountsClose = ofBatch('batchAccountsClose', () => ({}));
 export type VoteKind = 'approve' | 'reject' | 'cancel';
 
 export const VOTES = {
-  approve: { noun: 'approval', instruction: 'proposalApprove' },
-  reject: { noun: 'rejection', instruction: 'proposalReject' },
-  cancel: { noun: 'cancellation', instruction: 'proposalCancelV2' },
-} as const satisfies Record<VoteKind, { readonly noun: string; readonly instruction: string }>;
-
-const BUILDERS = { approve: proposalApprove, reject: proposalReject, cancel: proposalCancelV2 } as const;
+  approve: { noun: 'approval', instruction: 'proposalApprove', build: proposalApprove },
+  reject: { noun: 'rejection', instruction: 'proposalReject', build: proposalReject },
+  cancel: { noun: 'cancellation', instruction: 'proposalCancelV2', build: proposalCancelV2 },
+} as const satisfies Record<VoteKind, object>;
 
 interface MemberInput extends BatchRef {
   readonly member: Address;
 }
 
-export const voteInstruction = (kind: VoteKind, input: MemberInput): Instruction => BUILDERS[kind](input);
+export const voteInstruction = (kind: VoteKind, input: MemberInput): Instruction => VOTES[kind].build(input);
 
 /** A message with one vote and no other instruction, apart from a limit and a price of compute units. */
 export interface VoteMessageInput extends MemberInput {

@@ -6,7 +6,6 @@ import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from '../codec.js';
 import type { Instruction } from '../transaction/message.js';
 import {
-  type CompiledInstruction,
   compile,
   instructionsCodec,
   instructionsOf,
@@ -48,32 +47,12 @@ export function isWellFormed(message: Message): boolean {
   );
 }
 
-const isSameInstruction = (left: CompiledInstruction, right: CompiledInstruction | undefined): boolean =>
-  left.programIndex === right?.programIndex &&
-  sameBytes(left.accountIndexes, right.accountIndexes) &&
-  sameBytes(left.data, right.data);
-
 /** Whether two messages are equal in every part and order. Messages with lookup tables never are. */
 export const isSameMessage = (left: Message, right: Message): boolean =>
-  left.signers === right.signers &&
-  left.writableSigners === right.writableSigners &&
-  left.writableNonSigners === right.writableNonSigners &&
-  left.staticKeys.length === right.staticKeys.length &&
-  left.staticKeys.every((key, index) => key === right.staticKeys[index]) &&
-  left.instructions.length === right.instructions.length &&
-  left.instructions.every((one, index) => isSameInstruction(one, right.instructions[index])) &&
-  left.lookups.length === 0 &&
-  right.lookups.length === 0;
+  left.lookups.length === 0 && sameBytes(encode(storedMessage, left), encode(storedMessage, right));
 
-/** Bytes of the message in the account: `15 + 32k + Σ(9 + a + d) + Σ(40 + w + r)`. */
-export function storedMessageSize(message: Message): number {
-  let size = 15 + 32 * message.staticKeys.length;
-  for (const { accountIndexes, data } of message.instructions)
-    size += 9 + accountIndexes.length + data.length;
-  for (const { writableIndexes, readonlyIndexes } of message.lookups)
-    size += 40 + writableIndexes.length + readonlyIndexes.length;
-  return size;
-}
+/** Bytes of the message in the account. */
+export const storedMessageSize = (message: Message): number => encode(storedMessage, message).length;
 
 /** A message that runs these instructions for `vault`, in argument form. */
 export const vaultMessage = (vault: Address, instructions: readonly Instruction[]): Uint8Array =>

@@ -1,8 +1,9 @@
 /** Reads the accounts of a batch: the expected address, the decoded value, or the reason why there is no value. */
-import { type Address, addressFromBytes } from '../../values/address.js';
+import type { Address } from '../../values/address.js';
 import { partOf, type ReadonlyBytes, viewOf } from '../../values/bytes.js';
 import type { AccountState } from '../account.js';
 import type { ChainReader, Commitment } from '../chain.js';
+import { key, struct, tryDecode, u32 } from '../codec.js';
 import { SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../programs.js';
 import {
   type AccountLayout,
@@ -30,18 +31,15 @@ export interface Found<Value> {
   readonly value: Value | null;
   /** Why there is no value, without a full stop; else ''. */
   readonly problem: string;
-}
-
-export interface FoundAt<Value> extends Found<Value> {
-  /** Bump of the derivation; the account must state the same. */
+  /** Bump of the derivation, which the account must state too; 0 for a multisig, whose derivation needs its own value. */
   readonly bump: number;
 }
 
 interface BatchAccounts {
   readonly multisig: Found<Multisig>;
-  readonly batch: FoundAt<Batch>;
-  readonly proposal: FoundAt<Proposal>;
-  readonly transactions: readonly FoundAt<VaultBatchTransaction>[];
+  readonly batch: Found<Batch>;
+  readonly proposal: Found<Proposal>;
+  readonly transactions: readonly Found<VaultBatchTransaction>[];
 }
 
 function held<Value>(
@@ -60,7 +58,7 @@ function foundAt<Value extends object>(
   layout: AccountLayout<Value>,
   { address, bump }: DerivedAddress,
   account: AccountState | null | undefined,
-): FoundAt<Value> {
+): Found<Value> {
   const value = held(layout, address, account);
   const outcome = typeof value === 'string' ? { value: null, problem: value } : { value, problem: '' };
   return { address, bump, lamports: account?.lamports ?? 0n, ...outcome };
@@ -114,25 +112,20 @@ export async function readBatchTransactions(
   return places.map((place, index) => foundAt(VAULT_BATCH_TRANSACTION, place, states[index]));
 }
 
-// States of the loader's accounts, a u32 before their fields (solana-loader-v3-interface, `UpgradeableLoaderState`).
+/** Accounts of the loader: state, then address of the code (solana-loader-v3-interface, `UpgradeableLoaderState`). */
+const programFields = struct({ state: u32, code: key });
 const PROGRAM = 2;
 const PROGRAM_DATA = 3;
-/** State, and the address of the account with the code. */
-const PROGRAM_BYTES = 36;
 /** State, slot of the last deployment, and upgrade authority. */
 const PROGRAM_DATA_HEAD_BYTES = 45;
-
-function stateOf(account: AccountState | null | undefined, state: number, leastBytes: number) {
-  if (account?.owner !== UPGRADEABLE_LOADER || account.data.length < leastBytes) return undefined;
-  return viewOf(account.data).getUint32(0, true) === state ? account.data : undefined;
-}
 
 /** The deployed bytes of the Squads program. @returns `null` if the cluster does not have the program. */
 export async function readDeployedSquads(chain: ChainReader): Promise<ReadonlyBytes | null> {
   const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
-  const named = stateOf(program, PROGRAM, PROGRAM_BYTES);
-  if (named === undefined) return null;
-  const [code] = await chain.getAccounts([addressFromBytes(partOf(named, 4, PROGRAM_BYTES))]);
-  const data = stateOf(code, PROGRAM_DATA, PROGRAM_DATA_HEAD_BYTES);
-  return data === undefined ? null : partOf(data, PROGRAM_DATA_HEAD_BYTES, data.length);
+  const named = program?.owner === UPGRADEABLE_LOADER ? tryDecode(programFields, program.data) : undefined;
+  if (named?.state !== PROGRAM) return null;
+  const [code] = await chain.getAccounts([named.code]);
+  if (code?.owner !== UPGRADEABLE_LOADER || code.data.length < PROGRAM_DATA_HEAD_BYTES) return null;
+  const isCode = viewOf(code.data).getUint32(0, true) === PROGRAM_DATA;
+  return isCode ? partOf(code.data, PROGRAM_DATA_HEAD_BYTES) : null;
 }

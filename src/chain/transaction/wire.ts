@@ -175,13 +175,8 @@ export function legacyTransactionSize({ payer, instructions }: Omit<MessageInput
     version: 'legacy',
     blockhash: new Uint8Array(ADDRESS_LENGTH_BYTES),
   });
-  return { bytes: transactionSize(bytes), accounts: message.staticKeys.length };
+  return { bytes: unsigned(bytes).length, accounts: message.staticKeys.length };
 }
 
 const signerCount = (message: ReadonlyBytes): number =>
   message[((message[0] ?? 0) & VERSION_FLAG) === 0 ? 0 : 1] ?? 0;
-
-export function transactionSize(message: ReadonlyBytes): number {
-  const count = signerCount(message);
-  return (count < 0x80 ? 1 : 2) + count * SIGNATURE_BYTES + message.length;
-}

@@ -9,7 +9,7 @@ import {
   vaultAddress,
 } from '../../../../src/chain/squads/addresses.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
-import { compileLegacyMessage, transactionSize } from '../../../../src/chain/transaction/wire.js';
+import { compileLegacyMessage, unsigned } from '../../../../src/chain/transaction/wire.js';
 import {
   executeTransactions,
   type PipelinePlan,
@@ -57,7 +57,7 @@ const times = <Value>(count: number, make: (n: number) => Value): Value[] =>
 
 /** Bytes of the wire transaction, for a batch with a high index and a high transaction number. */
 const sizeOf = (instructions: readonly Instruction[]): number =>
-  transactionSize(compileLegacyMessage({ payer: flywheel.operator, instructions, blockhash: mint }));
+  unsigned(compileLegacyMessage({ payer: flywheel.operator, instructions, blockhash: mint })).length;
 const place = { flywheel, batchIndex: 123_456_789_012n };
 
 /** A chain with compute unit limit and price. */
