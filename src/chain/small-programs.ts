@@ -7,6 +7,8 @@ import { encode, key, struct, u8, u32, u64 } from './codec.js';
 import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs.js';
 import {
   type AccountMeta,
+  type Call,
+  callsIn,
   DEFAULT_INSTRUCTION_COMPUTE_UNITS,
   type Instruction,
   MAX_COMPUTE_UNITS,
@@ -68,9 +70,9 @@ export const memo = (text: string, signers: readonly Address[]): Instruction => 
 export const proofMemoText = (type: string, hash: Sha256): string => JSON.stringify({ type, hash });
 
 /** Top-level memos of a message, joined as a node joins them: `[length] text; …`; `null` without memos. */
-export function memosOf({ staticKeys, instructions }: WireMessage): string | null {
-  const memos = instructions
-    .filter(({ programIndex }) => staticKeys[programIndex] === MEMO_PROGRAM)
+export function memosOf(message: WireMessage): string | null {
+  const memos = callsIn(message)
+    .filter(({ program }) => program === MEMO_PROGRAM)
     .map(({ data }) => `[${data.length}] ${readBuffer(data).toString('utf8')}`);
   return memos.length === 0 ? null : memos.join('; ');
 }
@@ -130,7 +132,7 @@ export interface TransactionBudget {
  * The budget of a transaction with valid compute-budget instructions. Builtin programs have a lower default, which does not
  * matter here: a builtin call uses a fixed 150 units.
  */
-export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'data'>[]): TransactionBudget {
+export function budgetOf(instructions: readonly Pick<Call, 'program' | 'data'>[]): TransactionBudget {
   let limit: number | null = null;
   let heapBytes: number | null = null;
   let microLamports = 0n;
@@ -147,17 +149,9 @@ export function budgetOf(instructions: readonly Pick<Instruction, 'program' | 'd
   return { computeUnits, heapBytes, microLamports };
 }
 
-const budgetOfMessage = ({ staticKeys, instructions }: WireMessage): TransactionBudget =>
-  budgetOf(
-    instructions.flatMap(({ programIndex, data }) => {
-      const program = staticKeys[programIndex];
-      return program === undefined ? [] : [{ program, data }];
-    }),
-  );
-
 /** Fee of a message in lamports: its signatures, plus its compute-unit limit at its price. */
 export function feeOf(message: WireMessage): bigint {
-  const { computeUnits, microLamports } = budgetOfMessage(message);
+  const { computeUnits, microLamports } = budgetOf(callsIn(message));
   const paid = BigInt(computeUnits) * microLamports;
   const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
   return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priority;

@@ -4,7 +4,7 @@ import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
 import type { ChainReader, PastTransaction, Signature, TransactionRecord } from '../chain.js';
 import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
-import type { Message } from '../transaction/message.js';
+import { type Call, callsIn, type Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
@@ -36,8 +36,6 @@ const MOVE_NO_TOKENS: readonly (Address | undefined)[] = [
 const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]\\d)\\]$`);
 const CUT = 'Log truncated';
 
-const areWhole = ({ logs }: TransactionRecord): boolean => logs.length > 0 && !logs.includes(CUT);
-
 const MAX_READ = 20_000;
 
 /**
@@ -52,12 +50,12 @@ async function readActs(
   accounts: readonly Address[],
   sinceMs: number,
 ): Promise<Acts | null> {
-  const lists = await Promise.all(accounts.map((account) => pastOf(chain, account, sinceMs)));
-  const named = lists.flat().filter(({ failed }) => !failed);
+  const named = (await naming(chain, accounts, sinceMs))?.filter(({ failed }) => !failed);
+  if (named === undefined) return null;
   const all = new Set(named.map(({ signature }) => signature));
   const isWhole = all.size <= MAX_READ;
   const signatures = isWhole ? all : await namingMembers(chain, multisig, named);
-  if (signatures.size > MAX_READ) return null;
+  if (signatures === null || signatures.size > MAX_READ) return null;
   const looked = await chain.lookUp([...signatures]);
   const records = new Map<Signature, TransactionRecord>();
   const mixed = new Set<Signature>();
@@ -68,7 +66,7 @@ async function readActs(
     if (record == null || own === null) return null;
     records.set(signature, record);
     if (own.some(({ program }) => !MOVE_NO_TOKENS.includes(program))) mixed.add(signature);
-    acts.push(...actsAmong([...own, ...(record.innerCalls ?? [])], signature));
+    acts.push(...[...own, ...(record.innerCalls ?? [])].flatMap((call) => actOf(call, signature) ?? []));
   }
   return { isWhole, acts, records, mixed };
 }
@@ -77,56 +75,47 @@ async function namingMembers(
   chain: ChainReader,
   multisig: Address,
   named: readonly PastTransaction[],
-): Promise<ReadonlySet<Signature>> {
+): Promise<ReadonlySet<Signature> | null> {
   const members = (await readMultisig(chain, multisig)).value?.members ?? [];
   const sinceMs = named.reduce(
     (oldest, { blockTimeMs }) => Math.min(oldest, blockTimeMs ?? 0),
     Number.MAX_SAFE_INTEGER,
   );
-  const lists = await Promise.all(members.map(({ key }) => pastOf(chain, key, sinceMs)));
-  const theirs = new Set(lists.flat().map(({ signature }) => signature));
-  return new Set(named.flatMap(({ signature }) => (theirs.has(signature) ? signature : [])));
+  const keys = members.map(({ key }) => key);
+  const theirs = (await naming(chain, keys, sinceMs))?.map(({ signature }) => signature);
+  if (theirs === undefined) return null;
+  const wanted = new Set(theirs);
+  return new Set(named.flatMap(({ signature }) => (wanted.has(signature) ? signature : [])));
 }
 
 /** Top-level instructions; `null` if these, or their inner calls, cannot be determined. */
 function ownCalls(record: TransactionRecord): readonly Call[] | null {
   // A failed transaction has no effect and is never in the list, so a node that reports both is not believed.
   if (record.error !== null || record.wire === null) return null;
-  const own = instructionsOf(record.wire, record.tableAddresses);
+  const own = callsIn(decodeTransaction(record.wire).message, record.tableAddresses);
   return own.some(isHidden) || hidesCalls(record, own) ? null : own;
 }
 
-const actsAmong = (calls: readonly Call[], signature: Signature): readonly Act[] =>
-  calls.flatMap((call) => (call.program === SQUADS_PROGRAM && actOf(call, signature)) || []);
+/** All transactions that name one of the accounts. @returns `undefined` when a node does not answer: some may be missing. */
+async function naming(chain: ChainReader, accounts: readonly Address[], sinceMs: number) {
+  try {
+    return (await Promise.all(accounts.map((account) => pastOf(chain, account, sinceMs)))).flat();
+  } catch (error) {
+    if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return undefined;
+    throw error;
+  }
+}
 
-/** All transactions that name an account. Some nodes do not answer history queries, which counts as an empty list. */
 async function pastOf(chain: ChainReader, account: Address, sinceMs: number) {
   const past: PastTransaction[] = [];
   for (let before: Signature | undefined; ; before = past.at(-1)?.signature) {
-    const terms = { sinceMs, limit: MAX_READ, ...(before !== undefined && { before }) };
-    const page = await chain.history(account, terms).catch((error: unknown) => {
-      if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return [];
-      throw error;
+    const page = await chain.history(account, {
+      ...{ sinceMs, limit: MAX_READ },
+      ...(before !== undefined && { before }),
     });
     past.push(...page);
     if (page.length < MAX_READ) return past;
   }
-}
-
-interface Call {
-  readonly program: Address | undefined;
-  readonly accounts: readonly (Address | undefined)[];
-  readonly data: ReadonlyBytes;
-}
-
-export function instructionsOf(wire: Uint8Array, tableAddresses: readonly Address[] = []): readonly Call[] {
-  const { staticKeys, instructions } = decodeTransaction(wire).message;
-  const keys = [...staticKeys, ...tableAddresses];
-  return instructions.map(({ programIndex, accountIndexes, data }) => ({
-    program: keys[programIndex],
-    accounts: Array.from(accountIndexes, (index) => keys[index]),
-    data,
-  }));
 }
 
 const isHidden = ({ program, accounts }: Call): boolean =>
@@ -143,11 +132,12 @@ function hidesCalls(record: TransactionRecord, instructions: readonly Call[]): b
     return told > record.innerCalls.filter(({ program }) => program === SQUADS_PROGRAM).length;
   const mayCall = ({ accounts }: Call): boolean =>
     accounts.includes(SQUADS_PROGRAM) || accounts.includes(undefined);
-  return told > 0 || (!areWhole(record) && instructions.some(mayCall));
+  const isWhole = record.logs.length > 0 && !record.logs.includes(CUT);
+  return told > 0 || (!isWhole && instructions.some(mayCall));
 }
 
-function actOf({ accounts, data }: Call, signature: Signature): Act | undefined {
-  const name = instructionName(data);
+function actOf({ program, accounts, data }: Call, signature: Signature): Act | undefined {
+  const name = program === SQUADS_PROGRAM ? instructionName(data) : undefined;
   if (name === undefined) return undefined;
   const roles = Object.keys(INSTRUCTIONS[name].accounts);
   const named = Object.fromEntries(roles.map((role, at) => [role, accounts[at]]));
@@ -159,7 +149,6 @@ interface PastBatchTransaction {
   readonly address: Address;
   readonly message: Message | null;
   readonly ephemeralSigners: number;
-  readonly added: Signature;
   /** `null` if not executed. */
   readonly executed: TransactionRecord | null;
   /** The executing transaction moved no tokens but those of this batch. */
@@ -227,12 +216,12 @@ export async function readPastBatch(
     const execution = executions.get(address);
     const executed = execution === undefined ? null : (past.records.get(execution.signature) ?? null);
     const isAlone = !shared.has(execution?.signature ?? '');
-    transactions.push({ number, address, ...contentOf(act), added: act.signature, executed, isAlone });
+    transactions.push({ number, address, ...contentOf(act), executed, isAlone });
   }
   // An execution by a former member may be among the unread transactions.
   if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
   // Executed and closed transactions must have been added before; otherwise history is missing.
-  if ([...executions.keys(), ...closed.keys()].some((address) => !isKnown(added, address))) return null;
+  if ([...executions.keys(), ...closed.keys()].some((address) => !added.has(address))) return null;
   const closers = new Set(
     [...closed.values(), ...of('batchAccountsClose')].map(({ signature }) => signature),
   );
@@ -243,9 +232,6 @@ export async function readPastBatch(
 
 const byTransaction = (acts: readonly Act[]): ReadonlyMap<Address | undefined, Act> =>
   new Map(acts.map((act) => [act.accounts['transaction'], act]));
-
-const isKnown = (added: ReadonlyMap<Address | undefined, Act>, address: Address | undefined): boolean =>
-  address !== undefined && added.has(address);
 
 function contentOf({ data }: Act): Pick<PastBatchTransaction, 'message' | 'ephemeralSigners'> {
   const given = decodeArguments('batchAddTransaction', data);

@@ -73,6 +73,25 @@ export function instructionsOf(
   return resolved;
 }
 
+export interface Call {
+  readonly program: Address | undefined;
+  readonly accounts: readonly (Address | undefined)[];
+  readonly data: ReadonlyBytes;
+}
+
+/** Instructions with addresses only; `undefined` for an index beyond the static keys and these addresses of lookup tables. */
+export function callsIn(
+  { staticKeys, instructions }: Message,
+  tableAddresses: readonly Address[] = [],
+): readonly Call[] {
+  const keys = [...staticKeys, ...tableAddresses];
+  return instructions.map(({ programIndex, accountIndexes, data }) => ({
+    program: keys[programIndex],
+    accounts: Array.from(accountIndexes, (index) => keys[index]),
+    data,
+  }));
+}
+
 /**
  * Rights of an account as two bits, so that the union of two uses is `a & b`: 2 = not a signer, 1 = not writable. Ascending
  * numbers are the key order of a message.

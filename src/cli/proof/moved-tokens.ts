@@ -18,10 +18,9 @@ import {
   SYSTEM_PROGRAM,
 } from '../../chain/programs.js';
 import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
-import { instructionsOf } from '../../chain/squads/history.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { readMultisig } from '../../chain/squads/read-accounts.js';
-import type { Instruction } from '../../chain/transaction/message.js';
+import { callsIn, type Instruction } from '../../chain/transaction/message.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 
@@ -46,9 +45,8 @@ function parsed(json: string): unknown {
 }
 
 function ownMemos(wire: Uint8Array): readonly string[] {
-  const { message } = decodeTransaction(wire);
-  return message.instructions
-    .filter(({ programIndex }) => message.staticKeys[programIndex] === MEMO_PROGRAM)
+  return callsIn(decodeTransaction(wire).message)
+    .filter(({ program }) => program === MEMO_PROGRAM)
     .map(({ data }) => Buffer.from(data).toString('utf8'));
 }
 
@@ -126,7 +124,7 @@ const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, S
 
 /** `undefined`: a lookup table's accounts are unknown. */
 function ownInstructions({ wire, record }: LandedTransaction): readonly Instruction[] | undefined {
-  const calls = instructionsOf(wire, record.tableAddresses);
+  const calls = callsIn(decodeTransaction(wire).message, record.tableAddresses);
   const isHidden = calls.some(({ program, accounts }) => [program, ...accounts].includes(undefined));
   return isHidden ? undefined : calls.map((call) => instructionOf(call as ProgramCall));
 }

@@ -3,11 +3,12 @@
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
-import { transactionAddress } from '../../../../src/chain/squads/addresses.js';
+import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
 import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compile } from '../../../../src/chain/transaction/message.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import {
   accountsOf,
   batchIndex,
@@ -74,6 +75,19 @@ it('a batch is told beside more transactions of strangers than are read', async 
     good.map((_, at) => `executed${at + 1}`),
   );
   expect(told?.votes.approved).toHaveLength(2);
+});
+
+it('a batch is not told where a node does not answer for one of its accounts', async () => {
+  const node = nodeOf(pastOf(good, good.length));
+  const proposal = proposalAddress(multisig, batchIndex).address;
+  const silent: typeof node = {
+    ...node,
+    history: async (account, terms) => {
+      if (account === proposal) throw new FlywheelError('ERR_UNAVAILABLE', 'The RPC node does not answer.');
+      return node.history(account, terms);
+    },
+  };
+  expect(await readPastBatch(silent, ref)).toBeNull();
 });
 
 describe('a transaction of somebody that names the batch', () => {
