@@ -133,7 +133,7 @@ async function fetchFromCluster(ambient: Ambient, settings: Settings) {
   return whileOpen((opened) =>
     fetchSquads(settings.dataDir.value, () => {
       const rpc = openOwnRpc(ambient, settings);
-      if (rpc !== null) return opened.keep(rpc).reader;
+      if (rpc !== null) return opened.keep(rpc).chain;
       throw new FlywheelError('ERR_USAGE', 'No RPC node is set.', {
         hint: 'Add --rpc-url mainnet, or set FLYWHEEL_RPC_URL.',
       });

@@ -80,8 +80,8 @@ async function openRpc(ambient: Ambient, settings: Settings): Promise<OwnRpc | n
   return (await import('./rpc.js')).openOwnRpc(ambient, settings);
 }
 
-async function readTwice({ reader }: OwnRpc) {
-  return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(reader);
+async function readTwice({ chain }: OwnRpc) {
+  return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(chain);
 }
 
 function clientDeps(

@@ -191,7 +191,7 @@ export async function openNamedCluster(
   const genesis = await whileOpen(async (opened) => {
     const any = openOwnRpc(ambient, nodes);
     invariant(any !== null, 'A cluster has a node.');
-    return opened.keep(any).reader.genesisHash();
+    return opened.keep(any).chain.genesisHash();
   });
   const expected = NAMES[cluster] ?? cluster;
   const name = clusterName(genesis);

@@ -22,7 +22,14 @@ import {
 } from '../attacks/world.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { type Stub, startStub } from '../support/http-stub.js';
-import { closeStubs, inContext, type StubNode, stubNode, wireAccount } from '../support/rpc-stub.js';
+import {
+  BEGINNING,
+  closeStubs,
+  inContext,
+  type StubNode,
+  stubNode,
+  wireAccount,
+} from '../support/rpc-stub.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const REFUSED = 9;
@@ -66,6 +73,7 @@ const nodeThat = (chain: (reading: number) => Accounts): Promise<StubNode> => {
       );
     },
     isBlockhashValid: () => inContext(true),
+    getEpochInfo: () => BEGINNING,
   } as never);
 };
 

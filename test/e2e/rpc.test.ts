@@ -100,7 +100,7 @@ describe('an approval', () => {
     );
     expect(refused.exit).toBe(4);
     expect(refused.stderr).toContain(
-      `The RPC node ${new URL(closed.url).host} does not allow getMultipleAccounts (401).`,
+      `The RPC node ${new URL(closed.url).host} does not allow getEpochInfo (401).`,
     );
     expect(refused.stderr).not.toMatch(/SECRET|HIDDEN/);
     expect(closed.calls).toHaveLength(1);

@@ -19,6 +19,8 @@ export interface StubNode {
   /** Faults of the next requests, one each; correct answers follow. */
   readonly faults: (Fault | undefined)[];
   always: Fault | undefined;
+  /** Whether `getEpochInfo` is answered at once, without a fault and uncounted. */
+  isYoung: boolean;
   methods: Methods;
   close(): Promise<void>;
 }
@@ -90,6 +92,9 @@ export const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 
 const KEPT: Methods = { getGenesisHash: () => MAINNET };
 
+/** Answer to `getEpochInfo` of a node without a finalized block. */
+export const BEGINNING = { absoluteSlot: 0, blockHeight: 0, epoch: 0, slotIndex: 0, slotsInEpoch: 432_000 };
+
 const servers = new Set<Server>();
 
 export async function closeStubs(): Promise<void> {
@@ -98,15 +103,20 @@ export async function closeStubs(): Promise<void> {
   await Promise.all(all.map((server) => new Promise((done) => server.close(done).closeAllConnections())));
 }
 
+/** A node whose faults and counted calls are those of other questions than the one for its finalized state. */
+export const youngNode = async (methods: Methods = {}): Promise<StubNode> =>
+  Object.assign(await stubNode(methods), { isYoung: true });
+
 /** A node that knows these methods and its genesis hash. */
 export async function stubNode(methods: Methods = {}, path = '/secret-key'): Promise<StubNode> {
   const calls: RpcCall[] = [];
   const faults: (Fault | undefined)[] = [];
-  const stub = { calls, faults, methods, always: undefined as Fault | undefined };
+  const stub = { calls, faults, methods, always: undefined as Fault | undefined, isYoung: false };
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const call = JSON.parse(Buffer.concat(parts).toString()) as RpcCall;
+    if (stub.isYoung && call.method === 'getEpochInfo') return result(BEGINNING)(response, call);
     calls.push(call);
     const fault = faults.length > 0 ? faults.shift() : stub.always;
     if (fault !== undefined) return fault(response, call);

@@ -5,7 +5,6 @@
  * `Connection` gets no address and opens no socket: all its traffic goes through the `fetch` option. It sees valid results
  * only; errors and malformed answers end the request before.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, PublicKey } from '@solana/web3.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
@@ -104,24 +103,18 @@ const responseOf = (text: string): Response =>
 /** Loading takes 150 ms, which must not count as latency of a node. */
 export const loadWeb3 = () => import('@solana/web3.js');
 
-/** Sends the params of one question to its node; `fetch` finds the function of the running question here. */
-type Carry = (params: unknown) => Promise<JsonValue>;
-const carries = new AsyncLocalStorage<Carry>();
-let line: Omit<Line, 'request'> | undefined;
-
-async function openLine(): Promise<Omit<Line, 'request'>> {
+/** A `Connection` whose requests go through `request`. */
+async function openLine(request: Line['request']): Promise<Line> {
   const web3 = await loadWeb3();
   const connection = new web3.Connection(NOWHERE, {
     fetch: async (_url, init) => {
       const { id, params } = JSON.parse(String(init?.body));
-      const result = await (carries.getStore() as Carry)(params);
-      return responseOf(jsonText({ jsonrpc: '2.0', id, result }));
+      return responseOf(jsonText({ jsonrpc: '2.0', id, result: await request(params) }));
     },
     httpAgent: false,
     disableRetryOnRateLimit: true,
   });
-  line ??= { connection, key: (of) => new web3.PublicKey(of) };
-  return line;
+  return { connection, key: (of) => new web3.PublicKey(of), request };
 }
 
 /**
@@ -137,14 +130,13 @@ export async function askOnce<Value>(
 ): Promise<{ readonly value: Value } | Trouble> {
   const asked = { node, method: question.method };
   const found: Value[] = [];
-  const request: Carry = async (params) => {
+  const line = await openLine(async (params) => {
     const result = await exchange(asked, params, terms, nowMs);
     found.push(question.read(result));
     return result;
-  };
+  });
   try {
-    const opened = line ?? (await openLine());
-    await carries.run(request, () => question.ask({ ...opened, request }, minContextSlot));
+    await question.ask(line, minContextSlot);
   } catch (error) {
     if (error instanceof NoResult) return error.trouble;
     if (error instanceof Malformed) return unbelievable(asked, error.message);

@@ -13,7 +13,11 @@ import {
   type Commitment,
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   hasExpired,
+  type Past,
+  type PastTransaction,
   type PriorityFees,
+  type RecentBlockhash,
+  type Signature,
   type Sought,
   type SubmitReceipt,
   type Trace,
@@ -23,28 +27,44 @@ import { type ChainSender, createSender } from '../send.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './ask.js';
-import { NodePool, type NodePoolOptions } from './node-pool.js';
+import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { Outgoing } from './outgoing.js';
 import {
+  accountsQuestion,
+  BLOCKHASH_QUESTION,
   blockHeightQuestion,
   blockTimeQuestion,
   FINALIZED_QUESTION,
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
+  GENESIS_QUESTION,
   isLanded,
   type LandedStatus,
+  pastQuestion,
   rentQuestion,
   type SeenStatus,
+  SIGNATURES_PER_PAGE,
   sameStatus,
   statusesQuestion,
+  transactionQuestion,
+  validityQuestion,
 } from './questions.js';
 import { RecentFees, toNull } from './recent-fees.js';
-import { chunks, MAX_SIGNATURES_PER_CALL, NO_DETAILS, RpcReader } from './rpc-reader.js';
 
 /** Lifetime of the cached finalized state; an older one only proves less. */
 const FINALIZED_FOR_MS = 5_000;
 const RENT_FOR_MS = 600_000;
 const MAX_BLOCK_TIMES = 64;
+/** Limit of a node (agave, `MAX_MULTIPLE_ACCOUNTS`). */
+const MAX_ACCOUNTS_PER_CALL = 100;
+/** Limit of a node (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+const MAX_SIGNATURES_PER_CALL = 256;
+const MAX_PAST = 20 * SIGNATURES_PER_PAGE;
+
+const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
+
+const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
 export interface ClusterTerms {
   readonly clock: Clock;
@@ -62,9 +82,6 @@ interface Heard {
 
 const isAwaited = (trace: Trace | undefined): boolean => trace?.kind === 'open' && trace.isOver !== true;
 
-const isFinalForAll = (heard: readonly Heard[]): boolean =>
-  heard.length > 0 && heard.every(({ seen }) => isLanded(seen) && seen.isFinal);
-
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
 const ranWell = ({ seen }: Heard): boolean => (isLanded(seen) ? seen.error === null : seen === 'processed');
@@ -78,9 +95,10 @@ const openAfter = (heard: readonly Heard[]): Trace => ({
   },
 });
 
-class ClusterChain extends RpcReader implements Chain {
+class ClusterChain implements Chain {
   readonly pollMs: number;
   readonly fees: PriorityFees;
+  readonly #pool: NodePool;
   readonly #terms: ClusterTerms;
   readonly #outgoing: Outgoing;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
@@ -91,27 +109,83 @@ class ClusterChain extends RpcReader implements Chain {
   readonly #blockTimes = new Map<number, number>();
 
   constructor(pool: NodePool, terms: ClusterTerms) {
-    super(pool);
+    this.#pool = pool;
     this.#terms = terms;
     this.pollMs = terms.pollMs;
     this.#outgoing = new Outgoing(pool, terms.clock);
     this.fees = new RecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
   }
 
-  /** Reads a state at least as new as every transaction seen to land: a node behind would return outdated accounts. */
-  override async getAccounts(
+  /** The pool makes sure that all nodes of the quorum have the same. */
+  async genesisHash(): Promise<string> {
+    const [voice] = (await this.#pool.ask(GENESIS_QUESTION)) as readonly [Voice<string>];
+    return voice.value;
+  }
+
+  /**
+   * Reads a state at least as new as every transaction seen to land: a node behind would return outdated accounts. Each call of
+   * 100 accounts reads a state at least as new as the one before.
+   */
+  async getAccounts(
     addresses: readonly Address[],
     commitment?: Commitment,
   ): Promise<readonly (AccountState | null)[]> {
-    const { slot } = await this.#lastFinalized();
-    return super.getAccounts(addresses, commitment, commitment === 'finalized' ? slot : this.#newestSlot);
+    const finalized = await this.#lastFinalized();
+    let floor = commitment === 'finalized' ? finalized.slot : this.#newestSlot;
+    const states: (AccountState | null)[] = [];
+    for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
+      const { value, slot } = await this.#pool.agreed(accountsQuestion(chunk, commitment), floor);
+      floor = slot;
+      states.push(...value);
+    }
+    return states;
+  }
+
+  latestBlockhash(): Promise<RecentBlockhash> {
+    return this.#pool.one(BLOCKHASH_QUESTION);
+  }
+
+  async isBlockhashValid(blockhash: string): Promise<boolean> {
+    return (await this.#pool.agreed(validityQuestion(blockhash))).value;
+  }
+
+  async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
+    const records: (TransactionRecord | null)[] = [];
+    for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {
+      const { value } = await this.#pool.agreed(statusesQuestion(chunk));
+      for (const [at, signature] of chunk.entries()) {
+        const status = value[at];
+        records.push(isLanded(status) ? await this.#record(signature, status) : null);
+      }
+    }
+    return records;
+  }
+
+  /**
+   * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, and an invented
+   * one has not landed for the others. With a quorum, all pages of a list come from the same node.
+   */
+  async history(
+    account: Address,
+    { sinceMs = 0, limit = MAX_PAST, before, sinceSlot }: Past,
+  ): Promise<readonly PastTransaction[]> {
+    const first = pastQuestion(account, before, limit);
+    const voices = await this.#pool.ask(first, { minContextSlot: sinceSlot });
+    const found = new Map<Signature, PastTransaction>();
+    for (const voice of voices)
+      for await (const page of this.#pagesOf(voice, account, limit)) {
+        const inTime = page.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
+        for (const entry of inTime) if (!found.has(entry.signature)) found.set(entry.signature, entry);
+        if (inTime.length < page.length) break;
+      }
+    return [...found.values()].toSorted((left, right) => right.slot - left.slot);
   }
 
   /** Cached for a while. If nodes differ, the highest rent counts. */
   async rent(): Promise<Rent> {
     const nowMs = this.#terms.clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
-    const voices = await this.pool.ask(rentQuestion(0));
+    const voices = await this.#pool.ask(rentQuestion(0));
     const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
     this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
     return this.#rent.rent;
@@ -149,6 +223,21 @@ class ClusterChain extends RpcReader implements Chain {
     return this.submit(first, areNew.slice(0, 1));
   }
 
+  async *#pagesOf(
+    { node, value }: Voice<readonly PastTransaction[]>,
+    account: Address,
+    limit: number,
+  ): AsyncGenerator<readonly PastTransaction[]> {
+    for (let [page, left] = [value, limit]; ; ) {
+      yield page;
+      const isLast = page.length < Math.min(left, SIGNATURES_PER_PAGE);
+      left -= page.length;
+      if (isLast || left <= 0) return;
+      const next = pastQuestion(account, page.at(-1)?.signature, left);
+      page = await this.#pool.one(next, this.#pool.quorum > 1 ? { only: node } : {});
+    }
+  }
+
   get #newestSlot(): number {
     return Math.max(this.#finalized.slot, this.#landedSlot);
   }
@@ -157,7 +246,7 @@ class ClusterChain extends RpcReader implements Chain {
   async #lastFinalized(): Promise<FinalizedState> {
     const { clock } = this.#terms;
     if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
-    const voices = await this.pool.ask(FINALIZED_QUESTION);
+    const voices = await this.#pool.ask(FINALIZED_QUESTION);
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
@@ -170,7 +259,7 @@ class ClusterChain extends RpcReader implements Chain {
 
   async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
     // Only nodes that have seen the finalized state may answer.
-    const voices = await this.pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
+    const voices = await this.#pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
       minContextSlot: this.#finalized.slot,
     });
     const traces: Trace[] = [];
@@ -188,7 +277,7 @@ class ClusterChain extends RpcReader implements Chain {
     const { signature, lastValidBlockHeight } = sought;
     const status = heard[0]?.seen;
     if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
-      const isFinal = isFinalForAll(heard);
+      const isFinal = heard.every(({ seen }) => isLanded(seen) && seen.isFinal);
       // A failed transaction may still succeed on another fork, so only a finalized failure counts.
       if (!isFinal && (status.error !== null || this.#terms.commitment === 'finalized'))
         return openAfter(heard);
@@ -203,11 +292,11 @@ class ClusterChain extends RpcReader implements Chain {
 
   /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
   async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
-    const slot = await this.pool.one(FIRST_BLOCK_QUESTION, { only: node });
+    const slot = await this.#pool.one(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     // There are at least as many slots as blocks, so a low slot implies a low height.
     if (BigInt(slot) <= signedAbove) return true;
-    const height = await this.pool.one(blockHeightQuestion(slot), { only: node });
+    const height = await this.#pool.one(blockHeightQuestion(slot), { only: node });
     return height !== null && height <= signedAbove;
   }
 
@@ -219,15 +308,21 @@ class ClusterChain extends RpcReader implements Chain {
     const own = bytes && { wire: bytes, feeLamports: feeOf(decodeTransaction(bytes).message) };
     if (own !== undefined && status.error === null && paysOnlyFee)
       return { signature, slot: BigInt(status.slot), error: null, ...NO_DETAILS, ...own, blockTimeMs };
-    const record = await this.record(signature, status);
+    const record = await this.#record(signature, status);
     return { ...record, ...(record.wire === null ? own : {}), blockTimeMs };
+  }
+
+  /** The outcome comes from the status, the details from the transaction if the nodes still store it. */
+  async #record(signature: Signature, { slot, error }: LandedStatus): Promise<TransactionRecord> {
+    const value = await this.#pool.agreed(transactionQuestion(signature));
+    return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
   }
 
   /** 0 where no node knows: a missing block time does not change the fact of landing. */
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const timeMs = await this.pool.one(blockTimeQuestion(slot)).catch(toNull);
+    const timeMs = await this.#pool.one(blockTimeQuestion(slot)).catch(toNull);
     if (timeMs === null) return 0;
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);
@@ -241,7 +336,6 @@ const POLL_MS = 500;
 export type RpcChainOptions = NodePoolOptions & Partial<Omit<ClusterTerms, 'clock'>>;
 
 export interface RpcChain {
-  readonly reader: RpcReader;
   readonly sender: ChainSender;
   readonly chain: ClusterChain;
 }
@@ -262,5 +356,5 @@ export function createRpcChain({
   const { clock } = options;
   const chain = new ClusterChain(pool, { clock, pollMs, commitment, maxPriorityFeeLamports });
   const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
-  return { reader: new RpcReader(pool), sender, chain };
+  return { sender, chain };
 }

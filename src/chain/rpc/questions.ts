@@ -24,18 +24,15 @@ import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import {
   addressText,
-  balancesOf,
   base64Bytes,
   boolean,
   count,
-  innerCallsOf,
   list,
   Malformed,
+  metaOf,
   object,
   readTransactionError,
-  tableAddressesOf,
   text,
-  tokenChangesOf,
   u64,
 } from './read-json.js';
 
@@ -261,10 +258,7 @@ export const transactionQuestion = (signature: Signature) =>
         logs: logLines(meta['logMessages']),
         feeLamports: amount(meta['fee'], 'a fee'),
         computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
-        balances: balancesOf(meta),
-        tokenChanges: tokenChangesOf(meta, wire),
-        tableAddresses: tableAddressesOf(meta, wire),
-        innerCalls: innerCallsOf(meta, wire),
+        ...metaOf(meta, wire),
       };
     },
     /**

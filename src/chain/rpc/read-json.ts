@@ -3,7 +3,8 @@ import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import type { Balance, ProgramCall, TokenChange, TransactionError } from '../chain.js';
+import type { Balance, ProgramCall, TokenChange, TransactionError, TransactionRecord } from '../chain.js';
+import type { Lookup } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 
 /** An answer breaks the format of its method. The message follows "answered … with". */
@@ -69,15 +70,12 @@ export function base64Bytes(value: JsonValue | undefined, name: string): Buffer 
   return bytes.toString('base64') === data ? bytes : malformed(`${name} that are not base64`);
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function instructionError(value: unknown): TransactionError | undefined {
+function instructionError(value: JsonValue | undefined): TransactionError | undefined {
   if (!Array.isArray(value)) return undefined;
-  const [index, reason] = value as readonly unknown[];
+  const [index, reason] = value as readonly JsonValue[];
   if (typeof index !== 'number') return undefined;
   if (typeof reason === 'string') return { kind: 'instruction', index, error: reason };
-  if (!isObject(reason)) return undefined;
+  if (!isJsonObject(reason)) return undefined;
   const custom = reason['Custom'];
   if (typeof custom === 'number') return { kind: 'instruction', index, custom };
   const [name] = Object.keys(reason);
@@ -88,16 +86,16 @@ function instructionError(value: unknown): TransactionError | undefined {
  * Reads the `err` of a transaction: text, `{ InstructionError: [index, reason] }`, or a name with details.
  * An unknown form is kept as JSON text, never dropped: it is a failure all the same.
  */
-export function readTransactionError(err: unknown): TransactionError | null {
+export function readTransactionError(err: JsonValue | undefined): TransactionError | null {
   if (err === null || err === undefined) return null;
   if (typeof err === 'string') return { kind: 'transaction', error: err };
   const unclear: TransactionError = { kind: 'transaction', error: JSON.stringify(err) };
-  if (!isObject(err)) return unclear;
+  if (!isJsonObject(err)) return unclear;
   const [name] = Object.keys(err);
   if (name === undefined) return unclear;
   if (name === 'InstructionError') return instructionError(err[name]) ?? unclear;
   const details = err[name];
-  const accountIndex = isObject(details) ? details['account_index'] : undefined;
+  const accountIndex = isJsonObject(details) ? details['account_index'] : undefined;
   return typeof accountIndex === 'number'
     ? { kind: 'transaction', error: name, accountIndex }
     : { kind: 'transaction', error: name };
@@ -113,56 +111,67 @@ function told<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Addresses from lookup tables follow those of the message, writable ones first. */
-export const tableAddressesOf = (meta: JsonObject, wire: Uint8Array): readonly Address[] | undefined =>
-  told(() => {
-    const loaded = object(meta['loadedAddresses'], 'addresses of tables');
-    const { lookups } = decodeTransaction(wire).message;
-    const taken = (field: string, which: 'writableIndexes' | 'readonlyIndexes'): readonly Address[] => {
-      const length = lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
-      return list(loaded[field], 'addresses', length).map((one) => addressText(one, 'one'));
-    };
-    return [...taken('writable', 'writableIndexes'), ...taken('readonly', 'readonlyIndexes')];
-  });
-
-function keysOf(meta: JsonObject, wire: Uint8Array): (index: JsonValue | undefined) => Address {
-  const keys = [...decodeTransaction(wire).message.staticKeys, ...(tableAddressesOf(meta, wire) ?? [])];
-  return (index) => addressText(keys[count(index, 'an index')], 'an account');
+/**
+ * What a node tells of a landed transaction beside its bytes. A part is `undefined` where the node does not store it, or where it
+ * is malformed.
+ */
+export function metaOf(
+  meta: JsonObject,
+  wire: Uint8Array,
+): Pick<TransactionRecord, 'balances' | 'tableAddresses' | 'tokenChanges' | 'innerCalls'> {
+  const { staticKeys, lookups } = decodeTransaction(wire).message;
+  const tableAddresses = told(() => tableAddressesOf(meta, lookups));
+  const keys = [...staticKeys, ...(tableAddresses ?? [])];
+  const keyAt: KeyAt = (index) => addressText(keys[count(index, 'an index')], 'an account');
+  return {
+    tableAddresses,
+    balances: told(() => balancesOf(meta)),
+    tokenChanges: told(() => tokenChangesOf(meta, keyAt)),
+    innerCalls: told(() => innerCallsOf(meta, keyAt)),
+  };
 }
 
-export const balancesOf = (meta: JsonObject): readonly Balance[] | undefined =>
-  told(() => {
-    const after = list(meta['postBalances'], 'balances');
-    return list(meta['preBalances'], 'balances', after.length).map((before, at) => ({
-      before: u64(before, 'a balance'),
-      after: u64(after[at], 'a balance'),
-    }));
-  });
+type KeyAt = (index: JsonValue | undefined) => Address;
+
+/** Addresses from lookup tables follow those of the message, writable ones first. */
+function tableAddressesOf(meta: JsonObject, lookups: readonly Lookup[]): readonly Address[] {
+  const loaded = object(meta['loadedAddresses'], 'addresses of tables');
+  const taken = (field: string, which: 'writableIndexes' | 'readonlyIndexes'): readonly Address[] => {
+    const length = lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
+    return list(loaded[field], 'addresses', length).map((one) => addressText(one, 'one'));
+  };
+  return [...taken('writable', 'writableIndexes'), ...taken('readonly', 'readonlyIndexes')];
+}
+
+function balancesOf(meta: JsonObject): readonly Balance[] {
+  const after = list(meta['postBalances'], 'balances');
+  return list(meta['preBalances'], 'balances', after.length).map((before, at) => ({
+    before: u64(before, 'a balance'),
+    after: u64(after[at], 'a balance'),
+  }));
+}
 
 const AMOUNT = /^[0-9]{1,20}$/;
 
 function amountOf(value: JsonValue | undefined): bigint {
   const amount = text(object(value, 'an amount')['amount'], 'an amount');
-  if (!AMOUNT.test(amount)) throw new Malformed('an amount that is not a number');
-  return BigInt(amount);
+  return AMOUNT.test(amount) ? BigInt(amount) : malformed('an amount that is not a number');
 }
 
-export const tokenChangesOf = (meta: JsonObject, wire: Uint8Array): readonly TokenChange[] | undefined =>
-  told(() => {
-    const keyAt = keysOf(meta, wire);
-    const changes = new Map<Address, TokenChange>();
-    for (const [name, field] of [
-      ['before', 'preTokenBalances'],
-      ['after', 'postTokenBalances'],
-    ] as const)
-      for (const one of list(meta[field], 'balances')) {
-        const balance = object(one, 'a balance');
-        const [account, mint] = [keyAt(balance['accountIndex']), addressText(balance['mint'], 'a mint')];
-        const known = changes.get(account) ?? { account, mint, before: null, after: 0n };
-        changes.set(account, { ...known, [name]: amountOf(balance['uiTokenAmount']) });
-      }
-    return [...changes.values()];
-  });
+function tokenChangesOf(meta: JsonObject, keyAt: KeyAt): readonly TokenChange[] {
+  const changes = new Map<Address, TokenChange>();
+  for (const [name, field] of [
+    ['before', 'preTokenBalances'],
+    ['after', 'postTokenBalances'],
+  ] as const)
+    for (const one of list(meta[field], 'balances')) {
+      const balance = object(one, 'a balance');
+      const [account, mint] = [keyAt(balance['accountIndex']), addressText(balance['mint'], 'a mint')];
+      const known = changes.get(account) ?? { account, mint, before: null, after: 0n };
+      changes.set(account, { ...known, [name]: amountOf(balance['uiTokenAmount']) });
+    }
+  return [...changes.values()];
+}
 
 /** Base58 length of the longest instruction data, 10 KiB. */
 const MAX_DATA_LENGTH = 14_000;
@@ -170,21 +179,17 @@ const MAX_DATA_LENGTH = 14_000;
 function dataOf(value: JsonValue | undefined): Uint8Array {
   const encoded = text(value, 'data');
   const data = encoded.length <= MAX_DATA_LENGTH ? base58Decode(encoded) : undefined;
-  if (data === undefined) throw new Malformed('data that is not base58');
-  return data;
+  return data ?? malformed('data that is not base58');
 }
 
-export const innerCallsOf = (meta: JsonObject, wire: Uint8Array): readonly ProgramCall[] | undefined =>
-  told(() => {
-    const keyAt = keysOf(meta, wire);
-    return list(meta['innerInstructions'], 'inner instructions').flatMap((group) =>
-      list(object(group, 'a group')['instructions'], 'instructions').map((one): ProgramCall => {
-        const { programIdIndex, accounts, data } = object(one, 'a call');
-        return {
-          program: keyAt(programIdIndex),
-          accounts: list(accounts, 'accounts').map(keyAt),
-          data: dataOf(data),
-        };
-      }),
-    );
-  });
+const innerCallsOf = (meta: JsonObject, keyAt: KeyAt): readonly ProgramCall[] =>
+  list(meta['innerInstructions'], 'inner instructions').flatMap((group) =>
+    list(object(group, 'a group')['instructions'], 'instructions').map((one): ProgramCall => {
+      const { programIdIndex, accounts, data } = object(one, 'a call');
+      return {
+        program: keyAt(programIdIndex),
+        accounts: list(accounts, 'accounts').map(keyAt),
+        data: dataOf(data),
+      };
+    }),
+  );

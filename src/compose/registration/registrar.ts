@@ -98,7 +98,7 @@ async function planned(
   keys: Map<Address, Uint8Array>,
 ) {
   const reader = withSecondDecoder(rpc.chain);
-  const genesisHash = await rpc.reader.genesisHash();
+  const genesisHash = await rpc.chain.genesisHash();
   const operator = addressOf(input.operator, keys);
   const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
   const givenKeys = new Set(keys.keys());

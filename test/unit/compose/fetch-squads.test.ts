@@ -9,7 +9,7 @@ import { requireLocalConfig, writeLocalConfig } from '../../../src/compose/local
 import { addressBytes } from '../../../src/values/address.js';
 import { testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
-import { closeStubs, inContext, stubNode, wireAccount } from '../../support/rpc-stub.js';
+import { closeStubs, inContext, wireAccount, youngNode } from '../../support/rpc-stub.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 afterEach(closeStubs);
@@ -24,7 +24,7 @@ async function directory(accounts: Readonly<Record<string, unknown>>) {
   const dataDir = emptyDirectory();
   const treasury = namedAddress('treasury');
   writeLocalConfig(dataDir, { treasury, ownerKeypair: '', squadsProgram: false, genesis: 'set up' });
-  const node = await stubNode({
+  const node = await youngNode({
     getMultipleAccounts: (asked: readonly string[]) => inContext(asked.map((one) => accounts[one] ?? null)),
   });
   return { dataDir, node, fetchSquads: () => fetchSquads(dataDir, '--rpc-url', node.url) };

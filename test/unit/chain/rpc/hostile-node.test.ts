@@ -8,7 +8,7 @@ import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
-import { closeStubs, inContext, result, says, stubNode, wireAccount } from '../../../support/rpc-stub.js';
+import { closeStubs, inContext, result, says, wireAccount, youngNode } from '../../../support/rpc-stub.js';
 import { signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
@@ -19,12 +19,12 @@ const good = wireAccount(Uint8Array.of(1, 2, 3), SYSTEM_PROGRAM);
 /** The error when a node gives this result to a reader's call. */
 async function refusal(
   value: unknown,
-  ask: (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>,
+  ask: (reader: ReturnType<typeof rpcChain>['chain']) => Promise<unknown>,
 ) {
-  const node = await stubNode();
+  const node = await youngNode();
   node.always = typeof value === 'string' ? says(value) : result(value);
   try {
-    await ask(rpcChain([node.url], { maxWaitMs: 60_000 }).reader);
+    await ask(rpcChain([node.url], { maxWaitMs: 60_000 }).chain);
   } catch (error) {
     if (!isFlywheelError(error)) throw error;
     expect(node.calls).toHaveLength(1);
@@ -90,11 +90,11 @@ describe('accounts that cannot be', () => {
   });
 
   it('keep every digit of a balance that a double would round', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     node.always = says(
       `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":9},"value":[{"lamports":18446744073709551615,"owner":"${SYSTEM_PROGRAM}","data":["","base64"],"executable":false,"rentEpoch":18446744073709551615}]}}`,
     );
-    const [state] = await rpcChain([node.url]).reader.getAccounts([one]);
+    const [state] = await rpcChain([node.url]).chain.getAccounts([one]);
     expect(state?.lamports).toBe(18_446_744_073_709_551_615n);
   });
 
@@ -108,16 +108,16 @@ describe('accounts that cannot be', () => {
   });
 
   it('may come with an error that is none', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, error: null, result: inContext([good]) });
     node.always = says(body);
-    expect((await rpcChain([node.url]).reader.getAccounts([one]))[0]?.lamports).toBe(1n);
+    expect((await rpcChain([node.url]).chain.getAccounts([one]))[0]?.lamports).toBe(1n);
   });
 
   it('are passed over for those of the next node', async () => {
-    const liar = await stubNode({ getMultipleAccounts: () => inContext([]) });
-    const honest = await stubNode({ getMultipleAccounts: () => inContext([good]) });
-    const [state] = await rpcChain([liar.url, honest.url]).reader.getAccounts([one]);
+    const liar = await youngNode({ getMultipleAccounts: () => inContext([]) });
+    const honest = await youngNode({ getMultipleAccounts: () => inContext([good]) });
+    const [state] = await rpcChain([liar.url, honest.url]).chain.getAccounts([one]);
     expect(state?.lamports).toBe(1n);
   });
 });
@@ -164,11 +164,11 @@ describe('other answers that cannot be', () => {
       [Uint8Array.of(1, 2, 3), 'bytes that are not a transaction'],
     ] as const) {
       const landed = { slot: 3, err: null, confirmations: null, confirmationStatus: 'finalized' };
-      const { url } = await stubNode({
+      const { url } = await youngNode({
         getSignatureStatuses: () => inContext([landed]),
         getTransaction: () => asBase64(wire),
       });
-      await expect(rpcChain([url]).reader.lookUp([signature])).rejects.toMatchObject({
+      await expect(rpcChain([url]).chain.lookUp([signature])).rejects.toMatchObject({
         code: 'ERR_RESPONSE_INVALID',
         message: `The RPC node ${new URL(url).host} answered getTransaction with ${what}.`,
       });
@@ -187,12 +187,12 @@ describe('other answers that cannot be', () => {
         (reader) => reader.history(one, {}),
       ],
       [[{ err: null }], (reader) => reader.history(one, {})],
-    ] as readonly (readonly [unknown, (reader: ReturnType<typeof rpcChain>['reader']) => Promise<unknown>])[])
+    ] as readonly (readonly [unknown, (reader: ReturnType<typeof rpcChain>['chain']) => Promise<unknown>])[])
       expect((await refusal(value, ask)).code).toBe('ERR_RESPONSE_INVALID');
   });
 
   it('that say that a transaction failed in words of their own are failures all the same', async () => {
-    const node = await stubNode({
+    const node = await youngNode({
       getSignatureStatuses: () =>
         inContext([
           {
@@ -204,7 +204,7 @@ describe('other answers that cannot be', () => {
         ]),
       getTransaction: () => null,
     });
-    const [record] = await rpcChain([node.url]).reader.lookUp(['s']);
+    const [record] = await rpcChain([node.url]).chain.lookUp(['s']);
     expect(record?.error).toMatchObject({ kind: 'transaction' });
   });
 });
@@ -229,16 +229,16 @@ const anyJson = fc.letrec<{ json: unknown }>((tie) => ({
 
 describe('any answer at all', () => {
   it('is read or refused, and never ends in an error of another kind', async () => {
-    const node = await stubNode();
-    const { reader, chain, sender, nowMs } = rpcChain([node.url]);
+    const node = await youngNode();
+    const { chain, sender, nowMs } = rpcChain([node.url]);
     const asks = [
-      () => reader.getAccounts([one]),
-      () => reader.latestBlockhash(),
+      () => chain.getAccounts([one]),
+      () => chain.latestBlockhash(),
       () => chain.expiredHeight(),
-      () => reader.isBlockhashValid(one),
-      () => reader.lookUp([signature]),
+      () => chain.isBlockhashValid(one),
+      () => chain.lookUp([signature]),
       () => chain.trace([{ signature, lastValidBlockHeight: 0n }]),
-      () => reader.history(one, {}),
+      () => chain.history(one, {}),
       () => sender(wire, { lastValidBlockHeight: 1n, deadlineMs: nowMs() + 1 }),
     ];
     await fc.assert(

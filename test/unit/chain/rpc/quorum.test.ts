@@ -9,8 +9,8 @@ import {
   type StubNode,
   stated,
   status,
-  stubNode,
   wireAccount,
+  youngNode,
 } from '../../../support/rpc-stub.js';
 import { failureOf } from '../../../support/service.js';
 
@@ -32,10 +32,10 @@ const read = (nodes: readonly StubNode[], maxWaitMs = 0, quorum = 2) =>
 
 describe('two nodes that have to agree', () => {
   it('are both asked, the second for a state that is no older than the first one', async () => {
-    const nodes = [await stubNode(holding(account, 100)), await stubNode(holding(account, 103))] as const;
-    const [state] = await read(nodes).reader.getAccounts([address]);
+    const nodes = [await youngNode(holding(account, 100)), await youngNode(holding(account, 103))] as const;
+    const [state] = await read(nodes).chain.getAccounts([address]);
     expect(state?.lamports).toBe(7n);
-    expect(asked(nodes[0])).toEqual([{ encoding: 'base64', commitment: 'confirmed' }]);
+    expect(asked(nodes[0])).toEqual([{ encoding: 'base64', commitment: 'confirmed', minContextSlot: 0 }]);
     expect(asked(nodes[1])).toEqual([{ encoding: 'base64', commitment: 'confirmed', minContextSlot: 100 }]);
   });
 
@@ -47,8 +47,8 @@ describe('two nodes that have to agree', () => {
     ['mark of a program', { ...account, executable: true }, 'whether it is a program'],
     ['existence', null, 'whether it exists'],
   ])('and differ in the %s are both not believed', async (_name, other, what) => {
-    const nodes = [await stubNode(holding(account)), await stubNode(holding(other))] as const;
-    const error = await failureOf(read(nodes).reader.getAccounts([address]));
+    const nodes = [await youngNode(holding(account)), await youngNode(holding(other))] as const;
+    const error = await failureOf(read(nodes).chain.getAccounts([address]));
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.exitCode).toBe(EXIT.unsafe);
     const [left, right] = nodes.map(({ url }) => new URL(url).host);
@@ -61,43 +61,41 @@ describe('two nodes that have to agree', () => {
   it('are asked once more for the newer state where the account changed in between', async () => {
     const changed = wireAccount(bytes, SYSTEM_PROGRAM, 8);
     const states = [inContext([account], 100), inContext([changed], 105)];
-    const first = await stubNode({ getMultipleAccounts: () => states.shift() });
-    const second = await stubNode(holding(changed, 104));
+    const first = await youngNode({ getMultipleAccounts: () => states.shift() });
+    const second = await youngNode(holding(changed, 104));
     second.methods = { getMultipleAccounts: () => inContext([changed], states.length === 1 ? 104 : 106) };
     const chain = read([first, second]);
-    expect((await chain.reader.getAccounts([address]))[0]?.lamports).toBe(8n);
+    expect((await chain.chain.getAccounts([address]))[0]?.lamports).toBe(8n);
     expect(asked(first)[1]).toMatchObject({ minContextSlot: 104 });
     expect(chain.waits).toEqual([400]);
   });
 
   it('wait for the one that is behind, and ask a third where one is gone', async () => {
-    const first = await stubNode(holding(account, 100));
-    const second = await stubNode(holding(account, 100));
+    const first = await youngNode(holding(account, 100));
+    const second = await youngNode(holding(account, 100));
     second.faults.push(undefined, stated(-32_016), stated(-32_016));
     const chain = read([first, second], 20_000);
-    expect(await chain.reader.getAccounts([address])).toHaveLength(1);
+    expect(await chain.chain.getAccounts([address])).toHaveLength(1);
     expect(asked(first)).toHaveLength(1);
     expect(chain.waits).toHaveLength(2);
-    const third = await stubNode(holding(account, 100));
+    const third = await youngNode(holding(account, 100));
     first.always = status(401);
-    expect(await read([first, second, third]).reader.getAccounts([address])).toHaveLength(1);
+    expect(await read([first, second, third]).chain.getAccounts([address])).toHaveLength(1);
     expect(asked(third)).toHaveLength(1);
   });
 
   it('are not one under two addresses', async () => {
-    const [first, second] = [await stubNode(holding(account)), await stubNode(holding(account))];
+    const [first, second] = [await youngNode(holding(account)), await youngNode(holding(account))];
     const again = { ...first, url: `${first.url}-two` };
-    expect(await read([first, again, second]).reader.getAccounts([address])).toHaveLength(1);
+    expect(await read([first, again, second]).chain.getAccounts([address])).toHaveLength(1);
     expect([asked(first).length, asked(second).length]).toEqual([1, 1]);
-    expect((await failureOf(read([first, again]).reader.getAccounts([address]))).code).toBe(
-      'ERR_UNAVAILABLE',
-    );
+    expect((await failureOf(read([first, again]).chain.getAccounts([address]))).code).toBe('ERR_UNAVAILABLE');
   });
 
   it('are not made up for by one', async () => {
-    const [first, second] = [await stubNode(holding(account)), await stubNode()];
+    const [first, second] = [await youngNode(holding(account)), await youngNode()];
     second.always = status(503);
-    const error = await failureOf(read([first, second], 5_000).reader.getAccounts([address]));
+    const error = await failureOf(read([first, second], 5_000).chain.getAccounts([address]));
     expect(error.code).toBe('ERR_UNAVAILABLE');
     expect(error.message).toBe(`The RPC node ${new URL(second.url).host} answered with the status 503.`);
   });
@@ -109,8 +107,8 @@ describe('two nodes that have to agree', () => {
       getTransaction: () => null,
       isBlockhashValid: () => inContext(slot !== null),
     });
-    const nodes = [await stubNode(landed(5)), await stubNode(landed(null))] as const;
-    const { reader } = read(nodes);
+    const nodes = [await youngNode(landed(5)), await youngNode(landed(null))] as const;
+    const { chain: reader } = read(nodes);
     expect((await failureOf(reader.lookUp(['abc']))).message).toContain('what became of the transaction abc');
     expect((await failureOf(reader.isBlockhashValid(address))).code).toBe('ERR_CHAIN_MISMATCH');
     nodes[1].methods = landed(5);

@@ -16,6 +16,7 @@ import {
   stated,
   status,
   stubNode,
+  youngNode,
 } from '../../../support/rpc-stub.js';
 import { failureOf } from '../../../support/service.js';
 
@@ -25,14 +26,14 @@ const heightAt = (lastValidBlockHeight: number) => ({
   getLatestBlockhash: () => inContext({ blockhash: namedAddress('blockhash'), lastValidBlockHeight }),
 });
 const height = heightAt(200);
-const heightOf = async (reader: RpcChain['reader']): Promise<bigint> =>
+const heightOf = async (reader: RpcChain['chain']): Promise<bigint> =>
   (await reader.latestBlockhash()).lastValidBlockHeight;
 
 /** The error of a single node that always fails in this way. */
 async function wordsOf(fault: Fault, timeoutMs = 5_000) {
   const node = await stubNode(height);
   node.always = fault;
-  const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs }).reader));
+  const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs }).chain));
   const host = new URL(node.url).host;
   expect(`${error.message} ${error.hint} ${error.stack} ${error.cause}`).not.toContain('secret-key');
   return {
@@ -120,16 +121,16 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     await node.close();
     const { host, port } = new URL(node.url);
-    expect(await failureOf(heightOf(rpcChain([node.url]).reader))).toMatchObject({
+    expect(await failureOf(heightOf(rpcChain([node.url]).chain))).toMatchObject({
       message: `The RPC node ${host} cannot be reached (ECONNREFUSED).`,
       hint: 'Run the command again later, or use another node: --rpc-url.',
     });
-    const nameless = await failureOf(heightOf(rpcChain(['http://nobody.invalid/key']).reader));
+    const nameless = await failureOf(heightOf(rpcChain(['http://nobody.invalid/key']).chain));
     expect(nameless.message).toMatch(
       /^The RPC node nobody\.invalid cannot be reached \((?:ENOTFOUND|EAI_AGAIN)\)\.$/,
     );
     const plain = await stubNode();
-    const wrong = await failureOf(heightOf(rpcChain([plain.url.replace('http:', 'https:')]).reader));
+    const wrong = await failureOf(heightOf(rpcChain([plain.url.replace('http:', 'https:')]).chain));
     expect(wrong.message).toMatch(/does not speak TLS/);
     expect(port).not.toBe('');
   });
@@ -138,7 +139,7 @@ describe('what went wrong at a node', () => {
     const node = await stubNode();
     node.always = endless;
     const before = process.memoryUsage().rss;
-    const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).reader));
+    const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).chain));
     expect(error.code).toBe('ERR_RESPONSE_INVALID');
     expect(error.message).toContain('with more than 33554432 bytes');
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1_024 * 1_024);
@@ -156,7 +157,7 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.faults.push(fault, fault, fault);
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    expect(await heightOf(chain.reader)).toBe(200n);
+    expect(await heightOf(chain.chain)).toBe(200n);
     expect(chain.waits).toEqual([375, 750, 1_500]);
     expect(node.calls).toHaveLength(4);
   });
@@ -165,14 +166,14 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.faults.push(status(429, { 'retry-after': '7' }), status(429, { 'retry-after': '999999' }));
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    expect(await heightOf(chain.reader)).toBe(200n);
+    expect(await heightOf(chain.chain)).toBe(200n);
     expect(chain.waits).toEqual([7_000, 30_000]);
   });
 
   it('is not asked without end when it asks for no time at all', async () => {
     const node = await stubNode();
     node.always = status(429, { 'retry-after': '0' });
-    await failureOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).reader));
+    await failureOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).chain));
     expect(node.calls.length).toBeLessThan(15);
   });
 
@@ -181,13 +182,13 @@ describe('a node that fails for a while', () => {
     node.always = status(429);
     const chain = rpcChain([node.url], { maxWaitMs: 20_000, random: Math.random });
     const startedMs = chain.nowMs();
-    expect((await failureOf(heightOf(chain.reader))).message).toContain('(429)');
+    expect((await failureOf(heightOf(chain.chain))).message).toContain('(429)');
     expect(chain.nowMs() - startedMs).toBeLessThan(20_000);
     expect(chain.nowMs() - startedMs).toBeGreaterThan(11_000);
     const late = await stubNode();
     late.always = status(429, { 'retry-after': '25' });
     const impatient = rpcChain([late.url], { maxWaitMs: 20_000 });
-    await failureOf(heightOf(impatient.reader));
+    await failureOf(heightOf(impatient.chain));
     expect(impatient.waits).toEqual([]);
   });
 
@@ -199,7 +200,7 @@ describe('a node that fails for a while', () => {
     const node = await stubNode(height);
     node.always = fault;
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
-    await failureOf(heightOf(chain.reader));
+    await failureOf(heightOf(chain.chain));
     expect(node.calls).toHaveLength(1);
     expect(chain.waits).toEqual([]);
   });
@@ -217,11 +218,11 @@ describe('a node that fails for a while', () => {
           waiting.abort();
         }),
     });
-    expect((await failureOf(heightOf(inWait.reader))).code).toBe('ERR_INTERRUPTED');
+    expect((await failureOf(heightOf(inWait.chain))).code).toBe('ERR_INTERRUPTED');
     const asking = new AbortController();
     node.always = () => asking.abort();
     const inRequest = rpcChain([node.url], { maxWaitMs: 60_000, signal: asking.signal });
-    expect((await failureOf(heightOf(inRequest.reader))).code).toBe('ERR_INTERRUPTED');
+    expect((await failureOf(heightOf(inRequest.chain))).code).toBe('ERR_INTERRUPTED');
   });
 });
 
@@ -229,10 +230,10 @@ describe('several nodes', () => {
   it('are asked in their order, the next one at once when one fails', async () => {
     const [first, second] = [await stubNode(height), await stubNode(heightAt(300))];
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
-    expect(await heightOf(chain.reader)).toBe(200n);
+    expect(await heightOf(chain.chain)).toBe(200n);
     expect(second.calls).toHaveLength(0);
     first.always = status(429);
-    expect(await heightOf(chain.reader)).toBe(300n);
+    expect(await heightOf(chain.chain)).toBe(300n);
     expect(chain.waits).toEqual([]);
   });
 
@@ -240,12 +241,12 @@ describe('several nodes', () => {
     const nodes = [await stubNode(height), await stubNode(heightAt(300))] as const;
     const [first, second] = nodes;
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
-    await heightOf(chain.reader);
+    await heightOf(chain.chain);
     first.faults.push(status(429, { 'retry-after': '7' }));
     const asked = first.calls.length + 1;
-    expect(await heightOf(chain.reader)).toBe(300n);
+    expect(await heightOf(chain.chain)).toBe(300n);
     second.always = hangUp;
-    const heights = [heightOf(chain.reader), heightOf(chain.reader)];
+    const heights = [heightOf(chain.chain), heightOf(chain.chain)];
     expect(first.calls).toHaveLength(asked);
     expect(await Promise.all(heights)).toEqual([200n, 200n]);
     expect(chain.nowMs()).toBeGreaterThanOrEqual(1_007_000);
@@ -255,7 +256,7 @@ describe('several nodes', () => {
     const [first, second] = [await stubNode(), await stubNode()];
     first.always = status(401);
     second.always = says('<html>');
-    const error = await failureOf(heightOf(rpcChain([first.url, second.url]).reader));
+    const error = await failureOf(heightOf(rpcChain([first.url, second.url]).chain));
     expect(error.message).toContain('does not allow getGenesisHash (401). ');
     expect(error.message).toContain('with an HTML page.');
     expect(error.exitCode).toBe(4);
@@ -268,23 +269,23 @@ describe('several nodes', () => {
         keys.map(() => null),
         slot,
       );
-    const first = await stubNode({ getMultipleAccounts: none(100) });
-    const second = await stubNode({ getMultipleAccounts: none(90) });
+    const first = await youngNode({ getMultipleAccounts: none(100) });
+    const second = await youngNode({ getMultipleAccounts: none(90) });
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 20_000 });
     first.faults.push(undefined, undefined);
     first.always = status(503);
-    const error = await failureOf(chain.reader.getAccounts(addresses));
+    const error = await failureOf(chain.chain.getAccounts(addresses));
     expect(error.message).toContain(`${new URL(second.url).host} is behind the cluster by 10 slots.`);
     second.methods = { getMultipleAccounts: none(101) };
     first.faults.push(undefined);
-    expect(await chain.reader.getAccounts(addresses)).toHaveLength(150);
+    expect(await chain.chain.getAccounts(addresses)).toHaveLength(150);
   });
 
   it('have to be of one cluster', async () => {
     const first = await stubNode(height);
     const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
     const chain = rpcChain([first.url, second.url], { quorum: 2 });
-    const error = await failureOf(chain.reader.genesisHash());
+    const error = await failureOf(chain.chain.genesisHash());
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.message).toMatch(/127\S+ to mainnet-beta, 127\S+ to devnet\.$/);
   });
@@ -301,6 +302,6 @@ it('a dead node holds the first question for 5 seconds, where another one answer
       return { kind: 'failure', reason: 'no answer', retryable: true, cause: undefined };
     },
   };
-  const { reader } = createRpcChain({ ...options, nodes: [dead, ...options.nodes] });
+  const { chain: reader } = createRpcChain({ ...options, nodes: [dead, ...options.nodes] });
   expect([await heightOf(reader), await heightOf(reader), limits]).toEqual([200n, 200n, [5_000]]);
 });

@@ -1,6 +1,6 @@
 /** Metadata of a transaction from a node: used if it is consistent, ignored otherwise. */
 import { describe, expect, it } from 'vitest';
-import { innerCallsOf, tableAddressesOf, tokenChangesOf } from '../../../../src/chain/rpc/read-json.js';
+import { metaOf } from '../../../../src/chain/rpc/read-json.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import {
   compileLegacyMessage,
@@ -48,12 +48,12 @@ describe('token balances', () => {
       preTokenBalances: [balance(1, '10'), balance(4, '18446744073709551615')],
       postTokenBalances: [balance(1, '4'), balance(3, '7')],
     };
-    expect(tokenChangesOf(meta, bytes)).toEqual([
+    expect(metaOf(meta, bytes).tokenChanges).toEqual([
       { account, mint, before: 10n, after: 4n },
       { account: readFromTable, mint, before: 18_446_744_073_709_551_615n, after: 0n },
       { account: fromTable, mint, before: null, after: 7n },
     ]);
-    expect(tokenChangesOf({ preTokenBalances: [], postTokenBalances: [] }, bytes)).toEqual([]);
+    expect(metaOf({ preTokenBalances: [], postTokenBalances: [] }, bytes).tokenChanges).toEqual([]);
   });
 
   it.each<[string, JsonObject]>([
@@ -68,7 +68,7 @@ describe('token balances', () => {
       { preTokenBalances: [{ ...balance(1, '1'), mint: 'x' }], postTokenBalances: [] },
     ],
   ])('%s tell nothing', (_what, meta) => {
-    expect(tokenChangesOf(meta, bytes)).toBeUndefined();
+    expect(metaOf(meta, bytes).tokenChanges).toBeUndefined();
   });
 });
 
@@ -83,11 +83,11 @@ describe('inner calls', () => {
     ({ loadedAddresses, innerInstructions: [{ index: 0, instructions }] }) as unknown as JsonObject;
 
   it('are read with every account named', () => {
-    expect(innerCallsOf(calls([call, { ...call, accounts: [], data: '' }]), bytes)).toEqual([
+    expect(metaOf(calls([call, { ...call, accounts: [], data: '' }]), bytes).innerCalls).toEqual([
       { program, accounts: [payer.address, account, fromTable], data: Uint8Array.of(9, 8) },
       { program, accounts: [], data: new Uint8Array() },
     ]);
-    expect(innerCallsOf({ innerInstructions: [] }, bytes)).toEqual([]);
+    expect(metaOf({ innerInstructions: [] }, bytes).innerCalls).toEqual([]);
   });
 
   it.each<[string, JsonObject]>([
@@ -98,23 +98,25 @@ describe('inner calls', () => {
     ['with data that is no base58', calls([{ ...call, data: '0' }])],
     ['in no list', { innerInstructions: [{ index: 0, instructions: null }] }],
   ])('%s tell nothing', (_what, meta) => {
-    expect(innerCallsOf(meta, bytes)).toBeUndefined();
+    expect(metaOf(meta, bytes).innerCalls).toBeUndefined();
   });
 
   it('have addresses of tables only where all of them are addresses', () => {
-    expect(tableAddressesOf({ loadedAddresses }, bytes)).toEqual([fromTable, readFromTable]);
-    expect(tableAddressesOf({}, bytes)).toBeUndefined();
-    expect(tableAddressesOf({ loadedAddresses: { writable: [fromTable] } }, bytes)).toBeUndefined();
-    expect(tableAddressesOf({ loadedAddresses: { writable: ['x'], readonly: [] } }, bytes)).toBeUndefined();
+    expect(metaOf({ loadedAddresses }, bytes).tableAddresses).toEqual([fromTable, readFromTable]);
+    expect(metaOf({}, bytes).tableAddresses).toBeUndefined();
+    expect(metaOf({ loadedAddresses: { writable: [fromTable] } }, bytes).tableAddresses).toBeUndefined();
+    expect(
+      metaOf({ loadedAddresses: { writable: ['x'], readonly: [] } }, bytes).tableAddresses,
+    ).toBeUndefined();
   });
 
   it('have no more addresses of tables than the transaction takes from them, and no fewer', () => {
     const tables = (writable: readonly string[], readonly: readonly string[]): JsonObject => ({
       loadedAddresses: { writable: [...writable], readonly: [...readonly] },
     });
-    expect(tableAddressesOf(tables([fromTable, fromTable], []), bytes)).toBeUndefined();
-    expect(tableAddressesOf(tables([fromTable], []), bytes)).toBeUndefined();
-    expect(tableAddressesOf(tables([], []), legacy)).toEqual([]);
-    expect(innerCallsOf(calls([call]), legacy)).toBeUndefined();
+    expect(metaOf(tables([fromTable, fromTable], []), bytes).tableAddresses).toBeUndefined();
+    expect(metaOf(tables([fromTable], []), bytes).tableAddresses).toBeUndefined();
+    expect(metaOf(tables([], []), legacy).tableAddresses).toEqual([]);
+    expect(metaOf(calls([call]), legacy).innerCalls).toBeUndefined();
   });
 });

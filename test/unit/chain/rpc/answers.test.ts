@@ -11,14 +11,14 @@ import {
 } from '../../../../src/chain/transaction/wire.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
-import { closeStubs, inContext, type Methods, stubNode, wireAccount } from '../../../support/rpc-stub.js';
+import { closeStubs, inContext, type Methods, wireAccount, youngNode } from '../../../support/rpc-stub.js';
 import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 
 async function node(methods: Methods) {
-  const { calls, url } = await stubNode(methods);
-  return { calls, reader: rpcChain([url]).reader };
+  const { calls, url } = await youngNode(methods);
+  return { calls, reader: rpcChain([url]).chain };
 }
 
 describe('history', () => {
@@ -68,7 +68,7 @@ describe('getAccounts', () => {
     expect(states.map((state) => Buffer.from(state?.data ?? []).toString())).toEqual(addresses);
     expect(calls.map(({ params }) => (params[0] as string[]).length)).toEqual([100, 100, 30]);
     expect(calls.map(({ params }) => params[1])).toEqual([
-      { encoding: 'base64', commitment: 'confirmed' },
+      { encoding: 'base64', commitment: 'confirmed', minContextSlot: 0 },
       { encoding: 'base64', commitment: 'confirmed', minContextSlot: 100 },
       { encoding: 'base64', commitment: 'confirmed', minContextSlot: 101 },
     ]);
@@ -116,7 +116,7 @@ function foundTransaction(bytes: Uint8Array) {
 const landedStatus = { slot: 77, confirmations: null, err: null, confirmationStatus: 'finalized' };
 const landed = { getSignatureStatuses: () => inContext([landedStatus]) };
 const wireIn = async (
-  reader: ReturnType<typeof rpcChain>['reader'],
+  reader: ReturnType<typeof rpcChain>['chain'],
   signature: string,
 ): Promise<Uint8Array | null | undefined> => (await reader.lookUp([signature]))[0]?.wire;
 
