@@ -1,11 +1,12 @@
 /** One JSON-RPC call: its unchecked parameters, their readers, and the chain state that the call sees. */
 import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
+import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { AccountSource } from '../chain/local/vm/vm.js';
 import { type Address, isAddress } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import type { JsonValue } from '../values/canonical-json.js';
-import { type Cluster, type Landed, LEVELS, type Level } from './cluster.js';
+import { type Cluster, LEVELS, type Level } from './cluster.js';
 import { contextSlotNotReached, invalidParams } from './rpc-error.js';
 
 export type Options = Readonly<Record<string, JsonValue | undefined>>;
@@ -35,7 +36,7 @@ export class View implements AccountSource {
     return this.cluster.accountAt(address, this.slot);
   }
 
-  find(signature: string): Landed | null {
+  find(signature: string): KeptTransaction | null {
     return this.cluster.find(signature, this.slot);
   }
 
@@ -43,7 +44,7 @@ export class View implements AccountSource {
     return this.cluster.isGoodBlockhash(blockhash, this.slot);
   }
 
-  levelOf(slot: number): Level {
+  levelOf(slot: bigint): Level {
     return (
       (['finalized', 'confirmed'] as const).find((level) => slot <= this.cluster.slotOf(level)) ?? 'processed'
     );

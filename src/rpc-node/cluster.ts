@@ -9,33 +9,16 @@ import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js'
 import type { Ledger } from '../chain/local/ledger/ledger.js';
 import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { ExecutionResult } from '../chain/local/runtime/execution.js';
-import { resolveAccounts } from '../chain/local/runtime/resolve.js';
 import type { Runtime } from '../chain/local/runtime/runtime.js';
 import type { AccountSource } from '../chain/local/vm/vm.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
-import type { AccountMeta } from '../chain/transaction/message.js';
-import { decodeTransaction } from '../chain/transaction/wire.js';
 import { type Address, addressBytes } from '../values/address.js';
 import { base58Decode, base58Encode } from '../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { readBuffer } from '../values/bytes.js';
 
 /** Commitment levels: the newest block, one with a majority of votes, one that no fork can undo. */
 export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;
 export type Level = (typeof LEVELS)[number];
-
-export interface Landed extends Omit<KeptTransaction, 'slot' | 'place' | 'tableAddresses'> {
-  readonly slot: number;
-  /** Id in the ledger; `null` for a transaction outside the ledger. */
-  readonly place: number | null;
-}
-
-export interface SentTransaction {
-  readonly signature: Signature;
-  readonly wire: Uint8Array;
-  readonly blockhash: string;
-  /** Whether the node may resend the transaction. */
-  readonly isRetried: boolean;
-}
 
 /** Signs the transfer of `requestAirdrop`. */
 export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
@@ -129,19 +112,14 @@ export class Cluster {
     return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.#parts.runtime.builtIn(address);
   }
 
-  find(signature: Signature, slot: number): Landed | null {
+  find(signature: Signature, slot: number): KeptTransaction | null {
     const kept = this.#read(({ transactions }) => transactions.kept(signature));
-    const landed = kept && this.#landedOf(kept);
-    return landed !== null && landed.slot <= slot ? landed : null;
+    return kept !== null && kept.slot <= slot ? kept : null;
   }
 
   /** Transactions that name an address, newest first, older than `before`. */
-  *past(address: Address, before: number | null): Iterable<Landed> {
-    for (const kept of this.#parts.ledger.naming(address, before)) yield this.#landedOf(kept);
-  }
-
-  named(wire: ReadonlyBytes, source: AccountSource): readonly AccountMeta[] {
-    return resolveAccounts(decodeTransaction(wire).message, source);
+  past(address: Address, before: number | null): Iterable<KeptTransaction> {
+    return this.#parts.ledger.naming(address, before);
   }
 
   clockOf(slot: number): ChainClock {
@@ -151,16 +129,14 @@ export class Cluster {
   /** Runs a transaction on a state in the newest slot, without a check of its blockhash. Stores nothing. */
   run(wire: Uint8Array, source: AccountSource, verifySignatures = false): ExecutionResult {
     const slot = this.newestSlot();
-    this.#tellSlots([wire], slot);
+    this.#tellSlots(wire, slot);
     return this.#parts.runtime.execute(wire, source, this.clockOf(slot), { verifySignatures });
   }
 
-  /** Lands a transaction; one that cannot start is dropped. */
-  submit(transaction: SentTransaction): void {
-    this.land([transaction]);
+  /** Lands a transaction in the newest block, durably; one that cannot start is dropped. */
+  submit(wire: Uint8Array, _isRetried: boolean): void {
+    this.land(wire);
   }
-
-  tick(): void {}
 
   /** Saves the newest slot first, so that no process begins before it, even if its system clock is behind. */
   close(): void {
@@ -168,28 +144,19 @@ export class Cluster {
     this.#parts.close();
   }
 
-  /** Lands transactions in the newest block, in order, durably. @returns those that could not start. */
-  protected land(transactions: readonly SentTransaction[]): readonly SentTransaction[] {
-    this.#tellSlots(
-      transactions.map(({ wire }) => wire),
-      this.newestSlot(),
-    );
-    return this.#parts.ledger.write((draft) =>
-      transactions.filter(({ wire }) => draft.land(wire, this.#parts.runtime)?.landed === false),
-    );
+  /** @returns `false` if the transaction cannot start. */
+  protected land(wire: Uint8Array): boolean {
+    this.#tellSlots(wire, this.newestSlot());
+    return this.#parts.ledger.write((draft) => draft.land(wire, this.#parts.runtime)?.landed !== false);
   }
 
   #read<Result>(work: (tables: LedgerTables) => Result): Result {
     return this.#parts.ledger.read(work);
   }
 
-  #landedOf(kept: KeptTransaction): Landed {
-    return { ...kept, slot: Number(kept.slot) };
-  }
-
   /** Only creating a lookup table needs recent slots; other transactions skip the computation of the list. */
-  #tellSlots(wires: readonly Uint8Array[], newest: number): void {
-    if (!wires.some((wire) => readBuffer(wire).includes(LOOKUP_TABLES))) return;
+  #tellSlots(wire: Uint8Array, newest: number): void {
+    if (!readBuffer(wire).includes(LOOKUP_TABLES)) return;
     const count = Math.min(MAX_RECENT_SLOTS, newest - FIRST_SLOT + 1);
     const slots = Array.from({ length: count }, (_, back) => newest - back);
     this.#parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));

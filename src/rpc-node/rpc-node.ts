@@ -91,14 +91,7 @@ export async function startRpcNode(
   const subscriptions = new Subscriptions(cluster, onFailure);
   for (const server of [app.server, sockets])
     server.on('upgrade', (request, socket, head) => subscriptions.upgrade(request, socket, head));
-  const timer = setInterval(() => {
-    try {
-      cluster.tick();
-    } catch (error) {
-      onFailure(error);
-    }
-    subscriptions.notify();
-  }, cluster.slotMs);
+  const timer = setInterval(() => subscriptions.notify(), cluster.slotMs);
   const close = async (graceMs: number): Promise<void> => {
     clearInterval(timer);
     subscriptions.close();

@@ -78,6 +78,7 @@ export async function startTestNode({
   const slots = { clock: demand ?? clock, slotMs };
   const parts = await (isDataDirectory ? openClusterParts(directory, slots) : partsOf(directory, slots));
   const on = new TestCluster(parts, terms, { faults, seed, clock: demand });
+  on.follow(onFailure);
   const answers = faultyAnswers(on, faults, onFailure);
   const node = await startRpcNode(on, onFailure, { host: '127.0.0.1', port }, answers);
   nodes.add(node);

@@ -1,9 +1,9 @@
 /** Methods about past transactions, and the JSON of a landed transaction. */
 
 import type { Balance } from '../../chain/chain.js';
+import type { KeptTransaction } from '../../chain/local/ledger/tables.js';
 import { memosOf } from '../../chain/small-programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
-import type { AccountMeta } from '../../chain/transaction/message.js';
 import {
   decodeTransaction,
   SIGNATURE_BYTES,
@@ -22,7 +22,6 @@ import {
   readCount,
   type View,
 } from '../call.js';
-import type { Landed } from '../cluster.js';
 import { errorJson, invalidParams, versionNotSupported } from '../rpc-error.js';
 import { amountJson } from './account-methods.js';
 
@@ -47,7 +46,7 @@ function statusJson(view: View, signature: string): unknown {
   const err = errorJson(landed.error);
   return {
     slot: landed.slot,
-    confirmations: confirmationStatus === 'finalized' ? null : view.slot - landed.slot,
+    confirmations: confirmationStatus === 'finalized' ? null : view.slot - Number(landed.slot),
     status: err === null ? { Ok: null } : { Err: err },
     err,
     confirmationStatus,
@@ -80,7 +79,7 @@ function getTransaction(call: RpcCall): unknown {
   return transactionJson(landed, options, view);
 }
 
-function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: Landed): object {
+function pastJson(view: View, { signature, slot, error, blockTimeMs, wire }: KeptTransaction): object {
   return {
     signature,
     slot,
@@ -115,12 +114,12 @@ export const HISTORY_METHODS: Methods = {
 };
 
 function tokenBalances(
-  { tokenChanges }: Landed,
-  names: readonly AccountMeta[],
+  { tokenChanges }: KeptTransaction,
+  names: readonly Address[],
   when: 'before' | 'after',
   view: View,
 ): unknown {
-  return names.flatMap(({ address }, accountIndex) => {
+  return names.flatMap((address, accountIndex) => {
     const { mint, [when]: amount = null } = tokenChanges?.find(({ account }) => account === address) ?? {};
     if (mint === undefined || amount === null) return [];
     const { decimals, tokenProgram } = decodeMint(view.get(mint)) ?? { decimals: 0 };
@@ -132,22 +131,20 @@ function tokenBalances(
 
 /** Programs of the VM are not in the ledger. */
 const lamports = (
-  { balances = [] }: Landed,
-  names: readonly AccountMeta[],
+  { balances = [] }: KeptTransaction,
+  names: readonly Address[],
   when: keyof Balance,
   view: View,
-) => names.map(({ address }, at) => balances[at]?.[when] || (view.cluster.builtIn(address)?.lamports ?? 0n));
+) => names.map((address, at) => balances[at]?.[when] || (view.cluster.builtIn(address)?.lamports ?? 0n));
 
-function loadedJson({ staticKeys }: WireMessage, accounts: readonly AccountMeta[]): object {
-  const loaded = accounts.slice(staticKeys.length);
-  const those = (writable: boolean) =>
-    loaded.filter((each) => each.writable === writable).map(({ address }) => address);
-  return { writable: those(true), readonly: those(false) };
+function loadedJson({ lookups }: WireMessage, { tableAddresses }: KeptTransaction): object {
+  const writable = lookups.reduce((sum, { writableIndexes }) => sum + writableIndexes.length, 0);
+  return { writable: tableAddresses.slice(0, writable), readonly: tableAddresses.slice(writable) };
 }
 
 /** The ledger stores only calls of the Squads program by itself. */
-function innerJson({ innerCalls }: Landed, names: readonly AccountMeta[]): readonly object[] {
-  const indexOf = (named: Address): number => names.findIndex(({ address }) => address === named);
+function innerJson({ innerCalls }: KeptTransaction, names: readonly Address[]): readonly object[] {
+  const indexOf = (named: Address): number => names.indexOf(named);
   const instructionsIn = (index: number): readonly object[] =>
     innerCalls
       .filter(({ within }) => within === index)
@@ -161,8 +158,9 @@ function innerJson({ innerCalls }: Landed, names: readonly AccountMeta[]): reado
   return [...indexes].map((index) => ({ index, instructions: instructionsIn(index) }));
 }
 
-function metaJson(landed: Landed, message: WireMessage, names: readonly AccountMeta[], view: View) {
-  const { error } = landed;
+function metaJson(landed: KeptTransaction, message: WireMessage, view: View) {
+  const { error, tableAddresses } = landed;
+  const names = [...message.staticKeys, ...tableAddresses];
   const err = errorJson(error);
   return {
     err,
@@ -176,7 +174,7 @@ function metaJson(landed: Landed, message: WireMessage, names: readonly AccountM
     postBalances: lamports(landed, names, 'after', view),
     preTokenBalances: tokenBalances(landed, names, 'before', view),
     postTokenBalances: tokenBalances(landed, names, 'after', view),
-    loadedAddresses: loadedJson(message, names),
+    loadedAddresses: loadedJson(message, landed),
   };
 }
 
@@ -214,7 +212,7 @@ function messageJson({ signatures, message }: WireTransaction): object {
 }
 
 /** @throws RpcError -32015 for a version above the requested one. */
-function transactionJson(landed: Landed, options: Options, view: View): object {
+function transactionJson(landed: KeptTransaction, options: Options, view: View): object {
   const encoding = options['encoding'] ?? 'json';
   if (encoding !== 'json' && encoding !== 'base64')
     throw invalidParams('Invalid params: this node has no such encoding.');
@@ -222,11 +220,10 @@ function transactionJson(landed: Landed, options: Options, view: View): object {
   const wire = decodeTransaction(landed.wire);
   const { version } = wire.message;
   if (!takesVersions && version !== 'legacy') throw versionNotSupported(version);
-  const names = view.cluster.named(landed.wire, view);
   return {
     slot: landed.slot,
     blockTime: Math.floor(landed.blockTimeMs / MS_PER_SECOND),
-    meta: metaJson(landed, wire.message, names, view),
+    meta: metaJson(landed, wire.message, view),
     transaction:
       encoding === 'json' ? messageJson(wire) : [readBuffer(landed.wire).toString('base64'), 'base64'],
     ...(takesVersions ? { version } : {}),

@@ -69,19 +69,13 @@ function preflight(call: RpcCall, sent: Sent, options: Options): void {
   if (run.error !== null) throw preflightFailed(run.error, run);
 }
 
-/** Submits without waiting for the outcome. */
-function take(call: RpcCall, { bytes, wire, signature }: Sent, isRetried: boolean): string {
-  const blockhash = base58Encode(wire.message.blockhash);
-  call.cluster.submit({ signature, wire: bytes, blockhash, isRetried });
-  return signature;
-}
-
 function sendTransaction(call: RpcCall): unknown {
   const options = call.options(1);
   const sent = readSent(call.text(0, 'a transaction'), options['encoding']);
   if (options['skipPreflight'] === true) call.view(options, 'processed');
   else preflight(call, sent, options);
-  return take(call, sent, options['maxRetries'] !== 0);
+  call.cluster.submit(sent.bytes, options['maxRetries'] !== 0);
+  return sent.signature;
 }
 
 function shownAccounts({ changes }: ExecutionResult, options: Options, view: View): unknown {
@@ -140,13 +134,10 @@ function requestAirdrop(call: RpcCall): unknown {
   levelOf(call.options(2));
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
     throw invalidParams(`Invalid request: an airdrop must be 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
-  const bytes = call.cluster.airdrop(
-    to,
-    BigInt(lamports),
-    call.viewAt('processed').latestBlockhash.blockhash,
-  );
-  const sent = readSent(Buffer.from(bytes).toString('base64'), 'base64');
-  return take(call, sent, true);
+  const { blockhash } = call.viewAt('processed').latestBlockhash;
+  const bytes = call.cluster.airdrop(to, BigInt(lamports), blockhash);
+  call.cluster.submit(bytes, true);
+  return decodeTransaction(bytes).signatures.map(base58Encode)[0];
 }
 
 export const SEND_METHODS: Methods = {

@@ -5,13 +5,11 @@
 import { createHash } from 'node:crypto';
 import type { AccountState } from '../../../src/chain/account.js';
 import { FIRST_SLOT } from '../../../src/chain/local/ledger/clock.js';
-import {
-  Cluster,
-  type ClusterParts,
-  type Landed,
-  type Level,
-  type SentTransaction,
-} from '../../../src/rpc-node/cluster.js';
+import type { KeptTransaction } from '../../../src/chain/local/ledger/tables.js';
+import { resolveAccounts } from '../../../src/chain/local/runtime/resolve.js';
+import type { AccountMeta } from '../../../src/chain/transaction/message.js';
+import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
+import { Cluster, type ClusterParts, type Level } from '../../../src/rpc-node/cluster.js';
 import type { Address } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { sameBytes } from '../../../src/values/bytes.js';
@@ -34,13 +32,21 @@ export interface SlotTerms {
 const RETRY_SLOTS = 5;
 const MAX_SETTLE_SLOTS = 2_000;
 
+interface SentTransaction {
+  readonly signature: string;
+  readonly wire: Uint8Array;
+  readonly blockhash: string;
+  /** Whether the node may resend the transaction. */
+  readonly isRetried: boolean;
+}
+
 /** Blocks from a slot on, in ledger and memory, that the cluster drops in a later slot. */
 interface Fork {
   readonly id: number;
   readonly fromSlot: number;
   readonly untilSlot: number;
   readonly accounts: AccountVersions;
-  readonly landed: Landed[];
+  readonly landed: KeptTransaction[];
   readonly sent: SentTransaction[];
 }
 
@@ -68,6 +74,7 @@ export class TestCluster extends Cluster {
   #forks = 0;
   #read: number;
   #lagSlots = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param clock - the ledger's clock, when slots pass on demand. */
   constructor(
@@ -151,22 +158,27 @@ export class TestCluster extends Cluster {
     }
   }
 
-  override find(signature: string, slot: number): Landed | null {
+  override find(signature: string, slot: number): KeptTransaction | null {
     const forked = this.#fork?.landed.find((landed) => landed.signature === signature);
     if (forked === undefined) return super.find(signature, slot);
     return forked.slot <= slot ? forked : null;
   }
 
-  override *past(address: Address, before: number | null): Iterable<Landed> {
-    const source = { get: (named: Address) => this.accountAt(named, this.#slot) };
-    const isNamed = ({ wire }: Landed): boolean =>
-      this.named(wire, source).some((named) => named.address === address);
+  override *past(address: Address, before: number | null): Iterable<KeptTransaction> {
+    const isNamed = ({ wire }: KeptTransaction): boolean =>
+      this.#named(wire).some((named) => named.address === address);
     if (before === null) yield* [...(this.#fork?.landed ?? [])].reverse().filter(isNamed);
     yield* super.past(address, before);
   }
 
-  override submit(transaction: SentTransaction): void {
-    const fate = this.#faults.forTransaction(transaction.signature);
+  override submit(wire: Uint8Array, isRetried: boolean): void {
+    const { signatures, message } = decodeTransaction(wire);
+    const [signature, blockhash] = [...signatures.slice(0, 1), message.blockhash].map(base58Encode) as [
+      string,
+      string,
+    ];
+    const transaction = { signature, wire, blockhash, isRetried };
+    const fate = this.#faults.forTransaction(signature);
     if (fate === null) return;
     this.#fates.set(transaction.signature, fate);
     // By the clock, and final at once: it lands in the newest block, as on `flywheel local rpc`.
@@ -178,8 +190,21 @@ export class TestCluster extends Cluster {
     else if (isAtOnce) this.tick();
   }
 
-  override tick(): void {
-    if (this.#clock === null) this.#goTo(this.newestSlot());
+  /** Follows the clock, where slots pass by it. */
+  follow(onFailure: (error: unknown) => void): void {
+    if (this.#clock !== null) return;
+    this.#timer = setInterval(() => {
+      try {
+        this.#goTo(this.newestSlot());
+      } catch (error) {
+        onFailure(error);
+      }
+    }, this.slotMs);
+  }
+
+  override close(): void {
+    clearInterval(this.#timer);
+    super.close();
   }
 
   refresh(): void {
@@ -225,8 +250,10 @@ export class TestCluster extends Cluster {
     if (free.length === 0) return;
     const forkSlots = Math.max(...free.map(({ signature }) => this.#fates.get(signature)?.forkSlots ?? 0));
     if (this.#fork === null && forkSlots > 0) this.#beginFork(forkSlots);
-    if (this.#fork === null) for (const each of this.land(free)) this.#retry(each);
-    else for (const each of free) this.#landOnFork(this.#fork, each);
+    for (const each of free) {
+      if (this.#fork !== null) this.#landOnFork(this.#fork, each);
+      else if (!this.land(each.wire)) this.#retry(each);
+    }
   }
 
   #landOnFork(fork: Fork, transaction: SentTransaction): void {
@@ -239,7 +266,7 @@ export class TestCluster extends Cluster {
       return;
     }
     fork.sent.push(transaction);
-    const balances = this.named(wire, source).map(({ address }) => {
+    const balances = this.#named(wire).map(({ address }) => {
       const before = source.get(address)?.lamports ?? 0n;
       const after = run.changes.get(address);
       return { before, after: after === undefined ? before : (after?.lamports ?? 0n) };
@@ -247,9 +274,17 @@ export class TestCluster extends Cluster {
     const { error, logs, feeLamports, computeUnits, innerCalls } = run;
     fork.landed.push({
       ...{ error, logs, feeLamports, computeUnits, innerCalls, balances, signature, wire },
-      ...{ place: null, slot: this.#slot, blockTimeMs: this.nowMs() },
+      ...{ place: Number.MAX_SAFE_INTEGER, slot: BigInt(this.#slot), blockTimeMs: this.nowMs() },
+      tableAddresses: this.#named(wire)
+        .slice(decodeTransaction(wire).message.staticKeys.length)
+        .map(({ address }) => address),
     });
     for (const [address, after] of run.changes) fork.accounts.set(address, this.#slot, after);
+  }
+
+  #named(wire: Uint8Array): readonly AccountMeta[] {
+    const source = { get: (address: Address) => this.accountAt(address, this.#slot) };
+    return resolveAccounts(decodeTransaction(wire).message, source);
   }
 
   /** @param slots - shortened if the fork would become final. */
