@@ -17,10 +17,6 @@ import type { Instruction, Message } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import { isSha256, type Sha256 } from '../values/digest.js';
 
-type ReadPipelines =
-  | { readonly pipelines: readonly PipelineContent[]; readonly decimals: number }
-  | { readonly problem: string };
-
 type Proof = Pick<PipelineContent, 'type' | 'proofHash'>;
 
 /** Type and hash of a proof memo. Only text that equals flywheel's own encoding counts. */
@@ -47,23 +43,6 @@ function readPipeline({ decoded, problem }: DecodedTransaction, vault: Address):
     at += read.length;
   }
   return { ...proof, actions };
-}
-
-function readPipelines(transactions: readonly DecodedTransaction[], vault: Address): ReadPipelines {
-  const pipelines: PipelineContent[] = [];
-  const decimals = new Set<number>();
-  for (const transaction of transactions) {
-    const pipeline = readPipeline(transaction, vault);
-    if (typeof pipeline === 'string')
-      return { problem: `Transaction ${transaction.number} is not a pipeline: ${pipeline}` };
-    pipelines.push(pipeline);
-    for (const one of transaction.decoded) {
-      if ('decimals' in one) decimals.add(one.decimals);
-    }
-  }
-  if (decimals.size > 1) return { problem: 'The amounts of the batch state different decimals' };
-  const [only = 0] = decimals;
-  return { pipelines, decimals: only };
 }
 
 export interface DecodedTransaction {
@@ -105,11 +84,21 @@ export interface BatchContent {
 }
 
 export function contentOf(transactions: readonly DecodedTransaction[], vault: Address): BatchContent {
-  const read = readPipelines(transactions, vault);
-  if ('problem' in read)
-    return { vault, transactions, pipelines: null, pipelinesProblem: read.problem, digest: null };
-  const { pipelines, decimals } = read;
-  const digest = contentDigest(pipelines, decimals);
+  const unclear = (problem: string): BatchContent => {
+    return { vault, transactions, pipelines: null, pipelinesProblem: problem, digest: null };
+  };
+  const pipelines: PipelineContent[] = [];
+  const decimals = new Set<number>();
+  for (const transaction of transactions) {
+    const pipeline = readPipeline(transaction, vault);
+    if (typeof pipeline === 'string')
+      return unclear(`Transaction ${transaction.number} is not a pipeline: ${pipeline}`);
+    pipelines.push(pipeline);
+    for (const one of transaction.decoded) if ('decimals' in one) decimals.add(one.decimals);
+  }
+  if (decimals.size > 1) return unclear('The amounts of the batch state different decimals');
+  const [only = 0] = decimals;
+  const digest = contentDigest(pipelines, only);
   return { vault, transactions, pipelines, pipelinesProblem: null, digest };
 }
 

@@ -3,6 +3,7 @@ import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
 import { decodeComputeBudget, decodeLighthouse } from '../chain/small-programs.js';
 import {
+  type BatchRef,
   type DecodedApproval,
   decodeApproval,
   VOTES,
@@ -30,20 +31,18 @@ import {
 } from '../chain/transaction/wire.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
-import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { ensure, refuse } from './refuse.js';
 
-interface ExpectedVote {
+interface ExpectedVote extends BatchRef {
   readonly kind: VoteKind;
-  readonly multisig: Address;
-  readonly batchIndex: bigint;
   readonly member: Address;
   readonly feePayers: readonly Address[];
 }
 
 export interface CheckedVote {
   readonly version: 'legacy' | 0;
+  readonly signature: string;
   readonly feePayer: Address;
   readonly blockhash: string;
   /** Maximum, beyond the signature fees. */
@@ -256,6 +255,7 @@ export function checkVote(
   checkAccounts(message, feePayer, instructions, added, expected, the);
   return {
     version: message.version,
+    signature: transaction.signature as string,
     feePayer,
     blockhash: transaction.blockhash,
     priorityFeeLamports,
@@ -264,9 +264,7 @@ export function checkVote(
   };
 }
 
-interface GivenVote {
-  readonly multisig: Address;
-  readonly batchIndex: bigint;
+interface GivenVote extends BatchRef {
   /** Pays and votes; the only signer. */
   readonly owner: Address;
   /** Base58; one per transaction that the wallet received. */
@@ -308,45 +306,23 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
       () => `The wallet changed the blockhash to ${checked.blockhash}`,
     );
     ensure(checked.missingSignatures.length === 0, () => `The owner ${owner} has not signed the approval`);
-    const { blockhash, priorityFeeLamports } = checked;
-    const [signature = new Uint8Array()] = decodeTransaction(wire).signatures;
-    return { wire, signature: base58Encode(signature), blockhash, priorityFeeLamports, assertions };
+    const { signature, blockhash, priorityFeeLamports } = checked;
+    return { wire, signature, blockhash, priorityFeeLamports, assertions };
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
     return refuse(`The wallet changed the transaction: ${error.message.replace(/\.$/, '')}`, error);
   }
 }
 
-interface BuildApprovalInput {
-  readonly owner: Address;
-  readonly multisig: Address;
-  readonly batchIndex: bigint;
-  readonly blockhash: string;
-  /** @default the owner */
-  readonly feePayer?: Address;
-}
-
 /**
- * An unsigned approval: one `proposalApprove` and nothing else, version 0.
+ * An unsigned approval that the owner pays: one `proposalApprove` and nothing else, version 0.
  * @returns wire bytes with 64 zeros for each signature.
  */
 export const buildApproval = ({
   owner,
-  multisig,
-  batchIndex,
-  blockhash,
-  feePayer,
-}: BuildApprovalInput): Uint8Array =>
-  unsigned(
-    voteMessage({
-      kind: 'approve',
-      multisig,
-      batchIndex,
-      member: owner,
-      payer: feePayer ?? owner,
-      blockhash,
-    }),
-  );
+  ...terms
+}: BatchRef & { readonly owner: Address; readonly blockhash: string }): Uint8Array =>
+  unsigned(voteMessage({ kind: 'approve', member: owner, payer: owner, ...terms }));
 
 /**
  * Adds a signature; every other byte stays the same.

@@ -3,6 +3,7 @@
 import type { PipelineContent } from '../actions/pipelines.js';
 import { actionRecipients, totalOf } from '../actions/registry.js';
 import type { Address } from '../values/address.js';
+import { isJsonObject } from '../values/canonical-json.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { refuse } from './refuse.js';
 
@@ -23,12 +24,9 @@ const DECIMAL = /^(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,255})?$/;
 
 export const isLimitNumber = (value: unknown): boolean => typeof value === 'string' && DECIMAL.test(value);
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Why a value is not a set of limits, or `undefined`. An unknown limit is an error, because it would not be enforced. */
 export function limitsProblem(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'must be an object';
+  if (!isJsonObject(value)) return 'must be an object';
   const unknown = Object.keys(value).find((name) => !(LIMIT_NAMES as readonly string[]).includes(name));
   if (unknown !== undefined) return `has the unknown limit ${JSON.stringify(unknown)}`;
   const wrong = LIMIT_NAMES.find((name) => value[name] !== undefined && !isLimitNumber(value[name]));

@@ -3,6 +3,7 @@ import type { PipelineContent } from '../actions/pipelines.js';
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { TokenChange, TransactionRecord } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
+import type { ProposalStatusKind } from '../chain/squads/accounts.js';
 import type { Address } from '../values/address.js';
 import type { PastDescription } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
@@ -81,27 +82,24 @@ export type BatchStanding =
   | 'cancelled'
   | 'closed';
 
+const STANDING: Readonly<Record<ProposalStatusKind, BatchStanding>> = {
+  Draft: 'draft',
+  Active: 'active',
+  Approved: 'approved',
+  Executing: 'approved',
+  Executed: 'executed',
+  Rejected: 'rejected',
+  Cancelled: 'cancelled',
+};
+
 export function stateOf({
   proposal,
   batchIndex,
   multisigAccount,
 }: Pick<BatchDescription, 'proposal' | 'batchIndex' | 'multisigAccount'>): BatchStanding {
+  const standing = STANDING[proposal.status.kind];
   const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
-  switch (proposal.status.kind) {
-    case 'Draft':
-      return isStale ? 'stale' : 'draft';
-    case 'Active':
-      return isStale ? 'stale' : 'active';
-    case 'Approved':
-    case 'Executing':
-      return 'approved';
-    case 'Executed':
-      return 'executed';
-    case 'Rejected':
-      return 'rejected';
-    case 'Cancelled':
-      return 'cancelled';
-  }
+  return isStale && (standing === 'draft' || standing === 'active') ? 'stale' : standing;
 }
 
 export function pastStateOf({

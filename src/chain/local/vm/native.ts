@@ -78,20 +78,16 @@ interface Platform {
 }
 
 /**
- * Package names for a machine, likeliest first. The C library of a Linux is not detected: the wrong build fails to load, and
- * that is faster than reading Node's report.
- */
-export const nativePackageNames = ({ os, cpu }: Platform): readonly string[] =>
-  os === 'linux' ? [`litesvm-linux-${cpu}-gnu`, `litesvm-linux-${cpu}-musl`] : [`litesvm-${os}-${cpu}`];
-
-/**
- * Loads LiteSVM.
+ * Loads LiteSVM. The C library of a Linux is not detected: the wrong build fails to load, and that is faster than reading Node's
+ * report.
  * @param host - another machine, for tests.
  * @throws `ERR_INTERNAL` when there is no build for the machine, or the build is not installed.
  */
 export function loadNative(host: Platform = { os: platform(), cpu: arch() }): NativeModule {
   const require = createRequire(import.meta.url);
-  const names = nativePackageNames(host);
+  const { os, cpu } = host;
+  const builds = os === 'linux' ? [`${cpu}-gnu`, `${cpu}-musl`] : [cpu];
+  const names = builds.map((build) => `litesvm-${os}-${build}`);
   let cause: unknown;
   for (const name of names) {
     try {

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { loadNative, nativePackageNames } from '../../../../../src/chain/local/vm/native.js';
+import { loadNative } from '../../../../../src/chain/local/vm/native.js';
 
 describe('loadNative', () => {
-  it.each([
-    [{ os: 'linux', cpu: 'x64' }, ['litesvm-linux-x64-gnu', 'litesvm-linux-x64-musl']],
-    [{ os: 'darwin', cpu: 'arm64' }, ['litesvm-darwin-arm64']],
-  ])('looks for the builds of the machine: %o', (platform, names) => {
-    expect(nativePackageNames(platform)).toEqual(names);
-  });
-
   it.each([
     ['plan9', 'mips', 'there is no LiteSVM build for plan9 on mips', 'on Windows: WSL'],
     ['win32', 'x64', 'there is no LiteSVM build for win32 on x64', 'on Windows: WSL'],
