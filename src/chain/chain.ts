@@ -200,7 +200,8 @@ export interface Chain extends ChainReader {
 
   /**
    * Proof of expiry: every transaction whose `lastValidBlockHeight` is at most this height can never land. The value never
-   * falls and never exceeds the block height.
+   * falls and never exceeds the block height. A signature that is looked up after this call, and is not found, never lands; the
+   * height of the newest block proves nothing.
    */
   expiredHeight(): Promise<bigint>;
 
@@ -243,18 +244,9 @@ export async function traceByLookUp(
   return sought.map(({ lastValidBlockHeight }, index): Trace => {
     const record = records[index] ?? null;
     if (record !== null) return { kind: 'landed', record, isFinal: true };
-    return { kind: hasExpired(lastValidBlockHeight, expiredHeight) ? 'never' : 'open' };
+    return { kind: lastValidBlockHeight <= expiredHeight ? 'never' : 'open' };
   });
 }
-
-/**
- * Whether a blockhash has expired for good. A signature that is looked up after `expiredHeight` was read, and is not found,
- * never lands.
- *
- * @param expiredHeight - from {@link Chain.expiredHeight}; the height of the newest block proves nothing.
- */
-export const hasExpired = (lastValidBlockHeight: bigint, expiredHeight: bigint): boolean =>
-  lastValidBlockHeight <= expiredHeight;
 
 /** Contract, section 1.2. A cluster cannot run two transactions atomically, so a bundle there is one transaction. */
 const MAX_BUNDLE_TRANSACTIONS = 4;

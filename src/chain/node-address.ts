@@ -2,31 +2,33 @@
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { visibleLine } from '../values/text.js';
 
-const MONIKERS: Readonly<Record<string, string>> = {
-  mainnet: 'https://api.mainnet-beta.solana.com',
-  'mainnet-beta': 'https://api.mainnet-beta.solana.com',
-  devnet: 'https://api.devnet.solana.com',
-  testnet: 'https://api.testnet.solana.com',
-  localhost: 'http://localhost:8899',
-};
+const MAINNET = 'mainnet-beta';
 
-const SHORT_MONIKERS: Readonly<Record<string, string>> = {
-  m: 'mainnet-beta',
-  d: 'devnet',
-  t: 'testnet',
-  l: 'localhost',
-};
+const MONIKERS = new Map([
+  ['mainnet', 'https://api.mainnet-beta.solana.com'],
+  [MAINNET, 'https://api.mainnet-beta.solana.com'],
+  ['devnet', 'https://api.devnet.solana.com'],
+  ['testnet', 'https://api.testnet.solana.com'],
+  ['localhost', 'http://localhost:8899'],
+]);
+
+const SHORT_MONIKERS = new Map([
+  ['m', MAINNET],
+  ['d', 'devnet'],
+  ['t', 'testnet'],
+  ['l', 'localhost'],
+]);
 
 /** Genesis hashes of the public clusters (docs.anza.xyz/clusters/available). */
-const CLUSTER_BY_GENESIS: Readonly<Record<string, string>> = {
-  '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'mainnet-beta',
-  EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'devnet',
-  '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY': 'testnet',
-};
+const CLUSTER_BY_GENESIS = new Map([
+  ['5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', MAINNET],
+  ['EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', 'devnet'],
+  ['4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY', 'testnet'],
+]);
 
 /** Name of the public cluster with this genesis hash; `null` for a private cluster. */
 export const clusterName = (genesisHash: string): string | null =>
-  Object.hasOwn(CLUSTER_BY_GENESIS, genesisHash) ? (CLUSTER_BY_GENESIS[genesisHash] ?? null) : null;
+  CLUSTER_BY_GENESIS.get(genesisHash) ?? null;
 
 const MIN_KEY_LENGTH = 6;
 
@@ -97,7 +99,7 @@ export class NodeAddress {
   }
 }
 
-export const isMoniker = (text: string): boolean => Object.hasOwn(MONIKERS, text);
+export const isMoniker = (text: string): boolean => MONIKERS.has(text);
 
 /**
  * Parses an http or https URL, or the name of a cluster.
@@ -105,7 +107,7 @@ export const isMoniker = (text: string): boolean => Object.hasOwn(MONIKERS, text
  * @throws `ERR_CONFIG_INVALID`
  */
 export function nodeAddress(text: string, where: string): NodeAddress {
-  const full = isMoniker(text) ? (MONIKERS[text] ?? text) : text;
+  const full = MONIKERS.get(text) ?? text;
   // Other spellings that the URL parser accepts are refused: masking relies on this form.
   const url = /^https?:\/\/[^/\\]/i.test(full) && URL.canParse(full) ? new URL(full) : undefined;
   if (url !== undefined) {
@@ -114,13 +116,13 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   }
   throw new FlywheelError(
     'ERR_CONFIG_INVALID',
-    `${where} is not an RPC node. Expected an http or https URL, or ${Object.keys(MONIKERS).join(', ')}.`,
+    `${where} is not an RPC node. Expected an http or https URL, or ${[...MONIKERS.keys()].join(', ')}.`,
   );
 }
 
 /** {@link nodeAddress} for the Solana CLI's configuration, which has short names too. @throws `ERR_CONFIG_INVALID` */
 export const solanaCliAddress = (text: string, where: string): NodeAddress =>
-  nodeAddress(Object.hasOwn(SHORT_MONIKERS, text) ? (SHORT_MONIKERS[text] ?? text) : text, where);
+  nodeAddress(SHORT_MONIKERS.get(text) ?? text, where);
 
 /**
  * Requires as many different hosts as the quorum: one host named twice counts once.
@@ -142,17 +144,14 @@ export function requireQuorum(
 export type ExplorerPage = 'tx' | 'address';
 
 const EXPLORER = 'https://explorer.solana.com';
-const MAINNET = 'mainnet-beta';
 
 export const explorerLink = (cluster: string, page: ExplorerPage, id: string): string =>
   `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster === MAINNET ? '' : `?cluster=${cluster}`}`;
 
-const LOCAL_CHAIN = 'solana:localnet';
-
+/** The wallet standard's name of a cluster. */
 export function walletChain(genesisHash: string): string {
-  const name = clusterName(genesisHash);
-  if (name === null) return LOCAL_CHAIN;
-  return name === 'mainnet-beta' ? 'solana:mainnet' : `solana:${name}`;
+  const name = clusterName(genesisHash) ?? 'localnet';
+  return `solana:${name === MAINNET ? 'mainnet' : name}`;
 }
 
 export interface NodeState {

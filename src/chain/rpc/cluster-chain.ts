@@ -12,7 +12,6 @@ import {
   type Chain,
   type Commitment,
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
-  hasExpired,
   type Past,
   type PastTransaction,
   type PriorityFees,
@@ -284,7 +283,7 @@ class ClusterChain implements Chain {
       return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
     }
     const isAbsent = heard.every(({ seen }) => seen === null);
-    if (!isAbsent || !hasExpired(lastValidBlockHeight, expiredHeight)) return openAfter(heard);
+    if (!isAbsent || lastValidBlockHeight > expiredHeight) return openAfter(heard);
     for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
     this.#outgoing.forget(signature);
     return { kind: 'never' };
