@@ -1,7 +1,7 @@
 /** Checks that a transaction is exactly one vote on one batch and nothing else, before and after signing. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
-import { decodeComputeBudget, decodeLighthouse } from '../chain/small-programs.js';
+import { decodeComputeBudget, decodeLighthouse, priorityFee } from '../chain/small-programs.js';
 import {
   type BatchRef,
   type DecodedApproval,
@@ -18,7 +18,6 @@ import {
   isSigner,
   isWritable,
   MAX_COMPUTE_UNITS,
-  MICRO_LAMPORTS_PER_LAMPORT,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../chain/transaction/message.js';
 import { type KeypairSigner, verifySignature } from '../chain/transaction/sign.js';
@@ -121,7 +120,7 @@ function nameOf({ program, data }: Instruction): string {
   return `an instruction of the program ${program}`;
 }
 
-function priorityFee(instructions: readonly Instruction[], the: string): bigint {
+function addedFee(instructions: readonly Instruction[], the: string): bigint {
   let units: number | undefined;
   let microLamports: bigint | undefined;
   for (const instruction of instructions) {
@@ -136,9 +135,7 @@ function priorityFee(instructions: readonly Instruction[], the: string): bigint 
     else microLamports = budget.microLamports;
   }
   // Without an explicit limit the cluster grants less than this; assume the maximum.
-  const limit = BigInt(Math.min(units ?? MAX_COMPUTE_UNITS, MAX_COMPUTE_UNITS));
-  const total = (microLamports ?? 0n) * limit;
-  return (total + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  return priorityFee(Math.min(units ?? MAX_COMPUTE_UNITS, MAX_COMPUTE_UNITS), microLamports ?? 0n);
 }
 
 function checkInstruction(actual: Instruction, expected: ExpectedVote, the: string): void {
@@ -238,7 +235,7 @@ export function checkVote(
   const [vote] = ofSquads;
   const others = instructions.filter(({ program }) => program !== SQUADS_PROGRAM);
   const added = others.filter(mayBeAdded);
-  const priorityFeeLamports = priorityFee(
+  const priorityFeeLamports = addedFee(
     others.filter((instruction) => !added.includes(instruction)),
     the,
   );

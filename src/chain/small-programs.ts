@@ -149,12 +149,14 @@ export function budgetOf(instructions: readonly Pick<Call, 'program' | 'data'>[]
   return { computeUnits, heapBytes, microLamports };
 }
 
+/** In lamports, rounded up. */
+export const priorityFee = (computeUnits: number, microLamports: bigint): bigint =>
+  (BigInt(computeUnits) * microLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+
 /** Fee of a message in lamports: its signatures, plus its compute-unit limit at its price. */
 export function feeOf(message: WireMessage): bigint {
   const { computeUnits, microLamports } = budgetOf(callsIn(message));
-  const paid = BigInt(computeUnits) * microLamports;
-  const priority = (paid + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
-  return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priority;
+  return BigInt(message.signers) * LAMPORTS_PER_SIGNATURE + priorityFee(computeUnits, microLamports);
 }
 
 /** Number of accounts that an assertion reads; `null` if it writes or calls another program. */
