@@ -24,10 +24,6 @@ export const TOKEN_INSTRUCTION = {
 /** First byte of the data of the idempotent creation (spl-associated-token-account-interface). */
 export const CREATE_IDEMPOTENT = 1;
 
-/** Authority numbers of the program. */
-const AUTHORITY_TYPE = { mintTokens: 0, freezeAccount: 1, accountOwner: 2, closeAccount: 3 } as const;
-type AuthorityType = keyof typeof AUTHORITY_TYPE;
-
 interface TokenInput {
   readonly mint: Address;
   /** Base units. */
@@ -95,23 +91,18 @@ export const initializeMint2 = ({
   data: encode(mintData, { number: TOKEN_INSTRUCTION.initializeMint2, ...terms }),
 });
 
-const authorityData = struct({ number: u8, type: u8, newAuthority: option(key) });
+/** Number of the authority to mint, and the mark of no new authority. */
+const [MINT_TOKENS, NOBODY] = [0, 0];
 
-/** Transfers an authority to another key; `null` removes the authority for ever. */
-export const setAuthority = (input: {
-  readonly account: Address;
-  readonly currentAuthority: Address;
-  readonly type: AuthorityType;
-  readonly newAuthority: Address | null;
+/** Nobody can ever mint again. */
+export const removeMintAuthority = (input: {
+  readonly mint: Address;
+  readonly mintAuthority: Address;
   readonly tokenProgram: Address;
 }): Instruction => ({
   program: input.tokenProgram,
-  accounts: [writableAccount(input.account), readonlySigner(input.currentAuthority)],
-  data: encode(authorityData, {
-    number: TOKEN_INSTRUCTION.setAuthority,
-    type: AUTHORITY_TYPE[input.type],
-    newAuthority: input.newAuthority,
-  }),
+  accounts: [writableAccount(input.mint), readonlySigner(input.mintAuthority)],
+  data: Uint8Array.of(TOKEN_INSTRUCTION.setAuthority, MINT_TOKENS, NOBODY),
 });
 
 /** Creates the associated token account of a wallet unless it exists; `payer` signs. */

@@ -10,7 +10,7 @@ import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
   mintToChecked,
-  setAuthority,
+  removeMintAuthority,
   transferChecked,
 } from '../../chain/tokens/instructions.js';
 import type { Instruction } from '../../chain/transaction/message.js';
@@ -149,10 +149,7 @@ function createMint(
       const to = associatedTokenAddress(owner, mint, tokenProgram);
       return amount > 0n ? mintToChecked({ ...common, to, authority: treasury, amount, decimals }) : [];
     }),
-    setAuthority({
-      ...{ tokenProgram, account: mint, currentAuthority: treasury },
-      ...{ type: 'mintTokens', newAuthority: null },
-    }),
+    removeMintAuthority({ tokenProgram, mint, mintAuthority: treasury }),
   ];
 }
 
