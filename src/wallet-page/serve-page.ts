@@ -84,9 +84,6 @@ function transactionIn(body: unknown): Uint8Array | undefined {
   return typeof text === 'string' ? Uint8Array.from(Buffer.from(text, 'base64')) : undefined;
 }
 
-const declined = (): FlywheelError =>
-  new FlywheelError('ERR_DECLINED', 'Declined on the page. Nothing was signed.');
-
 class PageServer<Result> {
   readonly #page: WalletPage<Result>;
   readonly #server: Server;
@@ -234,7 +231,7 @@ class PageServer<Result> {
 
   async #decline(response: ServerResponse): Promise<void> {
     await this.#send(response, {});
-    this.#fail(declined());
+    this.#fail(new FlywheelError('ERR_DECLINED', 'Declined on the page. Nothing was signed.'));
   }
 }
 
