@@ -33,7 +33,7 @@ import { checkedChain, measured } from './intercept.js';
 import { createFileKeyring, type OpenedKeyring, openKeyring } from './keyring.js';
 import { type ClusterConfig, dataFiles, type LocalConfig } from './local-config.js';
 import { type Opened, opening } from './opened.js';
-import { connectionsOf, onCluster, openDatabase, requirePlace } from './place.js';
+import { onCluster, openDatabase, requirePlace } from './place.js';
 import { findProject, type Project } from './project.js';
 import { openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';
@@ -157,7 +157,7 @@ async function storeInDatabase(
   upgrades: boolean,
 ): Promise<{ readonly store: Store; readonly genesis: string }> {
   const schema = upgrades ? 'update' : 'require';
-  const store = opened.keep(await openDatabase(address, { ...connectionsOf(databasePool.value), schema }));
+  const store = opened.keep(await openDatabase(address, { connections: databasePool.value, schema }));
   const { genesis } = await store.progress();
   if (genesis !== null) return { store, genesis };
   throw new FlywheelError(
@@ -191,11 +191,7 @@ export const openLedgerEngine = (
   dataDir: string,
   config: LedgerConfig,
   options: LedgerOptions,
-): Promise<LedgerEngine> =>
-  opening(async (opened) => {
-    const { store: _store, ...engine } = await openLedger(opened, dataDir, config, options);
-    return engine;
-  });
+): Promise<LedgerEngine> => opening((opened) => openLedger(opened, dataDir, config, options));
 
 async function openLedger(
   opened: Opened,

@@ -66,14 +66,6 @@ export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain |
   return { kind: 'ledger', name: null, genesisHash: config.genesis };
 }
 
-/** One connection reserves sequence numbers, one counts requests. */
-const OTHERS = 2;
-
-export function connectionsOf(pool: number): { readonly readers: number; readonly writers: number } {
-  const readers = Math.floor((pool - OTHERS) / 2);
-  return { readers, writers: pool - OTHERS - readers };
-}
-
 /**
  * @throws `ERR_CONFIG_INVALID` for an invalid address, `ERR_LOCAL_NOT_FOUND` if the required schema is missing,
  *  `ERR_STORE_UNAVAILABLE`
@@ -87,23 +79,25 @@ export async function openDatabase(
 }
 
 /** Reads the settings' store without writing; `null` if there is none yet. @param isPatient - no statement timeout */
-export async function lookIntoStore<Found>(
+export const lookIntoStore = <Found>(
   settings: PlaceSettings,
   look: (tx: StoreTransaction) => Promise<Found>,
   isPatient = false,
-): Promise<Found | null> {
-  const [database, { value: dataDir }] = [databaseOf(settings), settings.dataDir];
-  if (database === null) {
-    if (readDataConfig(dataDir) === undefined) return null;
-    const { lookIntoSqliteStore } = await import('../store/sqlite/open.js');
-    return lookIntoSqliteStore(dataFiles(dataDir).store, look);
-  }
-  return whileOpen(async (opened) => {
-    const terms = { schema: 'require', readers: 1, isPatient } as const;
-    const store = await openDatabase(database, terms).catch((error: unknown) => {
-      if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
-      throw error;
-    });
+): Promise<Found | null> =>
+  whileOpen(async (opened) => {
+    const store = await openToLook(settings, isPatient);
     return store === null ? null : opened.keep(store).read(look);
+  });
+
+async function openToLook({ database, dataDir }: PlaceSettings, isPatient: boolean): Promise<Store | null> {
+  const address = databaseOf({ database, dataDir });
+  if (address === null) {
+    if (readDataConfig(dataDir.value) === undefined) return null;
+    const { openSqliteStore } = await import('../store/sqlite/open.js');
+    return openSqliteStore({ path: dataFiles(dataDir.value).store, create: false });
+  }
+  return openDatabase(address, { schema: 'require', isPatient }).catch((error: unknown) => {
+    if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
+    throw error;
   });
 }

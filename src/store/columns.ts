@@ -11,6 +11,10 @@ export interface Column<Value = unknown> {
   readonly values?: readonly string[];
   /** SQL condition on the number, such as `>= 0`. */
   readonly range?: string;
+  /** The table that it references. */
+  readonly to?: string;
+  /** The reference is checked at the commit. */
+  readonly isDeferred?: boolean;
   /** Carries the value's type only; never set at run time. */
   readonly of?: Value;
 }
@@ -26,11 +30,6 @@ export interface TableDescription<Columns extends Readonly<Record<string, Column
   readonly columns: Columns;
   readonly key: readonly (keyof Columns & string)[];
   readonly unique?: readonly (readonly (keyof Columns & string)[])[];
-  readonly references?: readonly {
-    readonly columns: readonly (keyof Columns & string)[];
-    readonly to: string;
-    readonly isDeferred?: boolean;
-  }[];
   readonly checks?: readonly string[];
   readonly indexes?: readonly Index[];
   readonly isImmutable?: boolean;
@@ -41,6 +40,11 @@ export interface TableDescription<Columns extends Readonly<Record<string, Column
 export type AnyTable = TableDescription<Readonly<Record<string, Column>>>;
 
 export const text = <Value extends string = string>(): Column<Value> => ({ kind: 'text' });
+/** The `id` of a row of the other table, within the same project if both tables have a `tokenId`; or a part of its key. */
+export const reference = (to: string, how: Pick<Column, 'isDeferred'> = {}): Column<string> => ({
+  ...{ kind: 'text', to },
+  ...how,
+});
 export const oneOf = <const Value extends string>(...values: Value[]): Column<Value> => ({
   kind: 'text',
   values,

@@ -28,8 +28,6 @@ interface Copied {
 }
 
 const COPIED = TABLE_NAMES.filter((name) => name !== 'progress');
-/** A fresh database may have audit entries and noted days. The source's audit entries are appended after them. */
-const OF_FRESH: readonly TableName[] = ['auditLog', 'notedDays'];
 
 const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `The store ${what}; nothing was copied.`, more);
@@ -49,7 +47,6 @@ function asWritten(name: TableName, row: AnyRow, project: Pick<CopyTerms, 'name'
 
 function lineOf(name: TableName, row: AnyRow): string {
   const cells = Object.keys(describe(name).columns).map((column) => {
-    if (name === 'auditLog' && column === 'ordinal') return null;
     const cell = toCell(row[column]);
     return cell instanceof Uint8Array ? Buffer.from(cell).toString('base64') : cell;
   });
@@ -58,8 +55,12 @@ function lineOf(name: TableName, row: AnyRow): string {
 
 type Pages = AsyncGenerator<readonly AnyRow[], void>;
 
+/** The target's audit entry of the copy itself. */
+const isOfCopy = (name: TableName, row: AnyRow): boolean => name === 'auditLog' && row['action'] === 'copy';
+
 async function* rowsOf(tx: StoreTransaction, name: TableName, project: Pick<CopyTerms, 'name'> = {}): Pages {
-  for await (const page of tx.rows.pages(name)) yield page.map((row) => asWritten(name, row, project));
+  for await (const page of tx.rows.pages(name))
+    yield page.filter((row) => !isOfCopy(name, row)).map((row) => asWritten(name, row, project));
 }
 
 /** Both sides are read in step, page by page: PostgreSQL ends a transaction that is idle while the other side reads a long table. */
@@ -78,26 +79,13 @@ async function digestsOf(name: TableName, source: Pages, target: Pages): Promise
   return sides.map(({ hash, rows }) => ({ name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 }));
 }
 
-/** Counts audit entries of the source that the target lacks, in order; the target may have other entries between them. */
-async function missingActs(source: StoreTransaction, target: StoreTransaction): Promise<number> {
-  const acts: string[] = [];
-  for await (const page of source.rows.pages('auditLog'))
-    acts.push(...page.map((row) => lineOf('auditLog', row)));
-  let found = 0;
-  for await (const page of target.rows.pages('auditLog'))
-    for (const row of page) if (lineOf('auditLog', row) === acts[found]) found += 1;
-  return acts.length - found;
-}
-
 async function compare(source: StoreTransaction, target: StoreTransaction, project: Pick<CopyTerms, 'name'>) {
   const tables: TableDigest[] = [];
   const wrong: string[] = [];
   for (const name of COPIED) {
     const [own, there] = await digestsOf(name, rowsOf(source, name, project), rowsOf(target, name));
     if (own !== undefined) tables.push(own);
-    const isThere =
-      name === 'auditLog' ? (await missingActs(source, target)) === 0 : there?.sha256 === own?.sha256;
-    if (!isThere) wrong.push(sqlName(name));
+    if (there?.sha256 !== own?.sha256) wrong.push(sqlName(name));
   }
   const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
   if (here.genesis !== there.genesis) wrong.push('progress');
@@ -105,7 +93,7 @@ async function compare(source: StoreTransaction, target: StoreTransaction, proje
 }
 
 async function isFresh(target: StoreTransaction): Promise<boolean> {
-  for (const name of COPIED) if (!OF_FRESH.includes(name) && !(await target.rows.isEmpty(name))) return false;
+  for (const name of COPIED) if (!(await target.rows.isEmpty(name))) return false;
   return true;
 }
 
@@ -123,12 +111,9 @@ async function fill(
   target: StoreTransaction,
   project: Pick<CopyTerms, 'name'>,
 ): Promise<void> {
-  await target.rows.clear('notedDays');
   for (const name of COPIED)
     for await (const page of rowsOf(source, name, project))
-      await orRefused(sqlName(name), () =>
-        target.rows.insert(name, name === 'auditLog' ? page.map(({ ordinal: _, ...row }) => row) : page),
-      );
+      await orRefused(sqlName(name), () => target.rows.insert(name, page));
   await target.rows.takeOver((await source.lineages.progress()).genesis);
 }
 

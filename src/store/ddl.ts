@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely';
 import type { FlywheelError } from '../errors/flywheel-error.js';
 import { sha256 } from '../values/digest.js';
 import type { AnyTable, Column } from './columns.js';
-import { describe, TABLE_NAMES, type Tables } from './schema.js';
+import { describe, TABLE_NAMES, type TableName, type Tables } from './schema.js';
 
 export const VERSIONS = 'schema_versions';
 
@@ -57,18 +57,26 @@ function columnOf(database: Database, name: string, column: Column): string {
 
 const list = (names: readonly string[]): string => `(${names.map(quoted).join(', ')})`;
 
+function referenceOf(column: string, { tokenId }: AnyTable['columns'], to: TableName): string {
+  const { columns: there, key } = describe(to);
+  if (there['id'] === undefined) return `${list(key)} references ${sqlName(to)} ${list(key)}`;
+  const project = tokenId !== undefined && there['tokenId'] !== undefined ? ['tokenId'] : [];
+  return `${list([column, ...project])} references ${sqlName(to)} ${list(['id', ...project])}`;
+}
+
 function tableOf(database: Database, name: string, table: AnyTable): readonly string[] {
-  const { columns, key, unique = [], references = [], checks = [], indexes = [], isImmutable } = table;
+  const { columns, key, unique = [], checks = [], indexes = [], isImmutable } = table;
   const isNumbered = key.some((part) => columns[part]?.kind === 'ordinal');
   const lines = [
     ...Object.entries(columns).map(([column, of]) => columnOf(database, column, of)),
     // SQLite allows autoincrement only on a single-column primary key.
     ...(isNumbered && database === 'sqlite' ? [] : [`primary key ${list(key)}`]),
     ...unique.map((names) => `unique ${list(names)}`),
-    ...references.map(
-      ({ columns: from, to, isDeferred }) =>
-        `foreign key ${list(from)} references ${to}${isDeferred === true ? ' deferrable initially deferred' : ''}`,
-    ),
+    ...Object.entries(columns).flatMap(([column, { to, isDeferred }]) => {
+      if (to === undefined) return [];
+      const deferred = isDeferred === true ? ' deferrable initially deferred' : '';
+      return `foreign key ${referenceOf(column, columns, to as TableName)}${deferred}`;
+    }),
     ...checks.map((check) => `check (${check})`),
   ];
   return [
@@ -216,8 +224,8 @@ export const OTHER_BUILD = 'was written by another build of flywheel';
 const digestOf = (statements: readonly string[]): string => sha256(statements.join(';\n'));
 
 /**
- * @returns the store's version, 0 for a new store; it may be newer than this build.
- * @throws if an applied migration has another digest in this build
+ * @returns the store's version, 0 for a new store
+ * @throws for a version that only a newer build knows, or a migration that has another digest in this build
  */
 export function versionOf(database: Database, applied: readonly Applied[], refuse: Refuse): number {
   for (const { version, digest } of applied) {
@@ -225,11 +233,7 @@ export function versionOf(database: Database, applied: readonly Applied[], refus
     if (migration !== undefined && digest !== digestOf(migration.statements(database)))
       throw refuse(OTHER_BUILD);
   }
-  return Number(applied.at(-1)?.version ?? 0);
-}
-
-/** @throws for a version that only a newer build knows */
-export function requireKnown(version: number, refuse: Refuse): number {
+  const version = Number(applied.at(-1)?.version ?? 0);
   if (version <= STORE_VERSION) return version;
   throw refuse(
     `has schema version ${version}, but this version of flywheel supports up to ${STORE_VERSION}`,
@@ -240,14 +244,14 @@ export function requireKnown(version: number, refuse: Refuse): number {
 /**
  * Runs in a transaction that holds the write lock: of two processes that start together, the second finds the migrations applied.
  * kysely's Migrator has no transaction and no lock on SQLite.
- * @throws as {@link versionOf} and {@link requireKnown}
+ * @throws as {@link versionOf}
  */
 export async function migrate(trx: Kysely<Tables>, database: Database, refuse: Refuse): Promise<void> {
   const run = (statement: string) => sql.raw<Applied>(statement).execute(trx);
   await run(
     `create table if not exists ${VERSIONS} (version integer primary key, name text not null, digest text not null)`,
   );
-  const from = requireKnown(versionOf(database, (await run(APPLIED)).rows, refuse), refuse);
+  const from = versionOf(database, (await run(APPLIED)).rows, refuse);
   for (const [at, migration] of MIGRATIONS.entries()) {
     if (at < from) continue;
     const statements = migration.statements(database);

@@ -21,6 +21,7 @@ import {
   oneOf,
   optional,
   ordinal,
+  reference,
   type TableDescription,
   text,
   u64,
@@ -62,7 +63,7 @@ export const TABLES = {
     key: ['id'],
     columns: {
       id: text(),
-      tokenId: text(),
+      tokenId: reference('tokens'),
       multisig: text<Address>(),
       vaultIndex: integer('between 0 and 255'),
       vault: text<Address>(),
@@ -86,7 +87,6 @@ export const TABLES = {
       maxBatchRent: optional(u64()),
     },
     unique: [['tokenId'], ['multisig', 'vaultIndex'], ['id', 'tokenId']],
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
     indexes: [{ name: 'flywheels_name', on: 'name', where: 'name is not null', isUnique: true }],
   }),
 
@@ -94,7 +94,7 @@ export const TABLES = {
     key: ['id'],
     columns: {
       id: text(),
-      tokenId: text(),
+      tokenId: reference('tokens'),
       /** SHA-256 of the key. The key itself is never stored. */
       hash: text<Sha256>(),
       name: optional(text()),
@@ -107,7 +107,6 @@ export const TABLES = {
       dateExpires: optional(text()),
     },
     unique: [['hash'], ['id', 'tokenId']],
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
     indexes: [{ name: 'api_keys_of_token', on: 'token_id' }],
   }),
 
@@ -116,9 +115,9 @@ export const TABLES = {
     columns: {
       ordinal: ordinal(),
       id: text(),
-      flywheelId: text(),
+      flywheelId: reference('flywheels'),
       tokenId: text(),
-      keyId: text(),
+      keyId: reference('apiKeys'),
       /** The init request; it may have been deleted. */
       requestId: text(),
       status: oneOf<BatchStatus>('AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'),
@@ -146,11 +145,6 @@ export const TABLES = {
       dateClosed: optional(text()),
     },
     unique: [['id'], ['id', 'tokenId']],
-    // A batch, its flywheel and its API key are of one project.
-    references: [
-      { columns: ['flywheelId', 'tokenId'], to: 'flywheels (id, token_id)' },
-      { columns: ['keyId', 'tokenId'], to: 'api_keys (id, token_id)' },
-    ],
     checks: [
       "date_cancelled is null or status = 'FAILED'",
       "status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null",
@@ -170,7 +164,7 @@ export const TABLES = {
   pipelines: table({
     key: ['batchId', 'position'],
     columns: {
-      batchId: text(),
+      batchId: reference('batches'),
       position: integer('>= 0'),
       tokenId: text(),
       /** Proof type. */
@@ -189,7 +183,6 @@ export const TABLES = {
       /** Execution time as far as known; `null` while not executed. */
       dateLanded: optional(text()),
     },
-    references: [{ columns: ['batchId', 'tokenId'], to: 'batches (id, token_id)' }],
     checks: ['signature is null or date_landed is not null'],
     indexes: [
       { name: 'pipelines_of_type', on: 'batch_id, type' },
@@ -203,14 +196,13 @@ export const TABLES = {
   pipelineActions: table({
     key: ['batchId', 'position', 'number'],
     columns: {
-      batchId: text(),
+      batchId: reference('pipelines'),
       position: integer('>= 0'),
       number: integer('>= 0'),
       kind: oneOf(...ACTION_NAMES),
       amount: optional(u64()),
       recipient: optional(text<Address>()),
     },
-    references: [{ columns: ['batchId', 'position'], to: 'pipelines (batch_id, position)' }],
     indexes: [
       { name: 'pipeline_actions_of_kind', on: 'batch_id, kind' },
       { name: 'pipeline_actions_to', on: 'recipient, batch_id', where: 'recipient is not null' },
@@ -221,7 +213,7 @@ export const TABLES = {
   usageHolds: table({
     key: ['batchId', 'kind'],
     columns: {
-      batchId: text(),
+      batchId: reference('batches'),
       kind: oneOf('burn', 'airdrop'),
       tokenId: text(),
       /** Base units, never 0. */
@@ -230,7 +222,6 @@ export const TABLES = {
       /** `null`: every day from `fromDay` on. */
       toDay: optional(text<UtcDay>()),
     },
-    references: [{ columns: ['batchId', 'tokenId'], to: 'batches (id, token_id)' }],
     indexes: [{ name: 'usage_holds_of_token', on: 'token_id, kind' }],
   }),
 
@@ -239,7 +230,7 @@ export const TABLES = {
     key: ['ordinal'],
     columns: {
       ordinal: ordinal(),
-      batchId: text(),
+      batchId: reference('batches'),
       kind: oneOf('approve', 'reject', 'cancel'),
       /** Wire bytes without the owner's signature. */
       transaction: bytes(),
@@ -251,7 +242,6 @@ export const TABLES = {
       dateCreated: text(),
     },
     unique: [['signature']],
-    references: [{ columns: ['batchId'], to: 'batches (id)' }],
     indexes: [
       { name: 'issued_votes_of_batch', on: 'batch_id, ordinal' },
       { name: 'issued_votes_open', on: 'ordinal', where: 'is_over = 0' },
@@ -264,12 +254,11 @@ export const TABLES = {
     columns: {
       signature: text(),
       /** The first batch, if members executed several with one transaction. */
-      batchId: text(),
+      batchId: reference('batches'),
       /** Lamports before minus lamports after; negative if the account gained. */
       operatorLamports: integer(),
       vaultLamports: integer(),
     },
-    references: [{ columns: ['batchId'], to: 'batches (id)' }],
     indexes: [{ name: 'batch_costs_of_batch', on: 'batch_id' }],
   }),
 
@@ -278,7 +267,7 @@ export const TABLES = {
     columns: {
       ordinal: ordinal(),
       id: text(),
-      batchId: text(),
+      batchId: reference('batches'),
       phase: oneOf('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE'),
       /** Index of its first transaction within the phase, from 0. */
       first: integer('>= 0'),
@@ -290,7 +279,6 @@ export const TABLES = {
       failedTransaction: optional(integer()),
     },
     unique: [['id'], ['bundleId']],
-    references: [{ columns: ['batchId'], to: 'batches (id)' }],
     indexes: [
       { name: 'bundles_of_batch', on: 'batch_id' },
       // At most one bundle of a step is pending or landed: no step runs twice.
@@ -306,13 +294,12 @@ export const TABLES = {
   bundleTransactions: table({
     key: ['bundle', 'position'],
     columns: {
-      bundle: text(),
+      bundle: reference('bundles'),
       position: integer('>= 0'),
       signature: text(),
       bytes: bytes(),
     },
     unique: [['signature']],
-    references: [{ columns: ['bundle'], to: 'bundles (id)' }],
   }),
 
   requests: table({
@@ -322,7 +309,7 @@ export const TABLES = {
       /** An idempotency key belongs to the project, whichever of its API keys sends it. */
       tokenId: text(),
       /** The API key that sent it first. */
-      keyId: text(),
+      keyId: reference('apiKeys'),
       operation: oneOf<KeyedOperationId>('burn', 'burnBatch', 'initBatch', 'executeBatch'),
       /** The idempotency key; random if the caller sent none. */
       value: text(),
@@ -333,16 +320,12 @@ export const TABLES = {
       leaseUntilMs: integer(),
       /** JSON text of the successful answer; `null` while running. */
       reply: optional(text()),
-      batchId: optional(text()),
+      batchId: optional(reference('batches', { isDeferred: true })),
       /** Number of noted days at its creation. */
       dayCount: integer(),
       dateCreated: text(),
     },
     unique: [['tokenId', 'operation', 'value']],
-    references: [
-      { columns: ['keyId', 'tokenId'], to: 'api_keys (id, token_id)' },
-      { columns: ['batchId'], to: 'batches (id)', isDeferred: true },
-    ],
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
@@ -368,8 +351,8 @@ export const TABLES = {
       /** The request may be deleted before the burn. */
       requestId: text(),
       index: integer('>= 0'),
-      tokenId: text(),
-      keyId: text(),
+      tokenId: reference('tokens'),
+      keyId: reference('apiKeys'),
       proofType: text(),
       proofHash: text<Sha256>(),
       /** Base units. */
@@ -392,10 +375,6 @@ export const TABLES = {
       feeLamports: optional(u64()),
     },
     unique: [['signature'], ['requestId', 'index']],
-    references: [
-      { columns: ['tokenId'], to: 'tokens (id)' },
-      { columns: ['keyId', 'tokenId'], to: 'api_keys (id, token_id)' },
-    ],
     checks: [
       "amount > '00000000000000000000'",
       "(status = 'PENDING') = (date_settled is null)",
@@ -415,8 +394,12 @@ export const TABLES = {
 
   dailyUsage: table({
     key: ['tokenId', 'day', 'kind'],
-    columns: { tokenId: text(), day: text<UtcDay>(), kind: oneOf('burn', 'airdrop'), landed: u64() },
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
+    columns: {
+      tokenId: reference('tokens'),
+      day: text<UtcDay>(),
+      kind: oneOf('burn', 'airdrop'),
+      landed: u64(),
+    },
   }),
 
   /** Administrative actions. A trigger forbids updates and deletes. */
@@ -425,7 +408,7 @@ export const TABLES = {
     columns: {
       ordinal: ordinal(),
       /** `null` for an action on the whole store. */
-      tokenId: optional(text()),
+      tokenId: optional(reference('tokens')),
       actor: text(),
       action: oneOf(...AUDIT_ACTIONS),
       subject: optional(text()),
@@ -433,7 +416,6 @@ export const TABLES = {
       detail: json<Readonly<Record<string, unknown>>>(),
       dateCreated: text(),
     },
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
     indexes: [{ name: 'audit_log_of_token', on: 'token_id, ordinal' }],
     isImmutable: true,
   }),
@@ -443,7 +425,7 @@ export const TABLES = {
     key: ['id'],
     columns: {
       id: text(),
-      tokenId: text(),
+      tokenId: reference('tokens'),
       status: oneOf('OPEN', 'ACCEPTED'),
       burns: integer('>= 0'),
       /** Base units. */
@@ -453,7 +435,6 @@ export const TABLES = {
       dateFound: text(),
       dateAccepted: optional(text()),
     },
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
     checks: ["(status = 'ACCEPTED') = (date_accepted is not null)"],
     indexes: [
       // At most one open gap for each project.
@@ -464,7 +445,7 @@ export const TABLES = {
   gapTransactions: table({
     key: ['gapId', 'position'],
     columns: {
-      gapId: text(),
+      gapId: reference('gaps'),
       position: integer('>= 0'),
       signature: text(),
       /** Base units. */
@@ -475,14 +456,12 @@ export const TABLES = {
       dateLanded: optional(text()),
     },
     unique: [['signature']],
-    references: [{ columns: ['gapId'], to: 'gaps (id)' }],
   }),
 
   /** The newest checked transaction of each account: its history is not read twice. */
   chainMarks: table({
     key: ['account'],
-    columns: { account: text(), tokenId: text(), signature: text() },
-    references: [{ columns: ['tokenId'], to: 'tokens (id)' }],
+    columns: { account: text(), tokenId: reference('tokens'), signature: text() },
   }),
 
   /** One row: the store's position on its ledger. */

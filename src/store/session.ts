@@ -1,5 +1,5 @@
 /** The base of all repositories: one open transaction, row mapping, inserts, conditional changes and leases. */
-import { CamelCasePlugin, type Kysely, sql } from 'kysely';
+import { CamelCasePlugin, type Expression, type Kysely, sql } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
 import { piecesOf } from '../values/pieces.js';
 import { type Column, fromCell } from './columns.js';
@@ -59,21 +59,32 @@ export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
     But
   >[];
 
-/** Inserts any number of rows. Properties that are not columns of the table are ignored. */
+type WithExpressions<Values> = { readonly [Key in keyof Values]: Values[Key] | Expression<unknown> };
+
+/**
+ * Inserts any number of rows. Properties that are not columns of the table are ignored.
+ * @param mayBeThere - leave a row out if its unique values are in the table
+ * @returns the number of inserted rows
+ */
 export async function insertAll<Name extends TableName>(
   { db }: StoreSession,
   name: Name,
-  rows: readonly NewRow<Name>[],
-): Promise<void> {
+  rows: readonly (NewRow<Name> | WithExpressions<NewRow<Name>>)[],
+  { mayBeThere }: { readonly mayBeThere: boolean } = { mayBeThere: false },
+): Promise<number> {
   const columns = Object.keys(TABLES[name].columns);
+  let inserted = 0;
   for (const piece of piecesOf(rows as readonly Readonly<Record<string, unknown>>[])) {
     const named = columns.filter((column) => piece[0]?.[column] !== undefined);
     const values = piece.map((row) => Object.fromEntries(named.map((column) => [column, row[column]])));
-    await db
+    const { numInsertedOrUpdatedRows } = await db
       .insertInto(name)
       .values(values as never)
-      .execute();
+      .$if(mayBeThere, (insert) => insert.onConflict((conflict) => conflict.doNothing()))
+      .executeTakeFirst();
+    inserted += Number(numInsertedOrUpdatedRows ?? 0);
   }
+  return inserted;
 }
 
 export const given = <Value, Condition>(
@@ -81,7 +92,11 @@ export const given = <Value, Condition>(
   condition: (value: Value) => Condition,
 ): readonly Condition[] => (value === undefined ? [] : [condition(value)]);
 
-/** Finds, inserts and changes single rows of a table. @param but - columns that are not read */
+/** A literal for a column with few values, because a partial index serves only a condition that repeats its text. */
+const operand = (column: string, value: unknown) =>
+  COLUMNS.get(column)?.values === undefined ? sql`${value}` : sql.lit(value);
+
+/** Finds, lists, inserts and changes rows of a table by the values of columns. @param but - columns that are not read */
 export const tableOf = <Name extends TableName, But extends keyof Row<Name> = never>(
   session: StoreSession,
   name: Name,
@@ -92,10 +107,20 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
   const matching = (values: Partial<Row<Name>>) =>
     sql.join(
       Object.entries(values).map(([column, value]) =>
-        value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
+        value === null
+          ? sql`${sql.ref(column)} is null`
+          : sql`${sql.ref(column)} = ${operand(column, value)}`,
       ),
       sql` and `,
     );
+  /** @param rest - SQL for order and limit */
+  const list = async (values: Partial<Row<Name>>, rest: string): Promise<readonly Omit<Row<Name>, But>[]> => {
+    const where = Object.keys(values).length === 0 ? sql`` : sql`where ${matching(values)}`;
+    const query = sql<
+      Omit<Row<Name>, But>
+    >`select ${columns} from ${sql.table(name)} ${where} ${sql.raw(rest)}`;
+    return (await query.execute(db)).rows;
+  };
   /** @returns whether a row matched `expected` and was changed */
   const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
     const update = db.updateTable<TableName>(name).set(change as object);
@@ -103,14 +128,12 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
     return numUpdatedRows === 1n;
   };
   return {
-    insert: (row: NewRow<Name>): Promise<void> => insertAll(session, name, [row]),
+    insert: async (row: NewRow<Name>): Promise<void> => void (await insertAll(session, name, [row])),
 
-    find: async (values: Partial<Row<Name>>): Promise<Omit<Row<Name>, But> | undefined> => {
-      const query = sql<
-        Omit<Row<Name>, But>
-      >`select ${columns} from ${sql.table(name)} where ${matching(values)} limit 1`;
-      return (await query.execute(db)).rows[0];
-    },
+    find: async (values: Partial<Row<Name>>): Promise<Omit<Row<Name>, But> | undefined> =>
+      (await list(values, 'limit 1'))[0],
+
+    list,
 
     changes,
 

@@ -5,7 +5,6 @@
  * each burn, and only the status transitions of `BATCH_TRANSITIONS`.
  */
 import { type Expression, type Kysely, sql } from 'kysely';
-import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Sha256 } from '../values/digest.js';
 import { utcDay } from '../values/time.js';
 import type { RequestRecord } from './records.js';
@@ -54,16 +53,6 @@ const repositoriesOf = (session: StoreSession) => ({
   gaps: gapRepository(session),
   rows: rowRepository(session),
   rules: ruleRepository(session),
-});
-
-export const transactionOver = (
-  session: StoreSession,
-  begun: Begun,
-  acts: (() => void)[] = [],
-): StoreTransaction => ({
-  ...begun,
-  ...repositoriesOf(session),
-  whenCommitted: (act) => void acts.push(act),
 });
 
 export interface StoreTransaction extends Begun, ReturnType<typeof repositoriesOf> {
@@ -153,9 +142,9 @@ export function createStore(transactions: Transactions): Store {
       running.delete(transaction);
     }
   };
-  const over: typeof transactionOver = (session, begun, acts) => {
+  const over = (session: StoreSession, begun: Begun, acts: (() => void)[] = []): StoreTransaction => {
     latest = begun;
-    return transactionOver(session, begun, acts);
+    return { ...begun, ...repositoriesOf(session), whenCommitted: (act) => void acts.push(act) };
   };
   const read: Store['read'] = (work) =>
     run(transactions.read((session, begun) => work(over(session, begun))));
@@ -176,18 +165,9 @@ export function createStore(transactions: Transactions): Store {
     },
     latestMs: () => transactions.latestMs(),
     progress: () => read(({ lineages }) => lineages.progress()),
-    bind: (genesis) =>
-      run(
-        transactions.write(async ({ db }) => {
-          const { numUpdatedRows } = await db
-            .updateTable('progress')
-            .set({ genesis })
-            .where(({ or, eb }) => or([eb('genesis', 'is', null), eb('genesis', '=', genesis)]))
-            .executeTakeFirst();
-          if (numUpdatedRows !== 1n)
-            throw new FlywheelError('ERR_INTERNAL', 'The store is bound to another ledger.');
-        }, undefined),
-      ),
+    bind(genesis) {
+      return this.transaction(({ lineages }) => lineages.bind(genesis));
+    },
     async transaction(work, of) {
       const acts: (() => void)[] = [];
       const result = await run(transactions.write((session, begun) => work(over(session, begun, acts)), of));

@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   signing: ['errors', 'values', 'chain'],
   store: ['errors', 'values', 'actions', 'contract'],
   'store/sqlite': ['errors', 'values', 'files', 'store'],
-  'store/postgres': ['contract', 'errors', 'values', 'files', 'store'],
+  'store/postgres': ['contract', 'errors', 'values', 'store'],
   engine: ['errors', 'values', 'chain', 'actions', 'contract', 'store'],
   client: ['errors', 'values', 'contract'],
   http: ['errors', 'values', 'contract'],

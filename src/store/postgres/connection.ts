@@ -93,8 +93,8 @@ export function createPool(url: string, terms: PoolTerms): pg.Pool {
   return pool;
 }
 
-/** Errors caused by the address or the database's set-up become `ERR_CONFIG_INVALID`; other errors pass through. */
-export function asAddressProblem(error: unknown, place: string): unknown {
+/** For an error on opening: `ERR_CONFIG_INVALID` if the address or the database's set-up is at fault, else as {@link toStoreError}. */
+export function toOpeningError(error: unknown, place: string): FlywheelError {
   const thrown = isFlywheelError(error, 'ERR_STORE_UNAVAILABLE') ? error.cause : error;
   const code = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
   const refuse = (sentence: string, hint: string): FlywheelError =>
@@ -107,7 +107,8 @@ export function asAddressProblem(error: unknown, place: string): unknown {
   if (code === '3D000')
     return refuse(`The database ${place} does not exist.`, 'Create it: `createdb`, or `create database …`.');
   const lack = lackOf(thrown);
-  return lack === undefined ? error : refuse(`The database ${place} ${lack.what}.`, lack.hint);
+  if (lack !== undefined) return refuse(`The database ${place} ${lack.what}.`, lack.hint);
+  return toStoreError(error, place);
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -122,7 +123,7 @@ export async function withPool<Result>(
   try {
     return await work(pool, place);
   } catch (error) {
-    throw toStoreError(asAddressProblem(error, place), place);
+    throw toOpeningError(error, place);
   } finally {
     await pool.end();
   }

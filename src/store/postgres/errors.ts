@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/read-file.js';
 import { statementFailed, storeUnavailable } from '../errors.js';
 
 function codeOf(error: unknown): string {
@@ -121,24 +120,15 @@ const refused = (sentence: string, hint: string, cause?: unknown): FlywheelError
 /** Unreadable or wrong files would fail on every connection. Errors name the option, not the path. */
 function checkFiles(options: URLSearchParams): void {
   const named = FILES.filter((option) => options.has(option));
-  const [ca, cert, key] = FILES.map((option) => {
-    if (!named.includes(option)) return undefined;
-    try {
-      return readFileSync(options.get(option) ?? '');
-    } catch (cause) {
-      throw refused(
-        `The file of ${option} in the database address cannot be read: ${fileProblem(cause)}.`,
-        'Name a readable file on this machine.',
-        cause,
-      );
-    }
-  });
   try {
+    const [ca, cert, key] = FILES.map((option) =>
+      named.includes(option) ? readFileSync(options.get(option) ?? '') : undefined,
+    );
     createSecureContext({ ca, cert, key });
   } catch (cause) {
     throw refused(
-      `A file of ${named.join(', ')} in the database address has wrong content.`,
-      'Use PEM files: the certificates, and the key of that certificate without a password.',
+      `A file of ${named.join(', ')} in the database address cannot be read or has wrong content.`,
+      'Use readable PEM files: the certificates, and the key of that certificate without a password.',
       cause,
     );
   }

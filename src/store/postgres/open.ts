@@ -8,50 +8,35 @@ import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { type Begun, createStore, type Store } from '../store.js';
-import { asAddressProblem, createPool, kyselyOver, placeOf } from './connection.js';
-import { toStoreError } from './errors.js';
-import { readVersion, refuseOtherSchema, upgradeStore } from './upgrade.js';
+import { createPool, kyselyOver, placeOf, toOpeningError } from './connection.js';
+import { readVersion, requireSchema, upgradeStore } from './upgrade.js';
 
-/** Two clocks of this machine: the wall clock may be set, the steady clock may stop during sleep. */
-interface LocalTime {
-  readonly wallMs: number;
-  readonly steadyMs: number;
-}
-
-class ServerClock {
-  readonly #clock: Clock;
-  #known: { readonly serverMs: number; readonly before: LocalTime } | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  localNow(): LocalTime {
-    return { wallMs: this.#clock.nowMs(), steadyMs: performance.now() };
-  }
-
-  tell(serverMs: number, before: LocalTime): void {
-    this.#known = { serverMs, before };
-  }
-
-  /**
-   * Upper bound of the server's time: its last known time plus the larger of both clocks' progress since before that query.
-   * Wall time before the first transaction.
-   */
-  latestMs(): number {
-    const now = this.localNow();
-    if (this.#known === undefined) return now.wallMs;
-    const { serverMs, before } = this.#known;
-    return serverMs + Math.max(0, now.wallMs - before.wallMs, now.steadyMs - before.steadyMs);
-  }
+/**
+ * An upper bound of the server's time: its last known time plus the larger progress of this machine's two clocks since before that query.
+ * The wall clock may be set, the steady clock may stop during sleep. Wall time before the first transaction.
+ */
+function serverClock(clock: Clock) {
+  const localNow = () => ({ wallMs: clock.nowMs(), steadyMs: performance.now() });
+  let known: { readonly serverMs: number; readonly before: ReturnType<typeof localNow> } | undefined;
+  return {
+    localNow,
+    tell: (serverMs: number, before: ReturnType<typeof localNow>): void => {
+      known = { serverMs, before };
+    },
+    latestMs(): number {
+      const now = localNow();
+      if (known === undefined) return now.wallMs;
+      const { serverMs, before } = known;
+      return serverMs + Math.max(0, now.wallMs - before.wallMs, now.steadyMs - before.steadyMs);
+    },
+  };
 }
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as libpq takes it. */
   readonly url: string;
-  readonly readers?: number;
-  /** Connections for writes. Each writes another project. @default 4 */
-  readonly writers?: number;
+  /** Most connections of this process; each write takes one for another project. @default 10 */
+  readonly connections?: number;
   readonly busyTimeoutMs?: number;
   /** Disables the statement timeout, for queries that scan all rows. @default false */
   readonly isPatient?: boolean;
@@ -60,6 +45,9 @@ export interface PostgresStoreOptions {
   /** Local clock; measures only the time since the server's last answer. @default the system's */
   readonly clock?: Clock;
 }
+
+/** One connection counts requests, one registers or migrates. */
+const OTHERS = 2;
 
 interface BegunRow {
   readonly nowMs: number;
@@ -74,17 +62,19 @@ interface BegunRow {
  *  database, `ERR_STORE_VERSION_MISMATCH` for the schema of another build, `ERR_LOCAL_NOT_FOUND` if the schema is required and missing
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, readers = 4, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
-  const clock = new ServerClock(options.clock ?? systemClock);
+  const { url, connections = 10, busyTimeoutMs = 5_000, schema = 'update', isPatient = false } = options;
+  const readers = Math.floor((connections - OTHERS) / 2);
+  const writers = connections - OTHERS - readers;
+  const clock = serverClock(options.clock ?? systemClock);
   const place = placeOf(url);
-  const pool = createPool(url, { max: options.writers ?? 4, connectTimeoutMs: busyTimeoutMs });
+  const pool = createPool(url, { max: writers, connectTimeoutMs: busyTimeoutMs });
   try {
     const version = await readVersion(pool, place);
-    refuseOtherSchema(version, place, schema);
-    if (version < STORE_VERSION) await upgradeStore({ url });
+    if (schema === 'require') requireSchema(version, place);
+    else if (version < STORE_VERSION) await upgradeStore({ url });
   } catch (error) {
     await pool.end();
-    throw toStoreError(asAddressProblem(error, place), place);
+    throw toOpeningError(error, place);
   }
   const terms = { place, busyTimeoutMs, mustWrite: schema === 'update' };
   const writer = kyselyOver(pool, terms);
@@ -157,7 +147,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
       );
     },
-    latestMs: () => clock.latestMs(),
+    latestMs: clock.latestMs,
     async close(ended) {
       if (isClosed) return;
       isClosed = true;

@@ -9,14 +9,12 @@ import {
   MIGRATIONS,
   migrate,
   type Refuse,
-  requireKnown,
   STORE_LOCK,
   STORE_VERSION,
   VERSIONS,
   versionOf,
 } from '../ddl.js';
-import { asAddressProblem, createPool, kyselyOver, placeOf, withPool } from './connection.js';
-import { toStoreError } from './errors.js';
+import { createPool, kyselyOver, placeOf, toOpeningError, withPool } from './connection.js';
 
 /** Long: another process may be migrating, and a large table takes time. */
 const LOCK_TIMEOUT_MS = 600_000;
@@ -26,7 +24,7 @@ const refusalOf =
   (what, hint = 'Use another database, or empty this one.') =>
     new FlywheelError('ERR_STORE_VERSION_MISMATCH', `The database ${place} ${what}.`, { hint });
 
-/** @returns the schema version, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another build */
+/** @returns the schema version, or 0. @throws `ERR_STORE_VERSION_MISMATCH` for the schema of another or a newer build */
 export async function readVersion(pool: pg.Pool, place: string): Promise<number> {
   const { rows } = await pool.query<{ isThere: boolean }>(
     `select to_regclass('${VERSIONS}') is not null as "isThere"`,
@@ -36,12 +34,11 @@ export async function readVersion(pool: pg.Pool, place: string): Promise<number>
 }
 
 /**
- * A database is shared: `require` does not migrate a schema that processes of an older version may still use.
- * @throws `ERR_STORE_VERSION_MISMATCH`; `ERR_LOCAL_NOT_FOUND` if the schema is required and missing
+ * A database is shared: a schema that processes of an older version may still use is not migrated in passing.
+ * @throws `ERR_STORE_VERSION_MISMATCH` for an older schema; `ERR_LOCAL_NOT_FOUND` for a missing one
  */
-export function refuseOtherSchema(version: number, place: string, schema: 'update' | 'require'): void {
-  requireKnown(version, refusalOf(place));
-  if (version === STORE_VERSION || schema === 'update') return;
+export function requireSchema(version: number, place: string): void {
+  if (version === STORE_VERSION) return;
   if (version === 0)
     throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in the database ${place}.`, {
       hint: 'Create a project with `flywheel register`, or unset the database address. If the database should have a project, check the `search_path` and rights of the user.',
@@ -60,7 +57,7 @@ interface Upgrade {
 
 /**
  * Creates or migrates the schema under the exclusive store lock; of several processes that start together, one does so.
- * @param isDryRun - only reports the migrations. @throws as {@link refuseOtherSchema}, `ERR_STORE_UNAVAILABLE`
+ * @param isDryRun - only reports the migrations. @throws as {@link readVersion}, `ERR_STORE_UNAVAILABLE`
  */
 export const upgradeStore = ({
   url,
@@ -71,7 +68,6 @@ export const upgradeStore = ({
 }): Promise<Upgrade> =>
   withPool(url, async (pool, place) => {
     const from = await readVersion(pool, place);
-    refuseOtherSchema(from, place, 'update');
     if (!isDryRun && from < STORE_VERSION)
       await kyselyOver(pool, { place, busyTimeoutMs: LOCK_TIMEOUT_MS })
         .transaction()
@@ -146,28 +142,25 @@ const TAKE = `select pg_try_advisory_xact_lock(hashtextextended('flywheel regist
 export async function lockRegistrations(url: string): Promise<{ close(): Promise<void> }> {
   const place = placeOf(url);
   const pool = createPool(url, { max: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS });
-  const client = await pool.connect().catch(async (error: unknown) => {
-    await pool.end();
-    throw toStoreError(asAddressProblem(error, place), place);
-  });
+  let client: pg.PoolClient | undefined;
   const close = async (): Promise<void> => {
-    client.release(true);
+    client?.release(true);
     await pool.end();
   };
   try {
+    client = await pool.connect();
     // A lost connection emits `error`, which would end the process. The caller checks the stored state again before it writes.
     client.on('error', () => undefined);
     await client.query('begin');
     const { rows } = await client.query<{ taken: boolean }>(TAKE);
     if (rows[0]?.taken === true) return { close };
+    throw new FlywheelError(
+      'ERR_STORE_UNAVAILABLE',
+      'Another process is registering a project in this database. This command sent nothing.',
+      { hint: 'Wait until that process ends. Then run the same command again.' },
+    );
   } catch (error) {
     await close();
-    throw toStoreError(asAddressProblem(error, place), place);
+    throw toOpeningError(error, place);
   }
-  await close();
-  throw new FlywheelError(
-    'ERR_STORE_UNAVAILABLE',
-    'Another process is registering a project in this database. This command sent nothing.',
-    { hint: 'Wait until that process ends. Then run the same command again.' },
-  );
 }

@@ -51,7 +51,7 @@ const HEAD = columnsBut('batches', 'ordinal');
 export const batchRepository = (session: StoreSession) => {
   const { db } = session;
   const batches = db.selectFrom('batches');
-  const votes = db.selectFrom('issuedVotes').select(columnsBut('issuedVotes', 'ordinal', 'isOver'));
+  const votes = tableOf(session, 'issuedVotes', 'ordinal', 'isOver');
   const pipelines = pipelineRepository(session);
   const { find, change } = tableOf(session, 'batches', 'ordinal');
 
@@ -174,12 +174,8 @@ export const batchRepository = (session: StoreSession) => {
 
     /** Each transaction's cost is stored once, however often it is reported. */
     async addCosts(batchId: string, costs: readonly TransactionCost[]): Promise<void> {
-      for (const piece of piecesOf(costs.map((cost) => ({ ...cost, batchId }))))
-        await db
-          .insertInto('batchCosts')
-          .values(piece)
-          .onConflict((conflict) => conflict.column('signature').doNothing())
-          .execute();
+      const rows = costs.map((cost) => ({ ...cost, batchId }));
+      await insertAll(session, 'batchCosts', rows, { mayBeThere: true });
     },
 
     async cost(id: string): Promise<BatchCost> {
@@ -195,18 +191,15 @@ export const batchRepository = (session: StoreSession) => {
 
     /** A no-op for a vote that was issued before: with the same blockhash, the same vote has the same bytes. */
     addVote: async (vote: IssuedVote): Promise<void> =>
-      void (await db
-        .insertInto('issuedVotes')
-        .values({ ...vote, isOver: false })
-        .onConflict((conflict) => conflict.column('signature').doNothing())
-        .execute()),
+      void (await insertAll(session, 'issuedVotes', [{ ...vote, isOver: false }], { mayBeThere: true })),
 
-    votes: (id: string): Promise<readonly IssuedVote[]> =>
-      votes.where('batchId', '=', id).orderBy('ordinal').execute(),
+    votes: (batchId: string): Promise<readonly IssuedVote[]> => votes.list({ batchId }, 'order by ordinal'),
 
     /** Votes that may still land, or whose landing is not recorded yet; of one project or of all. */
     openVotes: (tokenId: string | null): Promise<readonly IssuedVote[]> =>
-      votes
+      db
+        .selectFrom('issuedVotes')
+        .select(columnsBut('issuedVotes', 'ordinal', 'isOver'))
         .where(sql<boolean>`is_over = 0 and (cast(${tokenId} as text) is null
           or batch_id in (select id from batches where token_id = ${tokenId}))`)
         .execute(),

@@ -118,7 +118,7 @@ export const burnRepository = (session: StoreSession) => {
     insertMany: (
       { id: requestId, tokenId }: Pick<RequestRecord, 'id' | 'tokenId'>,
       intents: readonly Omit<BurnIntent, 'requestId' | 'tokenId'>[],
-    ): Promise<void> =>
+    ) =>
       insertAll(
         session,
         'burns',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { piecesOf } from '../../values/pieces.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, insertAll, type StoreSession, tableOf } from '../session.js';
+import { insertAll, type StoreSession, tableOf } from '../session.js';
 
 const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
@@ -28,11 +28,16 @@ export const signatureRepository = ({ db }: StoreSession) => ({
 /** The line of history of the last write. */
 export type Lineage = Pick<Row<'progress'>, 'lineage' | 'heldUntil'>;
 
-export const lineageRepository = ({ db }: StoreSession) => ({
+export const lineageRepository = (session: StoreSession, { db } = session) => ({
   progress: () => db.selectFrom('progress').selectAll().executeTakeFirstOrThrow(),
 
-  set: async ({ lineage, heldUntil }: Lineage): Promise<void> =>
-    void (await db.updateTable('progress').set({ lineage, heldUntil }).execute()),
+  set: ({ lineage, heldUntil }: Lineage): Promise<void> =>
+    tableOf(session, 'progress').change({ id: 'store' }, { lineage, heldUntil }),
+
+  async bind(genesis: string): Promise<void> {
+    const { change, find } = tableOf(session, 'progress');
+    if ((await find({ genesis })) === undefined) await change({ genesis: null }, { genesis });
+  },
 });
 
 const NOTHING = { burns: 0, burned: 0n, airdropped: 0n, transactions: 0 };
@@ -50,19 +55,14 @@ function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) 
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const gaps = tableOf(session, 'gaps');
-  const openGaps = db
-    .selectFrom('gaps')
-    .selectAll()
-    .where('status', '=', sql.lit('OPEN' as const));
-  const open = (tokenId: string): Promise<GapRecord | undefined> =>
-    openGaps.where('tokenId', '=', tokenId).executeTakeFirst();
+  const open = (tokenId: string): Promise<GapRecord | undefined> => gaps.find({ tokenId, status: 'OPEN' });
   return {
     change: gaps.change,
 
     /** A project has at most one open gap. */
     open,
 
-    allOpen: (): Promise<readonly GapRecord[]> => openGaps.orderBy('dateFound').orderBy('id').execute(),
+    allOpen: () => gaps.list({ status: 'OPEN' }, 'order by date_found, id'),
 
     /** Opens a gap, or adds to the open one. @param lost - at least one, in the order in which they landed */
     async add(
@@ -83,12 +83,7 @@ export const gapRepository = (session: StoreSession) => {
     },
 
     transactions: (gapId: string): Promise<readonly LostTransaction[]> =>
-      db
-        .selectFrom('gapTransactions')
-        .select(columnsBut('gapTransactions', 'gapId', 'position'))
-        .where('gapId', '=', gapId)
-        .orderBy('position')
-        .execute(),
+      tableOf(session, 'gapTransactions', 'gapId', 'position').list({ gapId }, 'order by position'),
 
     /** The newest transaction of the account up to which its history was checked. */
     mark: async (account: string): Promise<string | undefined> =>

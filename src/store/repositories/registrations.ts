@@ -13,26 +13,16 @@ import type {
 import { describe, type Tables } from '../schema.js';
 import { given, type StoreSession, tableOf } from '../session.js';
 
-export const tokenRepository = (session: StoreSession, { db } = session) => ({
-  ...tableOf(session, 'tokens'),
+export const tokenRepository = (session: StoreSession) => {
+  const { list, ...tokens } = tableOf(session, 'tokens');
+  return { ...tokens, list: () => list({}, 'order by date_created, id') };
+};
 
-  list: (): Promise<readonly TokenRecord[]> =>
-    db.selectFrom('tokens').selectAll().orderBy('dateCreated').orderBy('id').execute(),
-});
-
-export const flywheelRepository = (session: StoreSession, { db } = session) => ({
-  ...tableOf(session, 'flywheels'),
-
+export const flywheelRepository = (session: StoreSession) => {
+  const { list, ...flywheels } = tableOf(session, 'flywheels');
   /** Ordered by name; projects without a name come last. */
-  list: (limit: number): Promise<readonly FlywheelRecord[]> =>
-    db
-      .selectFrom('flywheels')
-      .selectAll()
-      .orderBy('name', (order) => order.asc().nullsLast())
-      .orderBy('id')
-      .limit(limit)
-      .execute(),
-});
+  return { ...flywheels, list: (limit: number) => list({}, `order by name nulls last, id limit ${limit}`) };
+};
 
 export interface KeyWithProject {
   readonly key: ApiKeyRecord;
@@ -73,23 +63,16 @@ export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | 
   };
   for (const [at, { table, column, of }] of PARTS.entries())
     found[table][column] = fromCell(of, row[`c${at}`] ?? null);
-  const orNone = (part: Record<string, unknown>) => (part['id'] === null ? undefined : part);
-  const [key, token, flywheel, earlier] = Object.values(found).map(orNone);
-  return key && ({ key, token, flywheel, earlier } as unknown as KeyWithProject);
+  const part = (name: keyof typeof found) => (found[name]['id'] === null ? undefined : found[name]);
+  const others = { token: part('tokens'), flywheel: part('flywheels'), earlier: part('requests') };
+  const key = part('apiKeys');
+  return key && ({ key, ...others } as unknown as KeyWithProject);
 }
 
-export const apiKeyRepository = (session: StoreSession, { db } = session) => ({
-  ...tableOf(session, 'apiKeys'),
-
-  ofToken: (tokenId: string): Promise<readonly ApiKeyRecord[]> =>
-    db
-      .selectFrom('apiKeys')
-      .selectAll()
-      .where('tokenId', '=', tokenId)
-      .orderBy('dateCreated')
-      .orderBy('id')
-      .execute(),
-});
+export const apiKeyRepository = (session: StoreSession) => {
+  const { list, ...keys } = tableOf(session, 'apiKeys');
+  return { ...keys, ofToken: (tokenId: string) => list({ tokenId }, 'order by date_created, id') };
+};
 
 export interface AuditFilter {
   readonly tokenId?: string;

@@ -4,7 +4,7 @@ import type { KeyedOperationId } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { UtcDay } from '../../values/time.js';
 import type { RequestRecord } from '../records.js';
-import { DONE, FREE, leasesOf, OPEN, PENDING, type StoreSession, tableOf } from '../session.js';
+import { DONE, FREE, insertAll, leasesOf, OPEN, PENDING, type StoreSession, tableOf } from '../session.js';
 
 const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
 
@@ -34,13 +34,9 @@ export const requestRepository = (session: StoreSession) => {
 
     /** @returns `false`, with nothing written, if (token, operation, value) is taken */
     async insert(request: RequestRecord): Promise<boolean> {
-      const dayCount = sql<number>`coalesce((select max(day_count) from noted_days), 0)`;
-      const { numInsertedOrUpdatedRows } = await db
-        .insertInto('requests')
-        .values({ ...request, dayCount })
-        .onConflict((conflict) => conflict.columns(['tokenId', 'operation', 'value']).doNothing())
-        .executeTakeFirst();
-      return numInsertedOrUpdatedRows === 1n;
+      const dayCount = sql`coalesce((select max(day_count) from noted_days), 0)`;
+      const row = { ...request, dayCount };
+      return (await insertAll(session, 'requests', [row], { mayBeThere: true })) === 1;
     },
 
     ...leasesOf(session, 'requests'),
@@ -74,12 +70,8 @@ export const requestRepository = (session: StoreSession) => {
      * @returns the number of noted days
      */
     async noteDay(day: UtcDay): Promise<number> {
-      const dayCount = sql<number>`(select coalesce(max(day_count), 0) + 1 from noted_days)`;
-      await db
-        .insertInto('notedDays')
-        .values({ day, dayCount })
-        .onConflict((conflict) => conflict.column('day').doNothing())
-        .execute();
+      const dayCount = sql`(select coalesce(max(day_count), 0) + 1 from noted_days)`;
+      await insertAll(session, 'notedDays', [{ day, dayCount }], { mayBeThere: true });
       return countDays();
     },
 

@@ -198,10 +198,7 @@ export const rowRepository = (session: StoreSession) => {
       }
     },
 
-    insert: (name: TableName, rows: readonly AnyRow[]): Promise<void> =>
-      insertAll(session, name, rows as never),
-
-    clear: async (name: TableName): Promise<void> => void (await db.deleteFrom(name).execute()),
+    insert: (name: TableName, rows: readonly AnyRow[]) => insertAll(session, name, rows as never),
 
     /** Takes over the source's genesis and continues after its numbers. */
     async takeOver(genesis: string | null): Promise<void> {

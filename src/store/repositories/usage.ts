@@ -80,6 +80,6 @@ export const usageRepository = (session: StoreSession) => {
     },
 
     holdsOf: (batchId: string): Promise<readonly UsageHold[]> =>
-      db.selectFrom('usageHolds').selectAll().where('batchId', '=', batchId).orderBy('kind').execute(),
+      tableOf(session, 'usageHolds').list({ batchId }, 'order by kind'),
   };
 };

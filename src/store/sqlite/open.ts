@@ -1,6 +1,5 @@
 /** Opens the store in an SQLite file: directory, permissions, version, locks, and the driver for kysely. */
 
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, SqliteDialect, SqliteDriver, sql } from 'kysely';
@@ -33,7 +32,6 @@ import {
   migrate,
   OTHER_BUILD,
   type Refuse,
-  requireKnown,
   STORE_VERSION,
   VERSIONS,
   versionOf,
@@ -42,7 +40,7 @@ import { lockedTooLong, statementFailed, storeClosed, storeUnavailable } from '.
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
 import { RecordPlugin, type StoreSession } from '../session.js';
-import { type Begun, createStore, type Store, type StoreTransaction, transactionOver } from '../store.js';
+import { type Begun, createStore, type Store } from '../store.js';
 
 const storeName = (path: string) => ({ path, noun: 'store' });
 
@@ -131,9 +129,6 @@ interface SqliteStoreOptions {
   readonly clock?: Clock;
 }
 
-/** A larger WAL is checkpointed on close, because the next process to open the store would read all of it. */
-const MAX_LOG_LEFT_BYTES = 512 * 1_024;
-
 /**
  * @returns the store's version, 0 for a new file. Does not use kysely, whose first statement takes longer than the whole opening.
  * @throws `ERR_STORE_UNAVAILABLE` for a database of another program, or of another part or build of flywheel
@@ -153,7 +148,7 @@ function versionIn(database: SqliteConnection, refuse: Refuse, path: string): nu
     });
   if (has(`name = '${VERSIONS}'`)) {
     const applied = database.prepare(APPLIED).all([]) as readonly Applied[];
-    return requireKnown(versionOf('sqlite', applied, refuse), refuse);
+    return versionOf('sqlite', applied, refuse);
   }
   if (wasOurs) throw refuse(OTHER_BUILD);
   return 0;
@@ -161,15 +156,15 @@ function versionIn(database: SqliteConnection, refuse: Refuse, path: string): nu
 
 interface Transactions {
   readonly connection: SqliteConnection;
+  /** Of the schema, when the connection was opened. */
+  readonly version: number;
   run<Result>(work: (session: StoreSession, begun: Begun) => Promise<Result>): Promise<Result>;
 }
 
+type Use = ConnectionOptions['use'] & ('power-cut' | 'reader');
+
 /** @param use - `power-cut`: writes, and creates or migrates the schema */
-async function open(
-  connect: Connect,
-  place: Place,
-  use: ConnectionOptions['use'] & ('power-cut' | 'reader'),
-): Promise<Transactions> {
+async function open(connect: Connect, place: Place, use: Use): Promise<Transactions> {
   const { path, busyTimeoutMs, clock } = place;
   const isWriter = use === 'power-cut';
   const refuse: Refuse = (
@@ -195,7 +190,7 @@ async function open(
     // `copy` is constant: {@link watchFile} detects a replaced file.
     const begun = (): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
     return {
-      connection,
+      ...{ connection, version },
       run: (work) =>
         mutex
           .run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begun())))
@@ -209,18 +204,8 @@ async function open(
   }
 }
 
-/** Best effort: on failure the WAL stays and nothing is lost. */
-function foldLog(database: SqliteConnection, path: string): void {
-  try {
-    const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > MAX_LOG_LEFT_BYTES) database.prepare('pragma wal_checkpoint(TRUNCATE)').all([]);
-  } catch (error) {
-    if (!isOfSqlite(error)) throw error;
-  }
-}
-
 /**
- * Opens the store and creates it first when needed. An up-to-date store takes one small read.
+ * Opens the store and creates it first when needed.
  * @throws `ERR_STORE_UNAVAILABLE` if the file is missing, foreign, locked too long, read-only, damaged, or of another build
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
@@ -232,9 +217,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (create) makeDirectory(dirname(path));
     prepareSqliteFile(storeName(path), create);
     closeToOthers(path);
-    const writer = await open(connect, place, 'power-cut');
-    /** Snapshot reads beside the writer; the connection opens at the first read. */
-    let reader: Promise<Transactions> | undefined;
+    const opened = new Map<Use, Promise<Transactions>>();
+    /** Each connection opens at its first use: the reader has snapshots beside the writer, and writes nothing. */
+    const connection = (use: Use): Promise<Transactions> => {
+      const opening = opened.get(use) ?? open(connect, place, use);
+      opened.set(use, opening);
+      return opening.catch((error: unknown) => {
+        opened.delete(use);
+        throw toStoreError(error, path);
+      });
+    };
+    if (create) await connection('power-cut');
     const isSameFile = watchFile(path);
     let isClosed = false;
     const checkFile = (): void => {
@@ -244,7 +237,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return createStore({
       async write(work) {
         checkFile();
-        return writer.run(async (session, begun) => {
+        return (await connection('power-cut')).run(async (session, begun) => {
           const result = await work(session, begun);
           const mark = sql<string>`max(ledger_mark, ${ledgerMark()})`;
           await session.db.updateTable('progress').set({ ledgerMark: mark }).execute();
@@ -253,42 +246,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       },
       async read(work) {
         checkFile();
-        reader ??= open(connect, place, 'reader').catch((error: unknown) => {
-          reader = undefined;
-          throw toStoreError(error, path);
-        });
-        return (await reader).run(work);
+        const reader = await connection('reader');
+        if (reader.version < STORE_VERSION) await connection('power-cut');
+        return reader.run(work);
       },
       latestMs: () => clock.nowMs(),
       async close(ended) {
         if (isClosed) return;
         isClosed = true;
         await ended;
-        (await reader)?.connection.close();
-        foldLog(writer.connection, path);
-        writer.connection.close();
+        (await opened.get('reader'))?.connection.close();
+        (await opened.get('power-cut'))?.connection.close();
       },
     });
-  } catch (error) {
-    throw toStoreError(error, path);
-  }
-}
-
-/** Reads the store once, without writing. @throws as {@link openSqliteStore} */
-export async function lookIntoSqliteStore<Found>(
-  path: string,
-  look: (tx: StoreTransaction) => Promise<Found>,
-): Promise<Found> {
-  const connect = await loadSqlite(storeName(path));
-  const place = { path, busyTimeoutMs: BUSY_TIMEOUT_MS, clock: systemClock };
-  try {
-    prepareSqliteFile(storeName(path), false);
-    const { connection, run } = await open(connect, place, 'reader');
-    try {
-      return await run((session, begun) => look(transactionOver(session, begun)));
-    } finally {
-      connection.close();
-    }
   } catch (error) {
     throw toStoreError(error, path);
   }

@@ -136,7 +136,6 @@ describe('into PostgreSQL', () => {
     const expected = await contentOf(source, {
       batches: released,
       requests: released,
-      auditLog: { ordinal: 1 },
       progress: { lineage: 'copy' },
     });
     expect(await contentOf(target)).toEqual(expected);
@@ -212,18 +211,5 @@ describe('into PostgreSQL', () => {
     await source.rawWithoutReferences?.("update usage_holds set token_id = 'token-2'");
     await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
     expect(await contentOf(target)).toEqual(before);
-  });
-
-  it('keeps what a fresh store was administered, before what came', async () => {
-    await target.raw(
-      `insert into audit_log (actor, action, detail, date_created) values ('me', 'caps.set', '{}', '${LATER}')`,
-    );
-    await copyStore(source.store, target.store);
-    const acts = await target.raw('select ordinal, action from audit_log order by ordinal');
-    expect(acts.map(({ ordinal, action }) => [Number(ordinal), action])).toEqual([
-      [1, 'caps.set'],
-      [2, 'register'],
-    ]);
-    expect((await copyStore(source.store, target.store)).wasThere).toBe(true);
   });
 });

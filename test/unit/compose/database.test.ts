@@ -1,6 +1,5 @@
-/** Divides a process's maximum of connections. */
+/** The number of connections to a database. */
 import { describe, expect, it } from 'vitest';
-import { connectionsOf } from '../../../src/compose/place.js';
 import { testCli } from '../../support/in-process.js';
 
 const whoami = (pool: string) =>
@@ -9,12 +8,6 @@ const whoami = (pool: string) =>
   }).run('whoami', '--json');
 
 describe('connections to a database', () => {
-  it('are shared out between those that write and those that read', () => {
-    expect(connectionsOf(10)).toEqual({ readers: 4, writers: 4 });
-    expect(connectionsOf(4)).toEqual({ readers: 1, writers: 1 });
-    expect(connectionsOf(7)).toEqual({ readers: 2, writers: 3 });
-  });
-
   it('are as many as the environment says', async () => {
     const { stdout } = await whoami('6');
     expect(JSON.parse(stdout)).toMatchObject({ databasePool: { value: 6, source: 'environment' } });

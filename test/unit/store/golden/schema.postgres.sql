@@ -34,7 +34,7 @@ create table "flywheels" (
   unique ("token_id"),
   unique ("multisig", "vault_index"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create unique index flywheels_name on "flywheels" (name) where name is not null;
 
@@ -51,7 +51,7 @@ create table "api_keys" (
   primary key ("id"),
   unique ("hash"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create index api_keys_of_token on "api_keys" (token_id);
 
@@ -81,8 +81,8 @@ create table "batches" (
   primary key ("ordinal"),
   unique ("id"),
   unique ("id", "token_id"),
-  foreign key ("flywheel_id", "token_id") references flywheels (id, token_id),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  foreign key ("flywheel_id", "token_id") references flywheels ("id", "token_id"),
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (date_cancelled is null or status = 'FAILED'),
   check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null));
 
@@ -108,7 +108,7 @@ create table "pipelines" (
   "signature" text collate "C",
   "date_landed" text collate "C",
   primary key ("batch_id", "position"),
-  foreign key ("batch_id", "token_id") references batches (id, token_id),
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id"),
   check (signature is null or date_landed is not null));
 
 create index pipelines_of_type on "pipelines" (batch_id, type);
@@ -127,7 +127,7 @@ create table "pipeline_actions" (
   "amount" text collate "C" check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
   "recipient" text collate "C",
   primary key ("batch_id", "position", "number"),
-  foreign key ("batch_id", "position") references pipelines (batch_id, position));
+  foreign key ("batch_id", "position") references pipelines ("batch_id", "position"));
 
 create index pipeline_actions_of_kind on "pipeline_actions" (batch_id, kind);
 
@@ -141,7 +141,7 @@ create table "usage_holds" (
   "from_day" text collate "C" not null,
   "to_day" text collate "C",
   primary key ("batch_id", "kind"),
-  foreign key ("batch_id", "token_id") references batches (id, token_id));
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id"));
 
 create index usage_holds_of_token on "usage_holds" (token_id, kind);
 
@@ -156,7 +156,7 @@ create table "issued_votes" (
   "date_created" text collate "C" not null,
   primary key ("ordinal"),
   unique ("signature"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index issued_votes_of_batch on "issued_votes" (batch_id, ordinal);
 
@@ -168,7 +168,7 @@ create table "batch_costs" (
   "operator_lamports" bigint not null,
   "vault_lamports" bigint not null,
   primary key ("signature"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index batch_costs_of_batch on "batch_costs" (batch_id);
 
@@ -186,7 +186,7 @@ create table "bundles" (
   primary key ("ordinal"),
   unique ("id"),
   unique ("bundle_id"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index bundles_of_batch on "bundles" (batch_id);
 
@@ -199,7 +199,7 @@ create table "bundle_transactions" (
   "bytes" bytea not null,
   primary key ("bundle", "position"),
   unique ("signature"),
-  foreign key ("bundle") references bundles (id));
+  foreign key ("bundle") references bundles ("id"));
 
 create table "requests" (
   "id" text collate "C" not null,
@@ -217,8 +217,8 @@ create table "requests" (
   "date_created" text collate "C" not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
-  foreign key ("batch_id") references batches (id) deferrable initially deferred,
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id") deferrable initially deferred,
   check ((status = 'done') = (reply is not null)));
 
 create index requests_running on "requests" (date_created, id) where status = 'running';
@@ -256,8 +256,8 @@ create table "burns" (
   primary key ("sequence"),
   unique ("signature"),
   unique ("request_id", "index"),
-  foreign key ("token_id") references tokens (id),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  foreign key ("token_id") references tokens ("id"),
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (amount > '00000000000000000000'),
   check ((status = 'PENDING') = (date_settled is null)),
   check ((status = 'FAILED') = (error_code is not null)),
@@ -277,7 +277,7 @@ create table "daily_usage" (
   "kind" text collate "C" not null check ("kind" in ('burn', 'airdrop')),
   "landed" text collate "C" not null check (length("landed") = 20 and ltrim("landed", '0123456789') = '' and "landed" <= '18446744073709551615'),
   primary key ("token_id", "day", "kind"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create table "audit_log" (
   "ordinal" bigint generated by default as identity,
@@ -288,7 +288,7 @@ create table "audit_log" (
   "detail" text collate "C" not null check (json_typeof("detail"::json) <> ''),
   "date_created" text collate "C" not null,
   primary key ("ordinal"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create index audit_log_of_token on "audit_log" (token_id, ordinal);
 
@@ -309,7 +309,7 @@ create table "gaps" (
   "date_found" text collate "C" not null,
   "date_accepted" text collate "C",
   primary key ("id"),
-  foreign key ("token_id") references tokens (id),
+  foreign key ("token_id") references tokens ("id"),
   check ((status = 'ACCEPTED') = (date_accepted is not null)));
 
 create unique index gaps_open on "gaps" (token_id) where status = 'OPEN';
@@ -324,14 +324,14 @@ create table "gap_transactions" (
   "date_landed" text collate "C",
   primary key ("gap_id", "position"),
   unique ("signature"),
-  foreign key ("gap_id") references gaps (id));
+  foreign key ("gap_id") references gaps ("id"));
 
 create table "chain_marks" (
   "account" text collate "C" not null,
   "token_id" text collate "C" not null,
   "signature" text collate "C" not null,
   primary key ("account"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create table "progress" (
   "id" text collate "C" not null,

@@ -34,7 +34,7 @@ create table "flywheels" (
   unique ("token_id"),
   unique ("multisig", "vault_index"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create unique index flywheels_name on "flywheels" (name) where name is not null;
 
@@ -51,7 +51,7 @@ create table "api_keys" (
   primary key ("id"),
   unique ("hash"),
   unique ("id", "token_id"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create index api_keys_of_token on "api_keys" (token_id);
 
@@ -80,8 +80,8 @@ create table "batches" (
   "date_closed" text,
   unique ("id"),
   unique ("id", "token_id"),
-  foreign key ("flywheel_id", "token_id") references flywheels (id, token_id),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  foreign key ("flywheel_id", "token_id") references flywheels ("id", "token_id"),
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (date_cancelled is null or status = 'FAILED'),
   check (status in ('AVAILABLE_TO_QUEUE', 'FINALIZED') or execute_result is not null));
 
@@ -107,7 +107,7 @@ create table "pipelines" (
   "signature" text,
   "date_landed" text,
   primary key ("batch_id", "position"),
-  foreign key ("batch_id", "token_id") references batches (id, token_id),
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id"),
   check (signature is null or date_landed is not null));
 
 create index pipelines_of_type on "pipelines" (batch_id, type);
@@ -126,7 +126,7 @@ create table "pipeline_actions" (
   "amount" text check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
   "recipient" text,
   primary key ("batch_id", "position", "number"),
-  foreign key ("batch_id", "position") references pipelines (batch_id, position));
+  foreign key ("batch_id", "position") references pipelines ("batch_id", "position"));
 
 create index pipeline_actions_of_kind on "pipeline_actions" (batch_id, kind);
 
@@ -140,7 +140,7 @@ create table "usage_holds" (
   "from_day" text not null,
   "to_day" text,
   primary key ("batch_id", "kind"),
-  foreign key ("batch_id", "token_id") references batches (id, token_id));
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id"));
 
 create index usage_holds_of_token on "usage_holds" (token_id, kind);
 
@@ -154,7 +154,7 @@ create table "issued_votes" (
   "is_over" integer not null check ("is_over" in (0, 1)),
   "date_created" text not null,
   unique ("signature"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index issued_votes_of_batch on "issued_votes" (batch_id, ordinal);
 
@@ -166,7 +166,7 @@ create table "batch_costs" (
   "operator_lamports" integer not null,
   "vault_lamports" integer not null,
   primary key ("signature"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index batch_costs_of_batch on "batch_costs" (batch_id);
 
@@ -183,7 +183,7 @@ create table "bundles" (
   "failed_transaction" integer,
   unique ("id"),
   unique ("bundle_id"),
-  foreign key ("batch_id") references batches (id));
+  foreign key ("batch_id") references batches ("id"));
 
 create index bundles_of_batch on "bundles" (batch_id);
 
@@ -196,7 +196,7 @@ create table "bundle_transactions" (
   "bytes" blob not null,
   primary key ("bundle", "position"),
   unique ("signature"),
-  foreign key ("bundle") references bundles (id));
+  foreign key ("bundle") references bundles ("id"));
 
 create table "requests" (
   "id" text not null,
@@ -214,8 +214,8 @@ create table "requests" (
   "date_created" text not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
-  foreign key ("batch_id") references batches (id) deferrable initially deferred,
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
+  foreign key ("batch_id", "token_id") references batches ("id", "token_id") deferrable initially deferred,
   check ((status = 'done') = (reply is not null)));
 
 create index requests_running on "requests" (date_created, id) where status = 'running';
@@ -253,8 +253,8 @@ create table "burns" (
   primary key ("sequence"),
   unique ("signature"),
   unique ("request_id", "index"),
-  foreign key ("token_id") references tokens (id),
-  foreign key ("key_id", "token_id") references api_keys (id, token_id),
+  foreign key ("token_id") references tokens ("id"),
+  foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
   check (amount > '00000000000000000000'),
   check ((status = 'PENDING') = (date_settled is null)),
   check ((status = 'FAILED') = (error_code is not null)),
@@ -274,7 +274,7 @@ create table "daily_usage" (
   "kind" text not null check ("kind" in ('burn', 'airdrop')),
   "landed" text not null check (length("landed") = 20 and ltrim("landed", '0123456789') = '' and "landed" <= '18446744073709551615'),
   primary key ("token_id", "day", "kind"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create table "audit_log" (
   "ordinal" integer primary key autoincrement,
@@ -284,7 +284,7 @@ create table "audit_log" (
   "subject" text,
   "detail" text not null check (json_valid("detail")),
   "date_created" text not null,
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create index audit_log_of_token on "audit_log" (token_id, ordinal);
 
@@ -305,7 +305,7 @@ create table "gaps" (
   "date_found" text not null,
   "date_accepted" text,
   primary key ("id"),
-  foreign key ("token_id") references tokens (id),
+  foreign key ("token_id") references tokens ("id"),
   check ((status = 'ACCEPTED') = (date_accepted is not null)));
 
 create unique index gaps_open on "gaps" (token_id) where status = 'OPEN';
@@ -320,14 +320,14 @@ create table "gap_transactions" (
   "date_landed" text,
   primary key ("gap_id", "position"),
   unique ("signature"),
-  foreign key ("gap_id") references gaps (id));
+  foreign key ("gap_id") references gaps ("id"));
 
 create table "chain_marks" (
   "account" text not null,
   "token_id" text not null,
   "signature" text not null,
   primary key ("account"),
-  foreign key ("token_id") references tokens (id));
+  foreign key ("token_id") references tokens ("id"));
 
 create table "progress" (
   "id" text not null,

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { lookIntoSqliteStore, openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import { emptyDirectory } from '../../../support/spawn.js';
 import { rawSqlite, register } from '../../../support/store.js';
 
@@ -19,10 +19,12 @@ it.each([
   ['file', "update tokens set decimals = 'many'"],
   ['references', "update api_keys set token_id = 'nobody'"],
 ])('tells that the %s is broken', async (rule, damage) => {
-  const broken = () =>
-    lookIntoSqliteStore(path, async ({ rules }) =>
-      (await rules.check()).flatMap(({ name, wrong }) => (wrong > 0 ? name : [])),
-    );
+  const broken = async () => {
+    const store = await openSqliteStore({ path, create: false });
+    const checked = await store.read(({ rules }) => rules.check());
+    await store.close();
+    return checked.flatMap(({ name, wrong }) => (wrong > 0 ? name : []));
+  };
   expect(await broken()).toEqual([]);
   rawSqlite(path, damage, { foreignKeys: false, checks: false });
   expect(await broken()).toContain(rule);
