@@ -124,6 +124,9 @@ interface DatabaseHolder {
   readonly batches: number;
 }
 
+/** Begins the name of the check that the store has all transactions of a project; the symbol follows. */
+export const KNOWN_CHECK = 'known ';
+
 export interface DatabaseStatus {
   readonly database: string;
   /** Name of the setting that gave the address. */

@@ -30,7 +30,7 @@ import { dataFiles } from '../../src/compose/local-config.js';
 import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
 import { readProgramConfig } from '../../src/compose/registration/state.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
-import { insertKey, registrationView } from '../../src/engine/admin/project.js';
+import { insertFirstKey, registrationView } from '../../src/engine/admin/project.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { Leases } from '../../src/engine/lease.js';
 import { settle } from '../../src/engine/settle.js';
@@ -161,7 +161,7 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
   const apiKey = await store.transaction(async (tx) => {
     await tx.tokens.insert(token);
     await tx.flywheels.insert(flywheel);
-    return insertKey(deps, tx, token.id, { scopes: input.scopes, proofTypes: null });
+    return insertFirstKey(deps, tx, token.id, input.scopes);
   });
   const key = new Secret(apiKey.key);
   return {

@@ -1,7 +1,7 @@
 /** `flywheel db`: status, copy, migration and checks of a database; `check` and `accept-gap` also work on a data directory. */
 import type { Command } from '@commander-js/extra-typings';
 import type { DatabaseAdmin } from '../../compose/database-admin.js';
-import type { DatabaseStatus } from '../../contract/admin.js';
+import { type DatabaseStatus, KNOWN_CHECK } from '../../contract/admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -181,7 +181,7 @@ export const commands = {
     view: ({ checks }, style, { settings }) =>
       checks.flatMap(({ name, ok, detail }) => [
         `${ok ? style.good('ok  ') : style.bad('fail')} ${name}: ${detail}`,
-        ...(ok || !name.startsWith('known ') ? [] : [`     ${commandLine(settings, 'db', 'accept-gap')}`]),
+        ...(ok || !name.startsWith(KNOWN_CHECK) ? [] : [`     ${commandLine(settings, 'db', 'accept-gap')}`]),
       ]),
     exit: ({ ok }) => (ok ? EXIT.done : EXIT.unsafe),
     details: [

@@ -1,5 +1,6 @@
 /** Compares store and chain: the newest burns are on chain, the store lacks none, and the supply fits the recorded burns. */
 import { decodeMint } from '../../chain/tokens/accounts.js';
+import { KNOWN_CHECK } from '../../contract/admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { EngineParts } from '../deps.js';
 import { openGapIn } from '../gaps/gap-watch.js';
@@ -35,7 +36,7 @@ async function checkKnown({ store, chain }: Checked, token: TokenRecord) {
   // Earlier checks stored their findings as the open gap.
   const gap = await store.read((tx) => openGapIn(tx, token.id));
   const missing = [...(gap?.lost ?? []), ...lost];
-  const name = `known ${token.symbol}`;
+  const name = KNOWN_CHECK + token.symbol;
   const [first] = missing;
   if (first === undefined) return { name, ok: true, detail: 'the store has every on-chain transaction' };
   const burned = missing.reduce((sum, one) => sum + one.burned, 0n);

@@ -103,7 +103,7 @@ export async function listActs(
   });
 }
 
-export async function insertKey(
+async function insertKey(
   deps: Pick<EngineDeps, 'ids'>,
   tx: StoreTransaction,
   tokenId: string,
