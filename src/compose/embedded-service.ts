@@ -1,5 +1,6 @@
 /** The embedded engine as a command's service, with limits on waiting for a cluster and for other processes. */
 import { walletChain } from '../chain/node-address.js';
+import type { Call } from '../contract/call.js';
 import { callOperation, eachOperation, type Perform, type Service } from '../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Ambient } from './context.js';
@@ -26,7 +27,7 @@ export const openEmbeddedService = (
     return {
       kind: 'embedded',
       // The embedded ledger answers at once; only a cluster needs a time limit.
-      service: waitingForOthers(ambient, isLocal ? engine : withPatience(engine, waitMs), waitMs),
+      service: withPatience(ambient, engine, waitMs, { isLimited: !isLocal }),
       ...{ credential, symbol, chain, sender },
       ...{ isOnThisMachine: isLocal, explorer: network.name },
       walletChain: async () => walletChain(network.genesisHash),
@@ -58,54 +59,53 @@ export const openEmbeddedService = (
   });
 
 /**
- * Limits each operation to `waitMs`. What was sent by then is stored, and the same call resumes it.
+ * Repeats an operation for `waitMs` while another process works on the same request or batch. If that process died, its lease expires
+ * meanwhile.
+ * @param isLimited - also end the operation itself after `waitMs`. What was sent by then is stored, and the same call resumes it.
  * @throws `ERR_TIMEOUT` if the outcome is not known in time
  */
-export function withPatience(service: Service, waitMs: number): Service {
+export function withPatience(
+  { clock, sleep }: Pick<Ambient, 'clock' | 'sleep'>,
+  service: Service,
+  waitMs: number,
+  { isLimited }: { readonly isLimited: boolean },
+): Service {
   const patient: Perform = async (id, input, call) => {
-    const late = AbortSignal.timeout(waitMs);
-    const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
-    try {
-      return await callOperation(service, id, input, { ...call, signal });
-    } catch (error) {
-      const isLate =
-        late.aborted && call.signal?.aborted !== true && isFlywheelError(error, 'ERR_INTERRUPTED');
-      throw isLate ? stillOpen(waitMs, error) : error;
+    const endMs = clock.nowMs() + waitMs;
+    const { limited, isLate } = limitedTo(isLimited ? waitMs : null, call);
+    for (;;) {
+      const answer = await callOperation(service, id, input, limited).catch(async (error: unknown) => {
+        if (isLate(error)) throw stillOpen(waitMs, error);
+        const pauseMs = pauseOf(error);
+        if (clock.nowMs() + pauseMs > endMs) throw error;
+        await sleep(pauseMs);
+      });
+      if (answer !== undefined) return answer;
     }
   };
   return { ...eachOperation(patient), close: () => service.close() };
 }
 
-/** Retries for `waitMs` while another process works on the same request or batch. If that process died, its lease expires meanwhile. */
-function waitingForOthers(
-  { clock, sleep }: Pick<Ambient, 'clock' | 'sleep'>,
-  service: Service,
-  waitMs: number,
-): Service {
-  const waiting: Perform = async (id, input, call) => {
-    const endMs = clock.nowMs() + waitMs;
-    for (;;) {
-      try {
-        return await callOperation(service, id, input, call);
-      } catch (error) {
-        const pauseMs = pauseOf(error);
-        if (pauseMs === undefined || clock.nowMs() + pauseMs > endMs) throw error;
-        await sleep(pauseMs);
-      }
-    }
-  };
-  return { ...eachOperation(waiting), close: () => service.close() };
+/** The call, which ends after `waitMs`, and whether an error comes from that. */
+function limitedTo(waitMs: number | null, call: Call) {
+  if (waitMs === null) return { limited: call, isLate: () => false };
+  const late = AbortSignal.timeout(waitMs);
+  const signal = call.signal === undefined ? late : AbortSignal.any([call.signal, late]);
+  const isLate = (error: unknown): boolean =>
+    late.aborted && call.signal?.aborted !== true && isFlywheelError(error, 'ERR_INTERRUPTED');
+  return { limited: { ...call, signal }, isLate };
 }
 
-function pauseOf(error: unknown): number | undefined {
+/** Infinite unless another process is working on it. */
+function pauseOf(error: unknown): number {
   const isHeld =
     isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY') ||
     isFlywheelError(error, 'ERR_BATCH_IN_PROGRESS');
   const { retryAfterSeconds } = isHeld ? error.options : {};
-  return retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
+  return (retryAfterSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
 }
 
-const stillOpen = (waitMs: number, cause: FlywheelError): FlywheelError =>
+const stillOpen = (waitMs: number, cause: unknown): FlywheelError =>
   new FlywheelError(
     'ERR_TIMEOUT',
     `No outcome after ${waitMs / 1_000} s. The transaction is stored and may still land.`,

@@ -1,8 +1,7 @@
 /** Connection settings from the environment and the options: proxy and certificates. */
 import { readFileSync } from 'node:fs';
 import type { RemoteServiceDeps } from '../client/remote-service.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/read-file.js';
+import { onFile } from '../files/read-file.js';
 import type { Ambient } from './context.js';
 
 /** @throws `ERR_CONFIG_INVALID` */
@@ -16,12 +15,5 @@ export function httpEnvironment({ env }: Ambient): Pick<RemoteServiceDeps, 'prox
   };
 }
 
-function readCa(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
-}
+const readCa = (path: string): string =>
+  onFile('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}`, () => readFileSync(path, 'utf8'));

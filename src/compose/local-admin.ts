@@ -23,7 +23,7 @@ import {
 import { initLocal } from './local-init.js';
 import { type OpenedEngine, openEngine } from './open-engine.js';
 import { whileOpen } from './opened.js';
-import { openOwnRpc } from './rpc.js';
+import { openRpc } from './rpc.js';
 import type { Settings } from './settings.js';
 import { fetchSquads } from './squads-program.js';
 
@@ -65,7 +65,15 @@ export function createLocalAdmin(ambient: Ambient, settings: Settings) {
       return (await engine()).fund(input);
     },
     /** Downloads the Squads program from the user's RPC node. @throws `ERR_USAGE` if no node is set */
-    fetchSquads: () => fetchFromCluster(ambient, settings),
+    fetchSquads: () =>
+      whileOpen((opened) =>
+        fetchSquads(dataDir, () => {
+          if (settings.rpcUrl.value.length > 0) return opened.keep(openRpc(ambient, settings)).chain;
+          throw new FlywheelError('ERR_USAGE', 'No RPC node is set.', {
+            hint: 'Add --rpc-url mainnet, or set FLYWHEEL_RPC_URL.',
+          });
+        }),
+      ),
     reset: async () => {
       await close();
       requireWipeable(dataDir);
@@ -126,17 +134,5 @@ function requireWipeable(dataDir: string): void {
     {
       hint: 'Check that nothing is pending: `flywheel pending`. Move the funds of operator and burn wallet. Then delete the directory yourself.',
     },
-  );
-}
-
-async function fetchFromCluster(ambient: Ambient, settings: Settings) {
-  return whileOpen((opened) =>
-    fetchSquads(settings.dataDir.value, () => {
-      const rpc = openOwnRpc(ambient, settings);
-      if (rpc !== null) return opened.keep(rpc).chain;
-      throw new FlywheelError('ERR_USAGE', 'No RPC node is set.', {
-        hint: 'Add --rpc-url mainnet, or set FLYWHEEL_RPC_URL.',
-      });
-    }),
   );
 }

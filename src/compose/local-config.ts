@@ -14,8 +14,8 @@ import {
   ownerFile,
 } from '../files/directories.js';
 import { parseKeypairText } from '../files/keypair-file.js';
-import { fileProblem, readIfThere } from '../files/read-file.js';
-import { makePrivateDirectory, writeFileAtomic } from '../files/write-file.js';
+import { fileProblem, onFile, readIfThere } from '../files/read-file.js';
+import { makePrivateDirectory, moveFile, writeFileAtomic } from '../files/write-file.js';
 import { type Address, isAddress } from '../values/address.js';
 import { Secret } from '../values/secret.js';
 
@@ -45,7 +45,9 @@ const CLUSTER = z.object({
   signers: z.object({ operator: z.string().optional(), burnWallet: z.string().optional() }),
 });
 
-const FILE = z.union([CLUSTER, LEDGER]).and(z.object({ version: z.literal(FORMAT_VERSION) }));
+const CONFIG = z.union([CLUSTER, LEDGER]);
+
+const VERSION = z.object({ version: z.literal(FORMAT_VERSION) });
 
 export type LocalConfig = Readonly<z.infer<typeof LEDGER>>;
 
@@ -69,18 +71,22 @@ export const dataFiles = (dataDir: string) => ({
   approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
-  /** Where `local init` prepares a project before moving it into place. */
+  /** Exists while `local init` is not done. */
   unfinished: join(dataDir, 'init.tmp'),
 });
 
 /** @returns `undefined` until `local init` or `register` is done. @throws `ERR_STORE_UNAVAILABLE` for a damaged file */
-export function readDataConfig(dataDir: string): LocalConfig | ClusterConfig | undefined {
-  const path = dataFiles(dataDir).config;
+export const readDataConfig = (dataDir: string): LocalConfig | ClusterConfig | undefined =>
+  readVersioned(dataFiles(dataDir).config, CONFIG);
+
+/** Reads a file with {@link versioned} text; `undefined` if it is missing. @throws `ERR_STORE_UNAVAILABLE` for a damaged file */
+export function readVersioned<Content>(path: string, content: z.ZodType<Content>): Content | undefined {
   const text = read(path);
   if (text === undefined) return undefined;
   try {
-    const { version: _version, ...config } = FILE.parse(JSON.parse(text));
-    return config;
+    const found: unknown = JSON.parse(text);
+    VERSION.parse(found);
+    return content.parse(found);
   } catch (cause) {
     throw new FlywheelError(
       'ERR_STORE_UNAVAILABLE',
@@ -115,9 +121,19 @@ export function requireLocalConfig(dataDir: string): LocalConfig {
 export const readLocalConfig = (dataDir: string): LocalConfig | undefined =>
   exists(dataFiles(dataDir).config) ? requireLocalConfig(dataDir) : undefined;
 
+export const versioned = (content: object): string =>
+  `${JSON.stringify({ version: FORMAT_VERSION, ...content })}\n`;
+
 export function writeLocalConfig(dataDir: string, config: LocalConfig | ClusterConfig): void {
   makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
-  writePrivate(dataFiles(dataDir).config, `${JSON.stringify({ version: FORMAT_VERSION, ...config })}\n`);
+  writePrivate(dataFiles(dataDir).config, versioned(config));
+}
+
+/** Turns the mark of an unfinished set-up into the configuration, in one step. */
+export function finishLocalConfig(dataDir: string, config: LocalConfig): void {
+  const { config: path, unfinished } = dataFiles(dataDir);
+  writePrivate(unfinished, versioned(config));
+  moveFile(unfinished, path);
 }
 
 /** @returns `null` for a missing or empty file */
@@ -151,35 +167,28 @@ export function readOwner(path: string): { readonly bytes: Uint8Array; readonly 
 export const writePrivate = (path: string, text: string | Uint8Array): void =>
   writeFileAtomic(path, text, 'ERR_STORE_UNAVAILABLE', { mode: PRIVATE_FILE_MODE });
 
+/** A database, and the files that SQLite keeps beside it. */
+const databaseFiles = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`];
+
+/** Removes the databases of an interrupted `local init`, then its mark. */
+export function clearUnfinished(dataDir: string): void {
+  const { unfinished, store, ledger } = dataFiles(dataDir);
+  if (!exists(unfinished)) return;
+  for (const path of [...databaseFiles(store), ...databaseFiles(ledger), unfinished])
+    rmSync(path, { force: true });
+}
+
 /** Deletes only the files that an engine keeps in its data directory. */
 export function wipeDataDirectory(dataDir: string): void {
-  const { config, keys, apiKey, owner, squadsProgram, approvals, unfinished, ...files } = dataFiles(dataDir);
-  const { store, ledger, journal, approvalRecord } = files;
+  const { config, lock: _lock, registration: _other, ...files } = dataFiles(dataDir);
   // The configuration goes last: until then an interrupted deletion can be repeated.
-  const databases = [store, ledger, journal, approvalRecord].flatMap((file) => [
-    file,
-    `${file}-wal`,
-    `${file}-shm`,
-  ]);
-  for (const path of [...databases, approvals, keys, apiKey, owner, squadsProgram, unfinished, config]) {
-    try {
-      rmSync(path, { recursive: true, force: true });
-    } catch (cause) {
-      throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: cannot be removed: ${fileProblem(cause)}.`, {
-        cause,
-      });
-    }
-  }
+  for (const path of [...Object.values(files).flatMap(databaseFiles), config])
+    onFile('ERR_STORE_UNAVAILABLE', `${path}: cannot be removed`, () =>
+      rmSync(path, { recursive: true, force: true }),
+    );
 }
 
 export const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-function read(path: string): string | undefined {
-  try {
-    return readIfThere(path);
-  } catch (cause) {
-    throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: cannot be read: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
-}
+const read = (path: string): string | undefined =>
+  onFile('ERR_STORE_UNAVAILABLE', `${path}: cannot be read`, () => readIfThere(path));

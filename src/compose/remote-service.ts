@@ -26,9 +26,18 @@ export async function openRemoteService(
   baseUrl: string,
   { chain: ownChain, warn, ...ways }: RemoteWays,
 ): Promise<OpenedService> {
-  const rpc = ownChain === undefined ? await openRpc(ambient, settings) : null;
+  const rpc = ownChain === undefined ? await rpcOf(ambient, settings) : null;
   const chain = ownChain ?? (rpc === null ? null : await readTwice(rpc));
-  const service = createRemoteService(clientDeps(ambient, settings, { baseUrl, onWarning: warn, ...ways }));
+  const service = createRemoteService({
+    ...{ baseUrl, apiKeyHeader: settings.apiKeyHeader.value, userAgent: `flywheel/${ambient.version}` },
+    ...{ clock: ambient.clock, random: Math.random, ids: randomIds, onWarning: warn },
+    requestTimeoutMs: settings.timeoutSeconds.value * 1_000,
+    totalTimeoutMs: settings.waitSeconds.value * 1_000,
+    maxWaitMs: settings.maxWaitSeconds.value * 1_000,
+    ...(settings.verbose ? { onHttpLog: (line) => void ambient.io.stderr.write(`${line}\n`) } : {}),
+    ...httpEnvironment(ambient),
+    ...ways,
+  });
   const credential = settings.apiKey.value;
   let pins = settings.pinned.value;
   let flywheel = flywheelText(pins);
@@ -74,34 +83,14 @@ export async function openRemoteService(
 }
 
 /** Loads the RPC code only if nodes are set: few commands use them. */
-async function openRpc(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {
+async function rpcOf(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
-  return (await import('./rpc.js')).openOwnRpc(ambient, settings);
+  return (await import('./rpc.js')).openRpc(ambient, settings);
 }
 
 async function readTwice({ chain }: OwnRpc) {
   return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(chain);
-}
-
-function clientDeps(
-  ambient: Ambient,
-  settings: Settings,
-  ways: Pick<RemoteServiceDeps, 'baseUrl'> & Partial<RemoteServiceDeps>,
-): RemoteServiceDeps {
-  return {
-    apiKeyHeader: settings.apiKeyHeader.value,
-    clock: ambient.clock,
-    random: Math.random,
-    ids: randomIds,
-    maxWaitMs: settings.maxWaitSeconds.value * 1_000,
-    requestTimeoutMs: settings.timeoutSeconds.value * 1_000,
-    totalTimeoutMs: settings.waitSeconds.value * 1_000,
-    userAgent: `flywheel/${ambient.version}`,
-    ...(settings.verbose ? { onHttpLog: (line) => void ambient.io.stderr.write(`${line}\n`) } : {}),
-    ...httpEnvironment(ambient),
-    ...ways,
-  };
 }
 
 /** @throws `ERR_UNAVAILABLE` if no node names its cluster */

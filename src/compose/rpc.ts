@@ -13,7 +13,7 @@ import { checkNodes } from '../chain/rpc/check-nodes.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { createTransport } from '../client/transport.js';
-import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment } from './http-environment.js';
@@ -33,11 +33,6 @@ interface RpcTerms {
   readonly outlivesSignal?: boolean;
 }
 
-interface Nodes {
-  readonly options: NodePoolOptions;
-  close(): Promise<void>;
-}
-
 const MS_PER_SECOND = 1_000;
 
 /** User and password of a URL go into a header (RFC 7617). */
@@ -53,7 +48,7 @@ function authorization({ username, password }: URL): Readonly<Record<string, str
   return { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` };
 }
 
-function connect(address: NodeAddress, ambient: Ambient, settings: Settings): RpcNode & Pick<Nodes, 'close'> {
+function connect(address: NodeAddress, ambient: Ambient, settings: Settings) {
   const url = address.reveal();
   const environment = { proxy: {}, ...httpEnvironment(ambient) };
   const transport = createTransport(url, {
@@ -62,11 +57,11 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings): Rp
   });
   const who = { 'user-agent': `flywheel/${ambient.version}`, ...authorization(url) };
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...who };
-  return {
+  const node: RpcNode = {
     address,
     post: (body, terms) => transport.exchange({ method: 'POST', url, headers, body }, terms),
-    close: () => transport.close(),
   };
+  return { ...node, close: () => transport.close() };
 }
 
 const waiting = (ambient: Ambient, outlivesSignal: boolean): Pick<NodePoolOptions, 'sleep' | 'signal'> =>
@@ -74,11 +69,7 @@ const waiting = (ambient: Ambient, outlivesSignal: boolean): Pick<NodePoolOption
     ? { sleep: (ms) => setTimeout(ms) }
     : { sleep: (ms) => ambient.sleep(ms), signal: ambient.signal };
 
-function nodesOf(
-  ambient: Ambient,
-  settings: Settings,
-  { genesis, outlivesSignal = false }: RpcTerms = {},
-): Nodes {
+function nodesOf(ambient: Ambient, settings: Settings, { genesis, outlivesSignal = false }: RpcTerms = {}) {
   const nodes = settings.rpcUrl.value.map((address) => connect(address, ambient, settings));
   const options: NodePoolOptions = {
     nodes,
@@ -98,13 +89,9 @@ function nodesOf(
   };
 }
 
-/**
- * `null` if no node is set. Sends nothing before the first call.
- * @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than the quorum
- */
-export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc | null {
+/** Sends nothing before the first call. @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than the quorum */
+export function openRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
-  if (settings.rpcUrl.value.length === 0) return null;
   const { options, close } = nodesOf(ambient, settings, terms);
   const rpc = createRpcChain({
     ...options,
@@ -118,8 +105,8 @@ export function openOwnRpc(ambient: Ambient, settings: Settings, terms?: RpcTerm
 /** The nodes of a project on a cluster. @throws `ERR_CONFIG_INVALID` if none is set */
 export function openDataRpc(ambient: Ambient, settings: Settings, terms: RpcTerms): OwnRpc {
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
-  const rpc = openOwnRpc(ambient, effectiveSettings(settings), terms);
-  if (rpc !== null) return rpc;
+  const effective = effectiveSettings(settings);
+  if (effective.rpcUrl.value.length > 0) return openRpc(ambient, effective, terms);
   throw new FlywheelError('ERR_CONFIG_INVALID', 'No RPC node is set for the cluster of the database.', {
     hint: 'Set FLYWHEEL_RPC_URL, --rpc-url or rpcUrl of the profile.',
   });
@@ -152,20 +139,20 @@ export function effectiveSettings(settings: Settings): Settings {
   const node = (text: string): NodeAddress => nodeAddress(text, `${dataDir}: an address in local.json`);
   return {
     ...own,
-    rpcUrl: isOwn(settings.rpcUrl) ? settings.rpcUrl : stored(settings.rpcUrl, rpcUrls.map(node)),
+    rpcUrl: stored(settings.rpcUrl, rpcUrls.map(node)),
     rpcQuorum: stored(settings.rpcQuorum, rpcQuorum),
     maxPriorityFee: stored(settings.maxPriorityFee, maxPriorityFee),
     commitment: stored(settings.commitment, commitment),
   };
 }
 
-/** The settings with the cluster's nodes: those that were named, else its public one. @throws `ERR_CONFIG_INVALID` */
+/** The settings with the cluster's nodes: the one of its address, then those set for this run, else its public one. @throws `ERR_CONFIG_INVALID` */
 export function withClusterNodes(settings: Settings, cluster: string): Settings {
   if (settings.rpcProblem !== null) throw settings.rpcProblem;
   const { rpcUrl, rpcQuorum } = settings;
   const own = nodeAddress(cluster, '--cluster');
-  const others = rpcUrl.source === 'flag' ? rpcUrl.value : [];
-  const nodes = !isOwn(rpcUrl) ? [own] : isMoniker(cluster) ? rpcUrl.value : [own, ...others];
+  const others = isOwn(rpcUrl) ? rpcUrl.value : [];
+  const nodes = others.length > 0 && isMoniker(cluster) ? others : [own, ...others];
   const chosen: Settings = {
     ...settings,
     rpcUrl: { value: nodes, source: isOwn(rpcUrl) ? rpcUrl.source : 'flag' },
@@ -188,11 +175,7 @@ export async function openNamedCluster(
   cluster: string,
 ): Promise<OwnRpc> {
   const nodes = withClusterNodes(settings, cluster);
-  const genesis = await whileOpen(async (opened) => {
-    const any = openOwnRpc(ambient, nodes);
-    invariant(any !== null, 'A cluster has a node.');
-    return opened.keep(any).chain.genesisHash();
-  });
+  const genesis = await whileOpen((opened) => opened.keep(openRpc(ambient, nodes)).chain.genesisHash());
   const expected = NAMES[cluster] ?? cluster;
   const name = clusterName(genesis);
   if (isMoniker(cluster) && cluster !== 'localhost' && name !== expected)
@@ -203,9 +186,7 @@ export async function openNamedCluster(
         hint: 'Use nodes of that cluster: --rpc-url. Without --rpc-url, the public node of the cluster is used.',
       },
     );
-  const rpc = openOwnRpc(ambient, nodes, { genesis });
-  invariant(rpc !== null, 'A cluster has a node.');
-  return rpc;
+  return openRpc(ambient, nodes, { genesis });
 }
 
 export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]> {

@@ -40,15 +40,15 @@ const DETAILS: ReadonlySet<EngineEvent['event']> = new Set(['begun', 'signed', '
 export const startServer = (
   ambient: Ambient,
   settings: Settings,
-  options: ServeOptions,
+  { host, port, shutdownGraceMs, ...options }: ServeOptions,
 ): Promise<RunningServer> =>
   opening(async (opened) => {
-    const server = await createServer(opened, ambient, settings, options);
-    const url = await server.listen({ host: options.host, port: options.port });
+    const { server } = opened.keep(await openServer(ambient, settings, options));
+    const url = await server.listen({ host, port });
     return {
       url,
       close: async () => {
-        await server.closeGracefully(options.shutdownGraceMs);
+        await server.closeGracefully(shutdownGraceMs);
         await opened.close();
       },
     };
@@ -69,59 +69,45 @@ export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGr
 export const openServer = (
   ambient: Ambient,
   settings: Settings,
-  options: OpenServerOptions,
+  { logLevel, maxBodyBytes, between, nowUs, ...served }: OpenServerOptions,
 ): Promise<OpenServer> =>
-  opening(async (opened) => ({
-    server: await createServer(opened, ambient, settings, options),
-    close: () => opened.close(),
-  }));
-
-async function createServer(
-  opened: Opened,
-  ambient: Ambient,
-  settings: Settings,
-  options: OpenServerOptions,
-): Promise<HttpServer> {
-  const { logLevel, maxBodyBytes, between, nowUs, ...served } = options;
-  const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
-  /** Set once the server counts. */
-  let observe: ((measured: Measured) => void) | undefined;
-  const data = opened.keep(
-    await openEngine(ambient, settings, {
-      ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
-      onMeasured: (measured) => observe?.(measured),
-      onEvent: ({ event, ...detail }) => log[DETAILS.has(event) ? 'debug' : 'info'](detail, event),
-      ...(between === undefined ? {} : { between }),
-    }),
-  );
-  const { engine } = data;
-  await verifyAtStart(data, log);
-  await requireKeys(engine, Object.keys(served.keyRates));
-  opened.keep(
-    await keepReconciling(engine, {
-      // On a cluster, reconciling may take long; the server does not wait for it.
-      inBackground: data.network.kind === 'cluster',
-      onProblem: (what, error) => {
-        const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
-        log.warn(`Not finished: ${what}. ${reason}`);
+  opening(async (opened) => {
+    const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
+    /** Set once the server counts. */
+    let observe: ((measured: Measured) => void) | undefined;
+    const data = opened.keep(
+      await openEngine(ambient, settings, {
+        ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
+        onMeasured: (measured) => observe?.(measured),
+        onEvent: ({ event, ...detail }) => log[DETAILS.has(event) ? 'debug' : 'info'](detail, event),
+        ...(between === undefined ? {} : { between }),
+      }),
+    );
+    const { engine } = data;
+    await verifyAtStart(data, log);
+    await requireKeys(engine, Object.keys(served.keyRates));
+    opened.keep(
+      await keepReconciling(engine, {
+        // On a cluster, reconciling may take long; the server does not wait for it.
+        inBackground: data.network.kind === 'cluster',
+        onProblem: (what, error) => {
+          const reason = isFlywheelError(error) ? `${error.code}: ${error.message}` : 'internal error';
+          log.warn(`Not finished: ${what}. ${reason}`);
+        },
+      }),
+    );
+    const onMeasured = (hear: (measured: Measured) => void): void => {
+      observe = hear;
+    };
+    const server = await createHttpServer(
+      { engine, onMeasured, rateCounts: await rateCountsOf(opened, settings, nowUs), log },
+      {
+        ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
+        limits: { maxBodyBytes },
       },
-    }),
-  );
-  return createHttpServer(
-    {
-      engine,
-      onMeasured: (hear) => {
-        observe = hear;
-      },
-      rateCounts: await rateCountsOf(opened, settings, nowUs),
-      log,
-    },
-    {
-      ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
-      limits: { maxBodyBytes },
-    },
-  );
-}
+    );
+    return { server, close: () => opened.close() };
+  });
 
 /** Servers on one database share the counters. */
 async function rateCountsOf(opened: Opened, settings: Settings, nowUs: OpenServerOptions['nowUs']) {

@@ -4,7 +4,7 @@ import type { ChainReader } from '../chain/chain.js';
 import { SQUADS_PROGRAM } from '../chain/programs.js';
 import { readDeployedSquads } from '../chain/squads/read-accounts.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { fileProblem } from '../files/read-file.js';
+import { onFile } from '../files/read-file.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { ownDataDirectory } from './data-lock.js';
@@ -18,14 +18,7 @@ const SQUADS_PROGRAM_BYTES = 1_470_416;
 
 /** @throws `ERR_CONFIG_INVALID` if the file is not the program that runs on mainnet */
 export function readSquadsProgram(path: string): Uint8Array {
-  let bytes: Uint8Array;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: cannot be read: ${fileProblem(cause)}.`, {
-      cause,
-    });
-  }
+  const bytes = onFile('ERR_CONFIG_INVALID', `${path}: cannot be read`, () => readFileSync(path));
   const hash = sha256(bytes);
   if (hash === SQUADS_PROGRAM_SHA256) return bytes;
   throw new FlywheelError(

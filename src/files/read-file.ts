@@ -1,5 +1,7 @@
 /** Reads optional files, detects replaced files, and describes file system errors. */
 import { readFileSync, statSync } from 'node:fs';
+import type { ErrorCode } from '../errors/codes.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 
 /** @returns `undefined` for a missing file. @throws the system's error for an unreadable one */
 export function readIfThere(path: string): string | undefined {
@@ -41,4 +43,14 @@ const REASONS: Readonly<Record<string, string>> = {
 export function fileProblem(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
   return REASONS[code] ?? `file system error ${code}`;
+}
+
+/** Gives a file system error its code and text. @param what - names the file and what failed; the reason follows */
+export function onFile<Result>(code: ErrorCode, what: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof FlywheelError) throw cause;
+    throw new FlywheelError(code, `${what}: ${fileProblem(cause)}.`, { cause });
+  }
 }

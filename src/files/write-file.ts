@@ -21,7 +21,7 @@ import { dirname } from 'node:path';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { makeDirectory } from './directories.js';
-import { fileProblem } from './read-file.js';
+import { fileProblem, onFile } from './read-file.js';
 
 interface WriteOptions {
   /** Permission bits. @default 0o644 */
@@ -58,13 +58,8 @@ function writeTemporary(path: string, text: string | Uint8Array, mode: number): 
 }
 
 /** Creates a directory with mode 0700; an existing one stays unchanged. @throws `error`, naming the directory and the reason */
-export function makePrivateDirectory(path: string, error: ErrorCode): void {
-  try {
-    makeDirectory(path);
-  } catch (cause) {
-    throw new FlywheelError(error, `${path}: cannot be created: ${fileProblem(cause)}.`, { cause });
-  }
-}
+export const makePrivateDirectory = (path: string, error: ErrorCode): void =>
+  onFile(error, `${path}: cannot be created`, () => makeDirectory(path));
 
 /** Replacing a link such as /dev/stdout would break it for every program. */
 const OF_THE_SYSTEM = /^\/(?:dev\/(?!shm\/)|proc\/)/;
@@ -79,12 +74,7 @@ function occupant(path: string): string | undefined {
 }
 
 function checkOccupant(path: string, error: ErrorCode): void {
-  let reason: string | undefined;
-  try {
-    reason = occupant(path);
-  } catch (cause) {
-    throw new FlywheelError(error, `${path}: cannot be written: ${fileProblem(cause)}.`, { cause });
-  }
+  const reason = onFile(error, `${path}: cannot be written`, () => occupant(path));
   if (reason !== undefined) throw new FlywheelError(error, `${path}: cannot be written: ${reason}.`);
 }
 
@@ -122,11 +112,6 @@ export function moveFile(from: string, to: string): void {
  * @throws `error`, naming the file and the reason
  */
 export function checkWritable(path: string, error: ErrorCode): void {
-  try {
-    checkOccupant(path, error);
-    accessSync(dirname(path), constants.W_OK);
-  } catch (cause) {
-    if (cause instanceof FlywheelError) throw cause;
-    throw new FlywheelError(error, `${path}: cannot be written: ${fileProblem(cause)}.`, { cause });
-  }
+  checkOccupant(path, error);
+  onFile(error, `${path}: cannot be written`, () => accessSync(dirname(path), constants.W_OK));
 }

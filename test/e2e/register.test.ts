@@ -368,7 +368,7 @@ describe('flywheel register', () => {
           async () => expect((await register()).exit).toBe(0),
           SQUADS_FEE,
           6,
-          'Another registration ran here',
+          'Another registration just ran here',
         ],
         ['set up', async () => expect((await run('local', 'init')).exit).toBe(0), 0n, 2, 'already has a'],
       ] as const,

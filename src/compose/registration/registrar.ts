@@ -49,7 +49,6 @@ import { factsOf, type Places, type StateOnChain } from './state.js';
 import {
   begin,
   forgetBegun,
-  NOT_STORED,
   RegistrationTarget,
   readBegun,
   requireFree,
@@ -105,7 +104,7 @@ async function planned(
   const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
   const mint = address(input.mint);
   const found = readBegun(target.unfinishedFile(mint));
-  const stored = await target.find(mint, genesisHash);
+  const stored = (await target.look(genesisHash, (tx) => target.findIn(tx, mint))) ?? undefined;
   const begun: Unfinished =
     stored === undefined
       ? begin({ ...wanted, genesisHash }, found, keys)
@@ -132,13 +131,9 @@ async function planned(
 async function requireUnchanged(target: RegistrationTarget, ready: Ready): Promise<void> {
   const { found, plan, places, name } = ready;
   const now = readBegun(target.unfinishedFile(places.mint));
-  const isStored = await target.look(plan.cluster.genesisHash, async (tx) => {
-    if ((await target.findIn(tx, places.mint)) !== undefined) return true;
-    await requireFree(tx, places, name);
-    return false;
-  });
-  if (JSON.stringify(now) === JSON.stringify(found) && (isStored ?? false) === (plan.state === 'finished'))
-    return;
+  const stored = await target.look(plan.cluster.genesisHash, (tx) => target.checkIn(tx, places, name));
+  const isFinished = stored != null;
+  if (JSON.stringify(now) === JSON.stringify(found) && isFinished === (plan.state === 'finished')) return;
   throw new FlywheelError(
     'ERR_STORE_UNAVAILABLE',
     'Another registration just ran here. This command sent nothing.',
@@ -170,7 +165,7 @@ async function register(
   }).finally(() => keyring.close());
   const keyFile = apiKeyFile(dataDir, name);
   const stored = await target.write(plan.cluster.genesisHash, async (tx) => {
-    const known = await target.findIn(tx, places.mint);
+    const known = await target.checkIn(tx, places, name);
     // An interrupted run may have lost its key; a key of another machine is in use there.
     const keyIsKept =
       readSecret(keyFile) !== null || (target.isDatabase && known !== undefined && found === null);
@@ -209,12 +204,10 @@ async function storeRegistration(
   };
   if (known !== undefined) {
     const { token, flywheel } = known;
-    requireSame(known, places, NOT_STORED);
     await tx.flywheels.change({ id: flywheel.id }, terms);
     const apiKey = keyIsKept ? null : await insertFirstKey(deps, tx, token.id, wanted.scopes);
     return { registration: registrationView({ token, flywheel }), apiKey };
   }
-  await requireFree(tx, places, name, NOT_STORED);
   const { decimals, supply } = state.token.mint;
   const { mint, ...members } = places;
   const project = projectRecords(deps, {

@@ -97,16 +97,18 @@ export async function readProgramConfig(chain: ChainReader): Promise<ProgramConf
   );
 }
 
-function multisigProblems(
+/** @throws `ERR_NOT_VERIFIED`, naming every problem */
+export function requireUsableMultisig(
+  address: Address,
   multisig: Multisig,
   { owner, operator }: Pick<Places, 'owner' | 'operator'>,
-): readonly string[] {
+): void {
   const rightsOf = (key: Address): number =>
     multisig.members.find((member) => member.key === key)?.permissions ?? 0;
   const strangers = multisig.members.filter(({ key }) => key !== owner && key !== operator);
   const missing = [owner, operator].filter((key) => !multisig.members.some((member) => member.key === key));
   const areThere = missing.length === 0;
-  return [
+  const problems = [
     ...missing.map((key) => `${key} is not a member`),
     ...strangers.map(({ key }) => `${key} is a third member`),
     ...(multisig.threshold === THRESHOLD ? [] : [`the threshold is ${multisig.threshold}, expected 2`]),
@@ -118,15 +120,6 @@ function multisigProblems(
       ? []
       : [`the config authority ${multisig.configAuthority} alone can change members and rules`]),
   ];
-}
-
-/** @throws `ERR_NOT_VERIFIED`, naming every problem */
-export function requireUsableMultisig(
-  address: Address,
-  multisig: Multisig,
-  members: Pick<Places, 'owner' | 'operator'>,
-): void {
-  const problems = multisigProblems(multisig, members);
   if (problems.length === 0) return;
   throw new FlywheelError(
     'ERR_NOT_VERIFIED',

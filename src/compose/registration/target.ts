@@ -10,9 +10,7 @@ import { createKeypairSigner, generateKeypair } from '../../chain/transaction/si
 import type { ClusterRegistration } from '../../contract/registration.js';
 import type { FoundRegistration } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { readIfThere } from '../../files/read-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
-import type { FlywheelRecord } from '../../store/records.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
 import { type Address, address, isAddress } from '../../values/address.js';
@@ -20,15 +18,19 @@ import type { DatabaseAddress } from '../../values/database-address.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../../values/project-name.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
-import { dataFiles, isOnCluster, readDataConfig, writePrivate } from '../local-config.js';
+import {
+  clearUnfinished,
+  dataFiles,
+  isOnCluster,
+  readDataConfig,
+  readVersioned,
+  versioned,
+  writePrivate,
+} from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
 import { databaseOf, lookIntoStore, openDatabase } from '../place.js';
 import type { Settings } from '../settings.js';
 import type { Places } from './state.js';
-
-/** Endings of error messages: before any effect, and after accounts may have been created. */
-const UNCHANGED = 'nothing was changed';
-export const NOT_STORED = 'nothing was stored; accounts that were created on chain stay there';
 
 const seen = (name: string | null): { readonly hint: string } => ({
   hint:
@@ -43,29 +45,20 @@ const PLACE_NAMES: Readonly<Record<keyof Places, string>> = {
 };
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if the registered project has other addresses */
-export function requireSame(
-  { token, flywheel }: FoundRegistration,
-  places: Places,
-  ending = UNCHANGED,
-): void {
+export function requireSame({ token, flywheel }: FoundRegistration, places: Places): void {
   const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
   const names = Object.keys(PLACE_NAMES) as (keyof Places)[];
   const differs = names.filter((name) => known[name] !== places[name]).map((name) => PLACE_NAMES[name]);
   if (differs.length === 0) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The token ${token.symbol} (${token.mintAddress}) is already registered here with another ${differs.join(' and ')}; ${ending}.`,
+    `The token ${token.symbol} (${token.mintAddress}) is already registered here with another ${differs.join(' and ')}; nothing was stored.`,
     seen(flywheel.name),
   );
 }
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if another project has the mint, the vault or the name */
-export async function requireFree(
-  tx: StoreTransaction,
-  places: Places,
-  name: string | null,
-  ending = UNCHANGED,
-): Promise<void> {
+export async function requireFree(tx: StoreTransaction, places: Places, name: string | null): Promise<void> {
   const token = await tx.tokens.find({ mintAddress: places.mint });
   const others = [
     ['mint', token && (await tx.flywheels.find({ tokenId: token.id }))],
@@ -77,7 +70,7 @@ export async function requireFree(
   const [what, other] = taken;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
-    `The project ${other?.name ?? other?.id} is already registered here, with the same ${what}; ${ending}.`,
+    `The project ${other?.name ?? other?.id} is already registered here, with the same ${what}; nothing was stored.`,
     seen(other?.name ?? null),
   );
 }
@@ -130,35 +123,38 @@ export class RegistrationTarget {
         { hint: 'Use another directory: --data-dir.' },
       );
     return lookIntoStore(this.#settings, async (tx) => {
-      await this.#requireSameChain(tx, genesisHash, UNCHANGED);
+      await this.#requireSameChain(tx, genesisHash);
       return look(tx);
     });
   }
 
   /** The registered project: a directory's only one; in a database the named one, else the one with this mint. */
-  async find(mint: Address, genesisHash: string): Promise<FoundRegistration | undefined> {
-    return (await this.look(genesisHash, (tx) => this.findIn(tx, mint))) ?? undefined;
-  }
-
   async findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
-    const flywheel = await this.#flywheelIn(tx, mint);
+    const name = this.#settings.project.value;
+    const ofMint = { tokenId: (await tx.tokens.find({ mintAddress: mint }))?.id ?? '' };
+    const [flywheel] = this.isDatabase
+      ? [await tx.flywheels.find(name === null ? ofMint : { name })]
+      : await tx.flywheels.list(1);
     const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
     return token && flywheel && { token, flywheel };
   }
 
-  async #flywheelIn(tx: StoreTransaction, mint: Address): Promise<FlywheelRecord | undefined> {
-    if (!this.isDatabase) return (await tx.flywheels.list(1))[0];
-    const name = this.#settings.project.value;
-    if (name !== null) return tx.flywheels.find({ name });
-    const token = await tx.tokens.find({ mintAddress: mint });
-    return token && tx.flywheels.find({ tokenId: token.id });
+  /** The registered project. @throws as {@link requireSame}, or {@link requireFree} if there is none */
+  async checkIn(tx: StoreTransaction, places: Places, name: string | null) {
+    const known = await this.findIn(tx, places.mint);
+    if (known === undefined) await requireFree(tx, places, name);
+    else requireSame(known, places);
+    return known;
   }
 
   /** Locks registrations until `opened` is closed. @throws `ERR_STORE_UNAVAILABLE` while another process registers */
   async lock(opened: Opened): Promise<void> {
     makePrivateDirectory(this.#dataDir, 'ERR_CONFIG_INVALID');
     opened.keep(await ownDataDirectory(dataFiles(this.#dataDir).lock));
-    if (this.#database === null) return;
+    if (this.#database === null) {
+      clearUnfinished(this.#dataDir);
+      return;
+    }
     // Creates or migrates the schema before anything is paid.
     await (await this.#openStore()).close();
     const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
@@ -168,7 +164,7 @@ export class RegistrationTarget {
   write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
     return whileOpen(async (opened) => {
       const store = opened.keep(await this.#openStore());
-      await store.read((tx) => this.#requireSameChain(tx, genesisHash, NOT_STORED));
+      await store.read((tx) => this.#requireSameChain(tx, genesisHash));
       await store.bind(genesisHash);
       return store.transaction(work);
     });
@@ -180,13 +176,13 @@ export class RegistrationTarget {
   }
 
   /** @throws `ERR_CHAIN_MISMATCH` */
-  async #requireSameChain(tx: StoreTransaction, genesisHash: string, ending: string): Promise<void> {
+  async #requireSameChain(tx: StoreTransaction, genesisHash: string): Promise<void> {
     const { genesis } = await tx.lineages.progress();
     if (genesis === null || genesis === genesisHash) return;
     const where = this.#database === null ? this.#dataDir : `the database ${this.#database.shown}`;
     throw new FlywheelError(
       'ERR_CHAIN_MISMATCH',
-      `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${this.#cluster} is ${clusterText(genesisHash)}; ${ending}.`,
+      `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${this.#cluster} is ${clusterText(genesisHash)}; nothing was stored.`,
       {
         hint: 'A database or directory has projects of one cluster only. Use another --data-dir or database, or another --cluster.',
       },
@@ -197,7 +193,6 @@ export class RegistrationTarget {
 const key = z.custom<Address>((value) => typeof value === 'string' && isAddress(value));
 
 const FILE = z.object({
-  version: z.literal(2),
   /** The command's settings as JSON text; a registration is resumed only with equal ones. */
   wanted: z.record(z.string(), z.string()),
   burnWallet: key,
@@ -207,26 +202,12 @@ const FILE = z.object({
   sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
 });
 
-export type Unfinished = Readonly<Omit<z.infer<typeof FILE>, 'version'>>;
+export type Unfinished = Readonly<z.infer<typeof FILE>>;
 
 /** @returns `null` without an unfinished registration. @throws `ERR_STORE_UNAVAILABLE` for an unreadable file */
-export function readBegun(path: string): Unfinished | null {
-  const text = readIfThere(path);
-  if (text === undefined) return null;
-  try {
-    const { version: _version, ...found } = FILE.parse(JSON.parse(text));
-    return found;
-  } catch (cause) {
-    throw new FlywheelError(
-      'ERR_STORE_UNAVAILABLE',
-      `${path}: the file is damaged, or was written by another version of flywheel.`,
-      { cause },
-    );
-  }
-}
+export const readBegun = (path: string): Unfinished | null => readVersioned(path, FILE) ?? null;
 
-export const writeBegun = (path: string, begun: Unfinished): void =>
-  writePrivate(path, `${JSON.stringify({ version: 2, ...begun })}\n`);
+export const writeBegun = (path: string, begun: Unfinished): void => writePrivate(path, versioned(begun));
 
 export const forgetBegun = (path: string): void => rmSync(path, { force: true });
 

@@ -187,7 +187,7 @@ export class TestCluster extends Cluster {
     this.#enqueue(transaction, dueSlot);
     if (fate.isTwice) this.#enqueue(transaction, dueSlot + 1);
     if (this.#clock !== null) this.advance();
-    else if (isAtOnce) this.tick();
+    else if (isAtOnce) this.#goTo(this.newestSlot());
   }
 
   /** Follows the clock, where slots pass by it. */
