@@ -1,7 +1,6 @@
-/** The text of an answer → its checked value, or the error of the service. Unknown fields are ignored. The request bounds how much is read. */
+/** The text of an answer → its checked value, or the error of the service. Unknown fields are ignored. */
 import * as z from 'zod';
 import { IDEMPOTENCY_KEY_UNUSED_HEADER, REQUEST_ID_HEADER } from '../contract/headers.js';
-import type { OperationId } from '../contract/operations.js';
 import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, exitOfStatus } from '../errors/exit-codes.js';
@@ -12,42 +11,19 @@ import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
 import type { HttpAnswer } from './transport.js';
 
-const KIB = 1_024;
-const MIB = 1_024 * KIB;
-
-/** Upper bound for every operation. */
-const MAX_BYTES = 64 * MIB;
-/** Bytes of the size limit per allowed JSON value, of any kind and at any depth. */
-const BYTES_PER_VALUE = 64;
+/** A page of the most and largest items fits. */
+export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
+/** Of any kind and at any depth. */
+const MAX_VALUES = 1_000_000;
 /** Levels of an answer around its proofs. */
 const WRAPPING_LEVELS = 8;
 const MAX_DEPTH = MAX_JSON_DEPTH + WRAPPING_LEVELS;
 
-/** A batch of ten thousand transactions takes a third of this. */
-const LEAST_BYTES = 8 * MIB;
-const LEAST_BYTES_OF_BURN = 256 * KIB;
-/** An answer may repeat each part of the request. */
-const BYTES_PER_BYTE = 16;
-/** A batch or a proof of the largest size. */
-const BYTES_PER_ITEM = 300 * KIB;
-
-interface Asked {
-  readonly operation: OperationId;
-  readonly body?: string | undefined;
-  readonly items?: number | undefined;
-}
-
-export function maxAnswerBytes({ operation, body = '', items = 0 }: Asked): number {
-  const least = operation === 'burn' ? LEAST_BYTES_OF_BURN : LEAST_BYTES;
-  return Math.min(MAX_BYTES, least + BYTES_PER_BYTE * Buffer.byteLength(body) + BYTES_PER_ITEM * items);
-}
-
 /** Why a JSON text is not parsed, to follow "answered 200 with …", or `undefined`. */
-export function overBounds(text: string, maxBytes: number): string | undefined {
-  const maxValues = Math.floor(maxBytes / BYTES_PER_VALUE);
+export function overBounds(text: string): string | undefined {
   const { values, depth } = measureJson(text, MAX_DEPTH);
   if (depth > MAX_DEPTH) return `JSON that is nested deeper than ${MAX_DEPTH} levels`;
-  return values > maxValues ? `JSON of more than ${maxValues} values` : undefined;
+  return values > MAX_VALUES ? `JSON of more than ${MAX_VALUES} values` : undefined;
 }
 
 /** More than the nesting of objects in any answer. */
@@ -55,18 +31,12 @@ const MAX_ROUNDS = 8;
 const MAX_MESSAGE_LENGTH = 20_000;
 const MAX_SHOWN_LENGTH = 200;
 
-export interface Reading {
-  readonly maxBytes: number;
-  readonly mask: Mask;
-}
-
 /** @returns `instead` to follow "answered 200 with …" */
 function readJson(
-  answer: HttpAnswer,
-  { maxBytes, mask }: Reading,
+  { text, headers, unread }: HttpAnswer,
+  mask: Mask,
 ): { readonly json: unknown } | { readonly instead: string } {
-  const { text, headers, unread } = answer;
-  const instead = unread ?? (text.trim() === '' ? 'nothing' : overBounds(text, maxBytes));
+  const instead = unread ?? (text.trim() === '' ? 'nothing' : overBounds(text));
   if (instead !== undefined) return { instead: shown(mask(instead)) };
   try {
     return { json: JSON.parse(text) };
@@ -128,21 +98,21 @@ function checkTolerantly<Value>(
 
 export const answerContext = (
   { status, headers }: HttpAnswer,
-  { mask }: Reading,
+  mask: Mask,
 ): { readonly status: number; readonly requestId?: string } => {
   const requestId = headers[REQUEST_ID_HEADER];
   return { status, ...(requestId === undefined ? {} : { requestId: shown(mask(requestId)) }) };
 };
 
 /** @throws `ERR_RESPONSE_INVALID` with a description of the answer. */
-export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, reading: Reading): Value {
-  const read = readJson(answer, reading);
+export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, mask: Mask): Value {
+  const read = readJson(answer, mask);
   if ('instead' in read) {
     throw new FlywheelError(
       'ERR_RESPONSE_INVALID',
       `The service answered ${answer.status} with ${read.instead}.`,
       {
-        ...answerContext(answer, reading),
+        ...answerContext(answer, mask),
         hint: CHECK_ADDRESS,
       },
     );
@@ -151,8 +121,8 @@ export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer,
   if ('value' in checked) return checked.value;
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
-    `The service answered ${answer.status} with JSON that does not fit the API: ${shown(reading.mask(checked.problem))}.`,
-    answerContext(answer, reading),
+    `The service answered ${answer.status} with JSON that does not fit the API: ${shown(mask(checked.problem))}.`,
+    answerContext(answer, mask),
   );
 }
 
@@ -167,21 +137,18 @@ function keyUse({ status, headers }: HttpAnswer): { readonly keyUnused?: true } 
   return isRefusal && headers[IDEMPOTENCY_KEY_UNUSED_HEADER] === 'true' ? { keyUnused: true } : {};
 }
 
-interface DecodedProblem {
-  readonly error: FlywheelError;
-  /** The answer has the format of the contract, so the service itself answers, not a proxy. */
-  readonly trusted: boolean;
-}
-
-export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProblem {
-  const { mask } = reading;
-  const read = readJson(answer, reading);
+/** @returns `trusted`: the answer has the format of the contract, so the service itself answers, not a proxy. */
+export function decodeProblem(
+  answer: HttpAnswer,
+  mask: Mask,
+): { readonly error: FlywheelError; readonly trusted: boolean } {
+  const read = readJson(answer, mask);
   const parsed = lenientProblem.safeParse('json' in read ? read.json : undefined);
   if (!parsed.success) {
     const instead = 'instead' in read ? read.instead : 'JSON that does not fit the API';
     const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
     const options = {
-      ...{ ...answerContext(answer, reading), exit: exitOfStatus(answer.status) },
+      ...{ ...answerContext(answer, mask), exit: exitOfStatus(answer.status) },
       // Of other statuses the address is the least likely cause.
       ...(answer.status === 404 && { hint: CHECK_ADDRESS }),
     };
@@ -194,7 +161,7 @@ export function decodeProblem(answer: HttpAnswer, reading: Reading): DecodedProb
   const known = isErrorCode(code) && ERRORS[code].status !== null;
   // Exit code `usage` would claim that nothing was sent, which is false for a refusal by the service.
   const own = known && ERRORS[code].exit !== EXIT.usage ? {} : { exit: exitOfStatus(answer.status) };
-  const options = { ...answerContext(answer, reading), ...own, ...keyUse(answer) };
+  const options = { ...answerContext(answer, mask), ...own, ...keyUse(answer) };
   const error = known
     ? new FlywheelError(code, message, options)
     : new FlywheelError('ERR_INTERNAL', message, { ...options, foreignCode: shown(mask(code)) });

@@ -141,12 +141,11 @@ const batchProblem = ({ initResult, executeResult }: Batch): Contradiction =>
 const idProblem = (asked: string, answered: string, name: string): Contradiction =>
   asked.toLowerCase() === answered.toLowerCase() ? undefined : `${name} is ${answered}, not ${asked}`;
 
-interface BatchId {
-  readonly batchId: string;
-}
-
-const thisBatchProblem = ({ batchId }: BatchId, batch: Batch, name: string): Contradiction =>
-  idProblem(batchId, batch.id, name) ?? batchProblem(batch);
+const thisBatchProblem = (
+  { batchId }: { readonly batchId: string },
+  batch: Batch,
+  name: string,
+): Contradiction => idProblem(batchId, batch.id, name) ?? batchProblem(batch);
 
 const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   const { ownerVoteNeeded, cancelTx, batch } = answer;

@@ -123,11 +123,13 @@ function until<Arguments extends readonly unknown[]>(
       reject(new DialError(problemOf(ending), ending));
     };
     const onAbort = (): void => fail('too late' satisfies Ending);
+    const onClose = (): void => fail('closed' satisfies Ending);
     signal.addEventListener('abort', onAbort, { once: true });
-    // The listener stays: between two steps no other one exists, and an error then appears at the next use of the socket.
-    emitter.on('error', fail).once('close', () => fail('closed' satisfies Ending));
+    // This listener stays: between two steps no other one exists, and an error then appears at the next use of the socket.
+    emitter.on('error', fail).once('close', onClose);
     emitter.once(event, (...given) => {
       signal.removeEventListener('abort', onAbort);
+      emitter.off('close', onClose);
       resolve(given as unknown as Arguments);
     });
     if (signal.aborted) onAbort();

@@ -4,12 +4,7 @@ import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
 import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
 
-export interface HttpLog {
-  request(request: HttpRequest, tryNumber: number): void;
-  /** @param mask - for the key of this call. */
-  outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number, mask: Mask): void;
-  wait(ms: number, reason: string): void;
-}
+export type HttpLog = ReturnType<typeof createHttpLog>;
 
 const SHOWN_HEADERS = [
   'content-type',
@@ -25,17 +20,18 @@ const MAX_VALUE_LENGTH = 200;
 
 const plain = (text: string): string => visibleLine(text).slice(0, MAX_VALUE_LENGTH);
 
-export function createHttpLog(listener: ((line: string) => void) | undefined, keyHeader: string): HttpLog {
+export function createHttpLog(listener: ((line: string) => void) | undefined, keyHeader: string) {
   const write = listener ?? (() => undefined);
   return {
-    request(request, tryNumber) {
+    request(request: HttpRequest, tryNumber: number): void {
       write(`> ${request.method} ${request.url.href} (try ${tryNumber})`);
       for (const [name, value] of Object.entries(request.headers)) {
         write(`>   ${name}: ${name === keyHeader ? '***' : plain(value)}`);
       }
       if (request.body !== undefined) write(`>   (${Buffer.byteLength(request.body)} bytes)`);
     },
-    outcome(outcome, elapsedMs, mask) {
+    /** @param mask - for the key of this call. */
+    outcome(outcome: HttpAnswer | HttpFailure, elapsedMs: number, mask: Mask): void {
       if (outcome.kind === 'failure') {
         write(`< ${plain(mask(outcome.reason))} (${elapsedMs} ms)`);
         return;
@@ -47,6 +43,7 @@ export function createHttpLog(listener: ((line: string) => void) | undefined, ke
         if (value !== undefined) write(`<   ${name}: ${plain(mask(value))}`);
       }
     },
-    wait: (ms, reason) => write(`  waiting ${(ms / 1_000).toFixed(1)} s: ${plain(reason)}`),
+    wait: (ms: number, reason: string): void =>
+      write(`  waiting ${(ms / 1_000).toFixed(1)} s: ${plain(reason)}`),
   };
 }

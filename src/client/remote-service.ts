@@ -8,11 +8,11 @@ import { OPERATIONS, type Operation, type OperationId } from '../contract/operat
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
-import { answerContext, type Reading } from './answer.js';
+import { answerContext } from './answer.js';
 import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
 import type { ProxySettings } from './dial.js';
 import { createHttpLog } from './http-log.js';
-import { maskValue } from './mask.js';
+import { type Mask, maskValue } from './mask.js';
 import { baseAddress, keyHeaderName, prepareCall } from './request.js';
 import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
 import { createTransport, type HttpAnswer, type Transport } from './transport.js';
@@ -77,13 +77,13 @@ function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Se
   };
 }
 
-function replyFrom<Value>(value: Value, answer: HttpAnswer, reading: Reading): Reply<Value> {
+function replyFrom<Value>(value: Value, answer: HttpAnswer, mask: Mask): Reply<Value> {
   const { headers } = answer;
-  const { requestId } = answerContext(answer, reading);
+  const { requestId } = answerContext(answer, mask);
   const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
   const serverTimeMs = Date.parse(headers['date'] ?? '');
   return {
-    value: maskValue(value, reading.mask),
+    value: maskValue(value, mask),
     meta: {
       replayed: headers[IDEMPOTENT_REPLAYED_HEADER] === 'true',
       ...(requestId === undefined ? {} : { requestId }),
@@ -145,8 +145,8 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
         },
       });
       batches.remember(value);
-      const { mask } = prepared.reading;
-      const reply = replyFrom(value, answer, prepared.reading);
+      const { mask } = prepared;
+      const reply = replyFrom(value, answer, mask);
       for (const outcome of finding.outcomes ?? []) call.onElement?.(maskValue(outcome, mask));
       return reply;
     }),

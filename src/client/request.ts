@@ -6,13 +6,11 @@ import {
   IDEMPOTENCY_KEY_HEADER,
   REQUEST_ID_HEADER,
 } from '../contract/headers.js';
-import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import { type Operation, pathParameters } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { jsonText } from '../values/exact-number.js';
 import type { Ids } from '../values/ids.js';
 import { isUuid } from '../values/uuid.js';
-import { maxAnswerBytes } from './answer.js';
 import { isLoopback } from './dial.js';
 import { createMask } from './mask.js';
 import { OWN_REQUEST_ID, type PreparedCall } from './send.js';
@@ -90,8 +88,7 @@ function placed({ base }: RequestTerms, operation: Operation, input: unknown) {
   if (operation.method === 'POST') return { url, body: jsonText(inPath.length === 0 ? input : rest) };
   for (const [name, value] of Object.entries(rest))
     if (value !== undefined) url.searchParams.set(name, String(value));
-  const { limit = DEFAULT_PAGE_ITEMS } = fields as { readonly limit?: number };
-  return { url, items: operation.paged ? limit : 0 };
+  return { url };
 }
 
 /** Checks everything before the first byte is sent. @param input - unchecked. */
@@ -101,7 +98,7 @@ export function prepareCall(
   call: Call,
   input: unknown,
 ): Omit<PreparedCall, 'look' | 'onWaiting'> {
-  const { url, body, items } = placed(terms, operation, input);
+  const { url, body } = placed(terms, operation, input);
   const idempotencyKey =
     operation.idempotencyKey === 'none'
       ? undefined
@@ -122,10 +119,7 @@ export function prepareCall(
     operation,
     idempotencyKey,
     signal: call.signal,
-    reading: {
-      maxBytes: maxAnswerBytes({ operation: operation.id, body, items }),
-      mask: createMask(call.credential?.reveal()),
-    },
+    mask: createMask(call.credential?.reveal()),
     request: { method: operation.method, url, headers, ...(body === undefined ? {} : { body }) },
   };
 }

@@ -14,11 +14,11 @@ import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Clock } from '../values/time.js';
-import { answerContext, decodeProblem, decodeValue, type Reading } from './answer.js';
+import { answerContext, decodeProblem, decodeValue, MAX_ANSWER_BYTES } from './answer.js';
 import type { Finding, Warning } from './check-answer.js';
 import { hintForService } from './connection-failure.js';
 import type { HttpLog } from './http-log.js';
-import { maskError, maskValue } from './mask.js';
+import { type Mask, maskError, maskValue } from './mask.js';
 import type { HttpAnswer, HttpFailure, HttpRequest, Transport } from './transport.js';
 
 /** Prefix of the request ids of this client. An answer with a different id of this prefix belongs to another request. */
@@ -41,17 +41,18 @@ export interface PreparedCall {
   readonly idempotencyKey: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly request: HttpRequest;
-  readonly reading: Reading;
+  /** Of the API key. */
+  readonly mask: Mask;
   /** Polls the batch of a call that may take longer than a request. */
-  readonly look?: (() => Promise<BatchSeen>) | undefined;
+  readonly look?:
+    | (() => Promise<{
+        /** `null`: no batch exists yet. */
+        readonly status: BatchStatus | null;
+        /** Waiting is pointless. */
+        readonly isOver: boolean;
+      }>)
+    | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
-}
-
-interface BatchSeen {
-  /** `null`: no batch exists yet. */
-  readonly status: BatchStatus | null;
-  /** Waiting is pointless. */
-  readonly isOver: boolean;
 }
 
 interface Expected<Value> {
@@ -101,32 +102,12 @@ function retryAfterMs(header: string | undefined, nowMs: number): number | undef
 }
 
 /** Remaining time of one call, and the part of it for waits between tries. */
-class CallBudget {
-  readonly #clock: Clock;
-  readonly #endMs: number;
-  #waitsMs: number;
-
-  constructor({ clock, totalTimeoutMs, maxWaitMs }: Sender) {
-    this.#clock = clock;
-    this.#endMs = clock.nowMs() + totalTimeoutMs;
-    this.#waitsMs = maxWaitMs;
-  }
-
-  get leftMs(): number {
-    return Math.max(0, this.#endMs - this.#clock.nowMs());
-  }
-
-  get waitsMs(): number {
-    return Math.min(this.#waitsMs, this.leftMs);
-  }
-
-  /** @returns false, without spending, if less is left. */
-  spend(ms: number): boolean {
-    if (ms > this.waitsMs) return false;
-    this.#waitsMs -= ms;
-    return true;
-  }
+interface Budget {
+  readonly endMs: number;
+  waitsMs: number;
 }
+
+const leftMs = ({ clock }: Sender, { endMs }: Budget): number => Math.max(0, endMs - clock.nowMs());
 
 /** A leading host name keeps its case. */
 const sentence = (reason: string, host: string): string =>
@@ -183,7 +164,7 @@ function notOffered({ request: { method, url } }: PreparedCall, error: FlywheelE
 function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
   const { status } = answer;
   if (isRedirect(status)) return redirected(answer);
-  const { error: said, trusted } = decodeProblem(answer, call.reading);
+  const { error: said, trusted } = decodeProblem(answer, call.mask);
   const error = notOffered(call, said);
   const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
   const isOfService = trusted && said.options.foreignCode === undefined && isEchoed(call, answer);
@@ -214,12 +195,12 @@ function readAnswer<Value>(
   { schema, check }: Expected<Value>,
 ): Answered<Value> | Failed {
   try {
-    const value = decodeValue(schema, answer, call.reading);
+    const value = decodeValue(schema, answer, call.mask);
     const finding = check(value);
     const contradiction = finding.contradiction ?? (isEchoed(call, answer) ? undefined : finding.unproven);
     if (contradiction === undefined && finding.warnings.length === 0) return { value, answer, finding };
     // Messages quote the answer, and must not quote the API key.
-    const shown = check(maskValue(value, call.reading.mask));
+    const shown = check(maskValue(value, call.mask));
     const quoted = shown.contradiction ?? shown.unproven ?? 'it contains the API key in the wrong place';
     if (contradiction !== undefined) return contradicted(call, answer, quoted);
     shown.warnings.forEach(warn);
@@ -231,11 +212,11 @@ function readAnswer<Value>(
 }
 
 /** Not retryable: a service that contradicts the request might act twice. */
-const contradicted = ({ reading }: PreparedCall, answer: HttpAnswer, contradiction: string): Failed => ({
+const contradicted = ({ mask }: PreparedCall, answer: HttpAnswer, contradiction: string): Failed => ({
   error: new FlywheelError(
     'ERR_RESPONSE_INVALID',
     `The answer contradicts the request: ${contradiction}.`,
-    answerContext(answer, reading),
+    answerContext(answer, mask),
   ),
   ...{ retryable: false, meaning: 'maybe-done' },
 });
@@ -244,15 +225,15 @@ async function tryOnce<Value>(
   sender: Sender,
   call: PreparedCall,
   expected: Expected<Value>,
-  { leftMs, tryNumber }: { readonly leftMs: number; readonly tryNumber: number },
+  { mostMs, tryNumber }: { readonly mostMs: number; readonly tryNumber: number },
 ): Promise<Answered<Value> | Failed> {
   const { clock, log, transport } = sender;
-  const { request, reading, signal } = call;
+  const { request, mask, signal } = call;
   const startedMs = clock.nowMs();
   log.request(request, tryNumber);
-  const timeoutMs = Math.min(sender.requestTimeoutMs, leftMs);
-  const outcome = await transport.exchange(request, { timeoutMs, maxBytes: reading.maxBytes, signal });
-  log.outcome(outcome, clock.nowMs() - startedMs, reading.mask);
+  const timeoutMs = Math.min(sender.requestTimeoutMs, mostMs);
+  const outcome = await transport.exchange(request, { timeoutMs, maxBytes: MAX_ANSWER_BYTES, signal });
+  log.outcome(outcome, clock.nowMs() - startedMs, mask);
   if (outcome.kind === 'failure') return failedWithoutAnswer(outcome, request.url);
   if (isOfAnother(call, outcome)) return contradicted(call, outcome, 'it answers another request');
   if (outcome.status < 200 || outcome.status >= 300) return failedWithAnswer(call, outcome, clock.nowMs());
@@ -313,14 +294,17 @@ const gaveUp = ({ totalTimeoutMs }: Sender, { code, message, options }: Flywheel
 async function waitForRetry(
   sender: Sender,
   { signal }: PreparedCall,
-  budget: CallBudget,
+  budget: Budget,
   { error, waitMs, tryNumber }: Failed & { readonly tryNumber: number },
 ): Promise<boolean> {
   // Full jitter: from 0 to the bound.
   const bound = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tryNumber - 1));
-  const ms = waitMs ?? Math.min(Math.floor(sender.random() * bound), budget.waitsMs);
-  if (budget.leftMs <= ms) throw gaveUp(sender, error);
-  if (budget.waitsMs <= 0 || !budget.spend(ms)) return false;
+  const left = leftMs(sender, budget);
+  const most = Math.min(budget.waitsMs, left);
+  const ms = waitMs ?? Math.min(Math.floor(sender.random() * bound), most);
+  if (left <= ms) throw gaveUp(sender, error);
+  if (most <= 0 || ms > most) return false;
+  budget.waitsMs -= ms;
   sender.log.wait(ms, error.wireCode);
   await sender.sleep(ms, signal);
   return true;
@@ -342,11 +326,11 @@ const isUnderWay = ({ error: { code }, meaning, late }: Failed): boolean =>
 async function waitWhileUnderWay(
   sender: Sender,
   { look, onWaiting, signal }: PreparedCall,
-  budget: CallBudget,
+  budget: Budget,
   waitedMs: number,
 ): Promise<number | null> {
   for (let now = waitedMs; ; ) {
-    if (Math.min(budget.leftMs, sender.totalTimeoutMs - now) <= LOOK_MS) return null;
+    if (Math.min(leftMs(sender, budget), sender.totalTimeoutMs - now) <= LOOK_MS) return null;
     sender.log.wait(LOOK_MS, 'under way');
     await sender.sleep(LOOK_MS, signal);
     now += LOOK_MS;
@@ -366,13 +350,14 @@ async function tryUntilAnswered<Value>(
   expected: Expected<Value>,
   tried: Tried,
 ): Promise<Answered<Value>> {
-  const budget = new CallBudget(sender);
+  const { clock, totalTimeoutMs, maxWaitMs } = sender;
+  const budget: Budget = { endMs: clock.nowMs() + totalTimeoutMs, waitsMs: maxWaitMs };
   let waitedMs: number | null = 0;
   for (let tryNumber = 1; ; tryNumber += 1) {
-    const { leftMs } = budget;
-    if (leftMs <= 0)
+    const mostMs = leftMs(sender, budget);
+    if (mostMs <= 0)
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'No time is left for a request.'));
-    const result = await tryOnce(sender, call, expected, { leftMs, tryNumber });
+    const result = await tryOnce(sender, call, expected, { mostMs, tryNumber });
     if ('value' in result) return result;
     addTo(tried, result);
     if (isUnderWay(result) && call.look !== undefined) {
@@ -397,14 +382,14 @@ export async function sendUntilAnswered<Value>(
   expected: Expected<Value>,
 ): Promise<Answered<Value>> {
   const tried: Tried = { maybeDone: false, underWay: false, unsent: true };
-  const { signal, idempotencyKey, reading } = call;
+  const { signal, idempotencyKey, mask } = call;
   try {
     return await tryUntilAnswered(sender, call, expected, tried);
   } catch (cause) {
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
     if (signal?.aborted === true)
-      throw maskError(new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', { cause, ...key }), reading.mask);
+      throw maskError(new FlywheelError('ERR_INTERRUPTED', 'Interrupted.', { cause, ...key }), mask);
     if (!isFlywheelError(cause)) throw cause;
-    throw maskError(finalError(call, cause, tried), reading.mask);
+    throw maskError(finalError(call, cause, tried), mask);
   }
 }
