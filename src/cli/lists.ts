@@ -71,16 +71,6 @@ interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
-interface PageQuery {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-interface Part {
-  readonly limit: number;
-  readonly cursor: string | undefined;
-}
-
 /** @param usual - the default limit, for the help page */
 export const pageOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
   command: Command<Args, Options>,
@@ -94,7 +84,7 @@ export const pageOptions = <Args extends unknown[], Options extends Record<strin
 export const partOf = (
   options: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
   range: { readonly most: number; readonly fallback: number },
-): Part => ({
+) => ({
   limit: options.limit === undefined ? range.fallback : readInteger('--limit', options.limit, 1, range.most),
   cursor: options.cursor,
 });
@@ -102,8 +92,8 @@ export const partOf = (
 /** Reads pages up to the limit, and prints the next cursor. A page may be empty without being the last. */
 export async function listedItems<Item>(
   { output }: Session,
-  { limit, cursor: start }: Part,
-  ask: (query: PageQuery) => Promise<Reply<Page<Item>>>,
+  { limit, cursor: start }: ReturnType<typeof partOf>,
+  ask: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Reply<Page<Item>>>,
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
   let cursor = start;

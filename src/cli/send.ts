@@ -97,13 +97,13 @@ export async function canBeDoneWithout(session: Session, error: unknown): Promis
 }
 
 /** Time limit of a request that only adds information. */
-const PATIENCE_MS = 5_000;
+const SOON_MS = 5_000;
 
 /** @returns `null` after the time limit */
 export const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
   Promise.race([
     said,
     new Promise<null>((resolve) => {
-      setTimeout(() => resolve(null), PATIENCE_MS).unref();
+      setTimeout(() => resolve(null), SOON_MS).unref();
     }),
   ]);

@@ -5,18 +5,12 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
-import type { Element, Entry } from '../journal/journal.js';
-import {
-  noteDone,
-  requireAnswersBurn,
-  requireNoted,
-  requireRefused,
-  type Unanswered,
-} from '../operation/done-there.js';
+import type { Entry } from '../journal/journal.js';
+import { noteDone, requireAnswersBurn, requireNoted, requireRefused } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
-import { type AskDoneThere, burnsDoneThere } from '../operation/service-record.js';
+import { burnsDoneThere } from '../operation/service-record.js';
 import { outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
@@ -24,6 +18,7 @@ import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, grouped, tokensText } from '../views/unit.js';
 import { confirmSpending, requireNotOnChain } from './burn-work.js';
+import { requireAllPossible } from './plan.js';
 import {
   landedOf,
   latestOutcomes,
@@ -44,108 +39,87 @@ export interface BurnBatchBody {
 
 type Outcomes = readonly ElementOutcome[];
 
-export class BurnBatchWork implements Work<Outcomes> {
-  readonly ask: AskDoneThere;
-  readonly outputs: readonly OutputFile[];
-  readonly rest: boolean;
-  readonly allowChanged: boolean;
-  readonly #session: Session;
-  readonly #body: BurnBatchBody;
-  readonly #strict: boolean;
-  readonly #elements: readonly Element[];
-  readonly #signatures = new Set<string>();
-  #symbol: string | null = null;
-
-  /** @param how - `strict`: send nothing if any element would fail. */
-  constructor(
-    session: Session,
-    body: BurnBatchBody,
-    { rest, strict, allowChanged }: Pick<HowOften, 'rest' | 'allowChanged'> & { readonly strict: boolean },
-  ) {
-    this.#session = session;
-    this.#body = body;
-    this.outputs = body.failedOut === null ? [] : [body.failedOut];
-    this.rest = rest;
-    this.#strict = strict;
-    this.allowChanged = allowChanged;
-    this.ask = burnsDoneThere(session, body.burns);
-    this.#elements = burnElements(body.burns);
-  }
-
-  readonly unanswered = (operation: Entry): Unanswered => {
-    const parts = partsOf(operation);
-    return {
-      ...{ ask: this.ask, elements: this.#elements },
-      requests: parts.filter(({ outcomes }) => outcomes === undefined),
-      own: landedOf(this.#elements, outcomesOf(parts)),
-    };
+/** @param how - `strict`: send nothing if any element would fail. */
+export function burnBatchWork(
+  session: Session,
+  { burns, failedOut }: BurnBatchBody,
+  how: Pick<HowOften, 'rest' | 'allowChanged'> & { readonly strict: boolean },
+): Work<Outcomes> {
+  const { output } = session;
+  const ask = burnsDoneThere(session, burns);
+  const elements = burnElements(burns);
+  const requireKnown = (entry: Entry): Promise<void> => requireNoted(session, entry, elements, ask);
+  const requireAllowed = async (indexes: readonly number[] | null): Promise<void> => {
+    if (how.strict) await requireAllPossible(session, pick(burns, indexes), indexes ?? [...burns.keys()]);
+  };
+  const printLines = (outcomes: Outcomes): void => {
+    if (output.mode === 'ndjson') outcomes.forEach(output.jsonLine);
   };
 
-  /** An empty request is sent too: then a delayed request under the same key has no effect. */
-  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const parts = partsOf(entry);
-    const stages = stagesOf(entry).map((_, at) => {
-      const left = parts
-        .filter(({ stage }) => stage === at)
-        .map((part) =>
-          part.outcomes === undefined ? part.indexes.filter((index) => !indexes.has(index)) : part.indexes,
-        );
-      return { indexes: left.flat(), cut: left.map(({ length }) => length) };
-    });
-    entry.note({ stages });
-    return true;
+  async function confirm(entry: Entry): Promise<void> {
+    warnOfEqual(session, elements, 'burn', 'burned');
+    const indexes = stagesOf(entry)[0]?.indexes ?? null;
+    await requireAllowed(indexes);
+    const opened = await session.service();
+    const sent = pick(burns, indexes);
+    const amount = tokensText(sumAmounts(sent.map(({ burnAmount }) => burnAmount)), opened.symbol);
+    await confirmSpending(session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
   }
 
-  async perform(entry: Entry): Promise<Performed<Outcomes> | null> {
-    const { output } = this.#session;
-    this.#signatures.clear();
+  /** @param shown - the stage whose outcomes are printed as they come */
+  async function bringAll(entry: Entry, parts: readonly Part[], shown: number | null): Promise<void> {
+    const progress = createProgress(session, parts);
+    const signatures = new Set<string>();
+    for (const part of parts) {
+      const hear = (outcome: ElementOutcome): void => {
+        requireNew(signatures, outcome);
+        progress.count(outcome);
+        if (part.stage === shown) printLines([outcome]);
+      };
+      await bring(session, entry, { part, burns, hear, send: () => progress.send(part) }).catch(
+        (error: unknown) => {
+          progress.stop(error);
+          throw error;
+        },
+      );
+    }
+  }
+
+  async function perform(entry: Entry): Promise<Performed<Outcomes> | null> {
     const parts = partsOf(entry);
     if (entry.state === 'done' && latestOutcomes(parts).some(({ status }) => status === 'error')) {
-      await this.requireKnown(entry);
+      await requireKnown(entry);
       output.tell('Another request landed what this operation did not.');
       return null;
     }
-    this.#symbol = (await this.#session.service()).symbol;
-    if (entry.isNew) await this.#confirm(entry);
+    if (entry.isNew) await confirm(entry);
     const last = stagesOf(entry).length - 1;
     // `--rest` prints only the rest; the whole file prints the latest outcome of each element.
-    const tellsLast = this.rest || last === 0;
-    const progress = new Progress(this.#session, parts);
-    for (const part of parts) {
-      const hear = (outcome: ElementOutcome): void => {
-        progress.count(outcome);
-        if (tellsLast && part.stage === last) this.#print([outcome]);
-      };
-      await this.#bring(entry, part, { hear, send: () => progress.send(part) }).catch((error: unknown) => {
-        progress.stop(error);
-        throw error;
-      });
-    }
+    const shown = how.rest || last === 0 ? last : null;
+    await bringAll(entry, parts, shown);
     const answered = partsOf(entry);
     const latest = latestOutcomes(answered);
-    const result = tellsLast ? outcomesOf(answered.filter(({ stage }) => stage === last)) : latest;
-    if (!tellsLast) this.#print(result);
+    const result = shownOf(answered, shown);
+    if (shown === null) printLines(result);
     if (entry.state !== 'open') {
-      await this.requireKnown(entry);
+      await requireKnown(entry);
       return { result };
     }
-    const landed = landedOf(this.#elements, latest);
+    const landed = landedOf(elements, latest);
     return { result, verdict: { state: landed.length === latest.length ? 'done' : 'partial', landed } };
   }
 
-  async present(outcomes: Outcomes): Promise<FlywheelError | undefined> {
-    const { output } = this.#session;
-    const { burns, failedOut } = this.#body;
+  async function present(outcomes: Outcomes): Promise<FlywheelError | undefined> {
     const failures = outcomes.filter((outcome) => outcome.status === 'error');
     const failed = failures.map(({ index }) => index);
-    if (failedOut !== null) writeFailed(this.#session, failedOut, pick(burns, failed));
+    if (failedOut !== null) writeFailed(session, failedOut, pick(burns, failed));
     if (output.mode === 'json') {
       const of = (wanted: ElementOutcome['status']): object[] =>
         outcomes.flatMap(({ index: _index, status, ...rest }) => (status === wanted ? [rest] : []));
       output.result({ success: of('success'), errors: of('error') }, () => []);
     } else if (output.mode !== 'ndjson') {
-      const totals = totalsOf(outcomes, burns);
-      const listed = { totals, failures: failures.slice(0, MAX_LISTED), symbol: this.#symbol };
+      const { symbol } = await session.service();
+      const listed = { totals: totalsOf(outcomes, burns), failures: failures.slice(0, MAX_LISTED), symbol };
       output.result(null, (style) => viewBurnBatch(listed, style));
     }
     if (failed.length === 0) return undefined;
@@ -157,116 +131,118 @@ export class BurnBatchWork implements Work<Outcomes> {
     return new FlywheelError('ERR_PARTIAL', message, { hint });
   }
 
-  summary(outcomes: Outcomes): string {
-    const burned = outcomes.filter(({ status }) => status === 'success').length;
-    return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;
-  }
+  return {
+    ...{ ask, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
+    outputs: failedOut === null ? [] : [failedOut],
+    unanswered: (operation) => {
+      const parts = partsOf(operation);
+      return {
+        ...{ ask, elements, own: landedOf(elements, outcomesOf(parts)) },
+        requests: parts.filter(({ outcomes }) => outcomes === undefined),
+      };
+    },
+    // An empty request is sent too: then a delayed request under the same key has no effect.
+    leaveOut: (entry, indexes) => {
+      const parts = partsOf(entry);
+      const stages = stagesOf(entry).map((_, at) => {
+        const left = parts
+          .filter(({ stage }) => stage === at)
+          .map((part) =>
+            part.outcomes === undefined ? part.indexes.filter((index) => !indexes.has(index)) : part.indexes,
+          );
+        return { indexes: left.flat(), cut: left.map(({ length }) => length) };
+      });
+      entry.note({ stages });
+      return true;
+    },
+    // A rest in progress continues; otherwise a rest starts with all failed elements.
+    prepare: async (entry) => {
+      if (!how.rest || entry.state !== 'partial') return true;
+      const indexes = latestOutcomes(partsOf(entry)).flatMap(({ index, status }) =>
+        status === 'error' ? index : [],
+      );
+      await noteDone(session, entry, { ask, elements });
+      const notes = async (left: readonly number[]) => {
+        await requireAllowed(left);
+        const stages = [...stagesOf(entry), stageOf(burns, left)];
+        return { stages, ...untried(nameOf(stages.length - 1, 0)) };
+      };
+      return beginRest(session, entry, { all: elements, indexes, allowChanged: how.allowChanged, notes });
+    },
+    summary: (outcomes) => {
+      const burned = outcomes.filter(({ status }) => status === 'success').length;
+      return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;
+    },
+  };
+}
 
-  requireKnown(entry: Entry): Promise<void> {
-    return requireNoted(this.#session, entry, this.#elements, this.ask);
-  }
+const shownOf = (parts: readonly Part[], shown: number | null): Outcomes =>
+  shown === null ? latestOutcomes(parts) : outcomesOf(parts.filter(({ stage }) => stage === shown));
 
-  /** A rest in progress continues; otherwise a rest starts with all failed elements. */
-  async prepare(entry: Entry): Promise<boolean> {
-    if (!this.rest || entry.state !== 'partial') return true;
-    const all = this.#elements;
-    const indexes = latestOutcomes(partsOf(entry)).flatMap(({ index, status }) =>
-      status === 'error' ? index : [],
+/** One transaction burns one element. */
+function requireNew(signatures: Set<string>, outcome: ElementOutcome): void {
+  if (outcome.status === 'error') return;
+  if (signatures.has(outcome.txHash))
+    throw outcomeUnknown(
+      `The service answered with transaction ${outcome.txHash}, which belongs to another burn.`,
     );
-    await noteDone(this.#session, entry, { ask: this.ask, elements: all });
-    const notes = async (left: readonly number[]) => {
-      await this.#requireAllPossible(left);
-      const stages = [...stagesOf(entry), stageOf(this.#body.burns, left)];
-      return { stages, ...untried(nameOf(stages.length - 1, 0)) };
-    };
-    return beginRest(this.#session, entry, { all, indexes, allowChanged: this.allowChanged, notes });
-  }
+  signatures.add(outcome.txHash);
+}
 
-  async #confirm(entry: Entry): Promise<void> {
-    const { burns } = this.#body;
-    warnOfEqual(this.#session, burnElements(burns), 'burn', 'burned');
-    const indexes = stagesOf(entry)[0]?.indexes ?? null;
-    await this.#requireAllPossible(indexes);
-    const opened = await this.#session.service();
-    const sent = pick(burns, indexes);
-    const amount = tokensText(sumAmounts(sent.map(({ burnAmount }) => burnAmount)), opened.symbol);
-    await confirmSpending(this.#session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
-  }
-
-  async #requireAllPossible(indexes: readonly number[] | null): Promise<void> {
-    if (!this.#strict) return;
-    const { burns } = this.#body;
-    const { requireAllPossible } = await import('./plan.js');
-    await requireAllPossible(this.#session, pick(burns, indexes), indexes ?? [...burns.keys()]);
-  }
-
-  async #bring(
-    entry: Entry,
-    { name, key, indexes, outcomes: stored }: Part,
-    on: { readonly hear: (outcome: ElementOutcome) => void; readonly send: () => void },
-  ): Promise<void> {
-    const tell = (outcome: ElementOutcome): void => {
-      this.#requireNew(outcome);
-      on.hear(outcome);
-    };
-    if (stored !== undefined) return stored.forEach(tell);
-    const session = this.#session;
-    if (session.context.signal.aborted)
-      throw new FlywheelError(
-        'ERR_INTERRUPTED',
-        'Interrupted between two requests. Run the same command again to resume.',
-      );
-    const opened = await session.service();
-    const burns = pick(this.#body.burns, indexes);
-    const outcomes: ElementOutcome[] = [];
-    const hear = (outcome: ElementOutcome): void => {
-      const { index } = outcome;
-      if (outcomes[index] !== undefined) return;
-      const own = { ...outcome, index: indexes[index] ?? index };
-      tell(own);
-      outcomes[index] = own;
-    };
-    on.send();
-    const reply = await trying(entry, name, async () => {
-      try {
-        return await opened.service.burnBatch([...burns], callWith(session, opened, key, hear));
-      } catch (error) {
-        await requireRefused(session, key, error);
-        throw error;
-      }
-    });
-    const isNamed = reply.meta.requestId !== undefined;
-    const [first] = reply.value.success;
-    if (first !== undefined)
-      await requireAnswersBurn(session, { idempotencyKey: key, txHash: first.txHash }, isNamed);
-    noteReply(session, reply);
-    if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
-    const isWhole = (): boolean => outcomes.filter(Boolean).length === burns.length;
-    if (!isWhole()) attributeOutcomes(burns, reply.value).outcomes.forEach(hear);
-    if (!isWhole())
-      throw new FlywheelError(
-        'ERR_RESPONSE_INVALID',
-        'The answer of the service lacks burns of the request.',
-      );
-    const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
-    await requireNotOnChain(opened, entry, failed);
-    entry.keep(name, outcomes);
-  }
-
-  /** One transaction burns one element. */
-  #requireNew(outcome: ElementOutcome): void {
-    if (outcome.status === 'error') return;
-    if (this.#signatures.has(outcome.txHash))
-      throw outcomeUnknown(
-        `The service answered with transaction ${outcome.txHash}, which belongs to another burn.`,
-      );
-    this.#signatures.add(outcome.txHash);
-  }
-
-  #print(outcomes: Outcomes): void {
-    const { output } = this.#session;
-    if (output.mode === 'ndjson') outcomes.forEach(output.jsonLine);
-  }
+/** Sends the request of a part, unless its answer is stored. */
+async function bring(
+  session: Session,
+  entry: Entry,
+  {
+    part: { name, key, indexes, outcomes: stored },
+    burns: all,
+    hear,
+    send,
+  }: {
+    readonly part: Part;
+    readonly burns: readonly BurnRequest[];
+    readonly hear: (outcome: ElementOutcome) => void;
+    readonly send: () => void;
+  },
+): Promise<void> {
+  if (stored !== undefined) return stored.forEach(hear);
+  if (session.context.signal.aborted)
+    throw new FlywheelError(
+      'ERR_INTERRUPTED',
+      'Interrupted between two requests. Run the same command again to resume.',
+    );
+  const opened = await session.service();
+  const burns = pick(all, indexes);
+  const outcomes: ElementOutcome[] = [];
+  const hearOnce = (outcome: ElementOutcome): void => {
+    const { index } = outcome;
+    if (outcomes[index] !== undefined) return;
+    const own = { ...outcome, index: indexes[index] ?? index };
+    hear(own);
+    outcomes[index] = own;
+  };
+  send();
+  const reply = await trying(entry, name, async () => {
+    try {
+      return await opened.service.burnBatch([...burns], callWith(session, opened, key, hearOnce));
+    } catch (error) {
+      await requireRefused(session, key, error);
+      throw error;
+    }
+  });
+  const isNamed = reply.meta.requestId !== undefined;
+  const [first] = reply.value.success;
+  if (first !== undefined)
+    await requireAnswersBurn(session, { idempotencyKey: key, txHash: first.txHash }, isNamed);
+  noteReply(session, reply);
+  if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
+  const isWhole = (): boolean => outcomes.filter(Boolean).length === burns.length;
+  if (!isWhole()) attributeOutcomes(burns, reply.value).outcomes.forEach(hearOnce);
+  if (!isWhole())
+    throw new FlywheelError('ERR_RESPONSE_INVALID', 'The answer of the service lacks burns of the request.');
+  const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
+  await requireNotOnChain(opened, entry, failed);
+  entry.keep(name, outcomes);
 }
 
 /** A JSON array or NDJSON, by the file's extension; no file if no burn failed. */
@@ -280,47 +256,34 @@ function writeFailed(session: Session, file: OutputFile, burns: readonly BurnReq
   writeOutput(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`);
 }
 
-class Progress {
-  readonly #session: Session;
-  readonly #states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
-
-  constructor(session: Session, parts: readonly Part[]) {
-    this.#session = session;
-    for (const index of parts.flatMap(({ indexes }) => indexes)) this.#states.set(index, 'left');
-  }
-
-  send({ indexes }: Part): void {
-    for (const index of indexes) this.#states.set(index, 'sent');
-    this.#session.output.progress.measure(this.#look);
-  }
-
-  count({ index, status }: ElementOutcome): void {
-    this.#states.set(index, status);
-  }
-
-  /** Prints the progress so far. @param reason - some errors say that the request did nothing */
-  stop(reason: unknown): void {
-    const { done, failed, total } = this.#look();
-    if (done === 0 || done === total) return;
-    const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
-    const unknown = wasSent ? this.#count('sent') : 0;
-    const parts = [
-      `${grouped(done - failed)} burned`,
-      `${grouped(failed)} failed`,
-      `${grouped(unknown)} unknown`,
-      `${grouped(total - done - unknown)} not attempted`,
-    ];
-    this.#session.output.warn(
-      `Of ${countText(total, 'burn')}: ${parts.join(', ')}. Run the same command again to resume.`,
-    );
-  }
-
-  #count(wanted: ElementOutcome['status'] | 'sent'): number {
-    return [...this.#states.values()].filter((state) => state === wanted).length;
-  }
-
-  readonly #look = () => {
-    const failed = this.#count('error');
-    return { noun: 'burn', done: this.#count('success') + failed, failed, total: this.#states.size };
+function createProgress({ output }: Session, parts: readonly Part[]) {
+  const states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
+  for (const index of parts.flatMap(({ indexes }) => indexes)) states.set(index, 'left');
+  const count = (wanted: ElementOutcome['status'] | 'sent'): number =>
+    [...states.values()].filter((state) => state === wanted).length;
+  const look = () => {
+    const failed = count('error');
+    return { noun: 'burn', done: count('success') + failed, failed, total: states.size };
+  };
+  return {
+    send: ({ indexes }: Part): void => {
+      for (const index of indexes) states.set(index, 'sent');
+      output.progress.measure(look);
+    },
+    count: ({ index, status }: ElementOutcome): void => void states.set(index, status),
+    /** Prints the progress so far. @param reason - some errors say that the request did nothing */
+    stop: (reason: unknown): void => {
+      const { done, failed, total } = look();
+      if (done === 0 || done === total) return;
+      const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
+      const unknown = wasSent ? count('sent') : 0;
+      const all = [
+        `${grouped(done - failed)} burned`,
+        `${grouped(failed)} failed`,
+        `${grouped(unknown)} unknown`,
+        `${grouped(total - done - unknown)} not attempted`,
+      ];
+      output.warn(`Of ${countText(total, 'burn')}: ${all.join(', ')}. Run the same command again to resume.`);
+    },
   };
 }

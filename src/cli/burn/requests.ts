@@ -109,26 +109,21 @@ const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome =>
 });
 
 /** Counts of one kind of element; amounts in whole tokens. */
-export interface Tally {
-  readonly elements: number;
-  readonly amount: string;
-}
+export type Tally = ReturnType<typeof tallyOf>;
+/** `proofs`: burns whose proof is recorded on chain. */
+export type Totals = ReturnType<typeof totalsOf>;
 
-export interface Totals {
-  readonly burned: Tally;
-  readonly failed: Tally;
-  /** Burns whose proof is recorded on chain. */
-  readonly proofs: number;
-}
-
-const tallyOf = (burns: readonly BurnRequest[]): Tally => ({
+const tallyOf = (burns: readonly BurnRequest[]) => ({
   elements: burns.length,
   amount: sumAmounts(burns.map(({ burnAmount }) => burnAmount)),
 });
 
-export function totalsOf(outcomes: readonly ElementOutcome[], burns: readonly BurnRequest[]): Totals {
+export function totalsOf(outcomes: readonly ElementOutcome[], burns: readonly BurnRequest[]) {
   const of = (wanted: ElementOutcome['status']): readonly BurnRequest[] =>
-    outcomes.flatMap(({ status, index }) => (status === wanted ? burns.slice(index, index + 1) : []));
+    pick(
+      burns,
+      outcomes.flatMap(({ status, index }) => (status === wanted ? index : [])),
+    );
   const burned = of('success');
   const proofs = burned.filter(({ persistOnchain }) => persistOnchain).length;
   return { burned: tallyOf(burned), failed: tallyOf(of('error')), proofs };

@@ -6,7 +6,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { type BurnBatchBody, BurnBatchWork } from '../burn/burn-batch-work.js';
+import { type BurnBatchBody, burnBatchWork } from '../burn/burn-batch-work.js';
 import { burnWork } from '../burn/burn-work.js';
 import { requireAllPossible, showBurnBatchPlan, showBurnPlan } from '../burn/plan.js';
 import { stageOf } from '../burn/requests.js';
@@ -160,7 +160,7 @@ async function burnBatch(
     taken: null,
   };
   const workOf = (of: Session) =>
-    new BurnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged: how.allowChanged });
+    burnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged: how.allowChanged });
   if (dryRun) {
     const taken = await takenByDryRun(session, request, workOf);
     if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);

@@ -221,10 +221,10 @@ async function workOf(session: Session, entry: Entry, body: unknown, terms: Term
       return burnWork(session, body as BurnBody) as Work<unknown>;
     }
     case 'burn-batch': {
-      const { BurnBatchWork } = await import('../burn/burn-batch-work.js');
+      const { burnBatchWork } = await import('../burn/burn-batch-work.js');
       const burns = body as BurnBatchBody;
       const noted = { ...burns, failedOut: stillFree(session, burns.failedOut) };
-      return new BurnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
+      return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
     case 'batch':
       return batchWork(session, entry, body as InitBatchRequest, terms);

@@ -202,21 +202,11 @@ function readRow(
   return { fields, unreadable };
 }
 
-export function amountProblem(text: string): string | undefined {
-  if (DECIMAL.test(text)) return undefined;
-  const shown = JSON.stringify(shortened(text));
-  return `expected digits and at most one point, such as 1250.5, got ${shown}: ${oddity(text)}`;
-}
-
-function oddity(text: string): string {
-  if (/^[+-]/.test(text)) return 'signs are not allowed';
-  if (/^[0-9.]+[eE][+-]?[0-9]+$/.test(text))
-    return 'scientific notation may have lost digits: format the column as text';
-  if (/^[0-9][0-9.,'\u2019 \u00a0\u202f]*$/.test(text) && /[,'\u2019 \u00a0\u202f]|\..*\./.test(text))
-    return 'thousands separators and decimal commas are not allowed';
-  if (/\p{Sc}/u.test(text)) return 'currency signs are not allowed';
-  return 'this is not a decimal number';
-}
+/** Signs, exponents, currency signs, thousands separators and decimal commas are not allowed. */
+export const amountProblem = (text: string): string | undefined =>
+  DECIMAL.test(text)
+    ? undefined
+    : `expected digits and at most one point, such as 1250.5, got ${JSON.stringify(shortened(text))}`;
 
 /** Values of columns for single keys are text. @returns `undefined` when the whole object is empty. */
 export function objectOf(

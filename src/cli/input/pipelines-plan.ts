@@ -9,16 +9,8 @@ import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { sumAmounts } from './amount.js';
 
-/** Amounts are whole tokens as decimal text. */
-export interface PipelinesPlan {
-  readonly dryRun: true;
-  readonly pipelines: number;
-  /** Number of actions, by name in lower case. */
-  readonly actions: Readonly<Record<string, number>>;
-  readonly totalBurn: string;
-  readonly totalAirdrop: string;
-  readonly digest: string;
-}
+/** Amounts are whole tokens as decimal text; `actions` are counts by name in lower case. */
+export type PipelinesPlan = ReturnType<typeof planPipelines>;
 
 /** Cached, because every step of a command needs the same list. */
 const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
@@ -48,14 +40,14 @@ function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] 
   });
 }
 
-export function planPipelines(pipelines: readonly Pipeline[]): PipelinesPlan {
+export function planPipelines(pipelines: readonly Pipeline[]) {
   const sources = toSourcePipelines(pipelines);
   const actions = sources.flatMap((source) => source.actions);
   const amounts = (usage: Usage): readonly number[] =>
     actions.flatMap((action) => (usageOf(action) === usage && 'amount' in action ? [action.amount] : []));
   const count = (name: ActionName): number => actions.filter(({ action }) => action === name).length;
   return {
-    dryRun: true,
+    dryRun: true as const,
     pipelines: sources.length,
     actions: Object.fromEntries(ACTION_NAMES.map((name) => [name.toLowerCase(), count(name)])),
     totalBurn: sumAmounts(amounts('burn')),

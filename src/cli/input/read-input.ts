@@ -69,12 +69,9 @@ export const inputName = (file: string): string => (file === '-' ? 'standard inp
 export async function readInputText(context: ReadContext, file: string): Promise<NamedText> {
   const bytes = await readInputBytes(context, file);
   const name = inputName(file);
-  return { name, text: inInput(name, () => requireText(decodeUtf8(bytes))) };
-}
-
-function requireText(text: string): string {
-  if (text.trim() === '') throw new FlywheelError('ERR_INVALID_REQUEST', 'The file is empty.');
-  return text;
+  const text = inInput(name, () => decodeUtf8(bytes));
+  if (text.trim() === '') throw inputError(name, 'the file is empty');
+  return { name, text };
 }
 
 /** Adds the name of the input to errors of the parser. @param isList - the error becomes the file's one problem. */
@@ -102,11 +99,6 @@ export async function readOptionText(
   return { name: option, text: value };
 }
 
-interface InputTerms {
-  readonly format?: InputFormat;
-  readonly column?: Columns;
-}
-
 export interface Input extends NamedText {
   readonly format: InputFormat;
   readonly columns: Columns;
@@ -115,19 +107,20 @@ export interface Input extends NamedText {
 const TABLES: ReadonlySet<string> = new Set(['.csv', '.tsv']);
 
 /** @throws `ERR_INPUT_INVALID`, also when it is empty. */
-export async function openInput(context: ReadContext, file: string, terms: InputTerms = {}): Promise<Input> {
-  const name = inputName(file);
-  const bytes = await readInputBytes(context, file);
-  const text = inInput(name, () => decodeUtf8(bytes));
+export async function openInput(
+  context: ReadContext,
+  file: string,
+  { format: wanted, column }: { readonly format?: InputFormat; readonly column?: Columns } = {},
+): Promise<Input> {
+  const { name, text } = await readInputText(context, file);
   const first = text.trimStart().charAt(0);
-  if (first === '') throw inputError(name, 'the file is empty');
-  const format = terms.format ?? formatOf(file, first);
-  if (terms.format === undefined && format === 'ndjson' && !/[[{"]/.test(first))
+  const format = wanted ?? formatOf(file, first);
+  if (wanted === undefined && format === 'ndjson' && !/[[{"]/.test(first))
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON.`, {
       problems: { file: name, count: 1, listed: [{ line: 1, message: 'expected JSON or NDJSON' }] },
       hint: 'If it is CSV, add --format csv.',
     });
-  const columns = terms.column ?? new Map<string, string>();
+  const columns = column ?? new Map<string, string>();
   if (format !== 'csv' && columns.size > 0)
     throw new FlywheelError('ERR_USAGE', `--column is for CSV, but ${name} is read as ${format}.`, {
       hint: 'Add --format csv.',

@@ -8,7 +8,7 @@ const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
   serial INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, target INTEGER NOT NULL REFERENCES targets (id), kind TEXT NOT NULL,
-  key TEXT NOT NULL, origin TEXT NOT NULL, content BLOB NOT NULL, run INTEGER NOT NULL, state TEXT NOT NULL,
+  key TEXT NOT NULL, origin TEXT NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL,
   told INTEGER NOT NULL, holder TEXT, resumed INTEGER NOT NULL DEFAULT 0, command TEXT NOT NULL, notes TEXT NOT NULL, body BLOB,
   date_begun TEXT NOT NULL, date_changed TEXT NOT NULL,
   UNIQUE (target, kind, key), UNIQUE (target, id)

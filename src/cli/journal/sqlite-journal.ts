@@ -7,6 +7,7 @@ import { makePrivateDirectory } from '../../files/write-file.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import type { Clock } from '../../values/time.js';
+import { pick } from '../operation/elements.js';
 import { notSent } from '../operation/verdicts.js';
 import {
   type Begun,
@@ -67,12 +68,12 @@ export class SqliteJournal {
   begin(request: OperationRequest): Begun {
     return this.#file.write(() => {
       const known = this.#find(request);
-      if (known === undefined) return this.#insert(request, 0);
+      if (known === undefined) return this.#insert(request);
       if (!request.again) return this.#take(known);
       const isLeft = !isOver(known.state) || known.state === 'partial';
       // A burn has nothing to cancel first.
       if (isLeft && known.kind !== 'burn') return { status: 'unfinished', entry: known };
-      return this.#insert(request, known.run + 1);
+      return this.#insert(request);
     });
   }
 
@@ -149,7 +150,7 @@ export class SqliteJournal {
     const key = this.#options.ids.uuid();
     this.#file.write(() => {
       const { serial } = this.#table.insert({
-        ...{ kind, key, origin: 'elsewhere', content: sha256(key), run: 0, state: 'done', holder: null },
+        ...{ kind, key, origin: 'elsewhere', content: sha256(key), state: 'done', holder: null },
         ...{ command: [], notes: {}, body: null, date },
       });
       this.#table.claim(serial, elements);
@@ -192,7 +193,7 @@ export class SqliteJournal {
 
   #latest(kind: OperationKind, content: Sha256): Row | undefined {
     const of = [kind, digestBytes(content)];
-    return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY run DESC`, of);
+    return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY serial DESC`, of);
   }
 
   /** @throws `ERR_INPUT_INVALID` while another process resumes an unprinted one: the command may mean that one, or another. */
@@ -224,7 +225,7 @@ export class SqliteJournal {
     if (isAlwaysNew(request)) return [];
     const stays = ({ operation }: Overlap): boolean =>
       operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
-    const digests = takenOf(elements, taken).map(({ digest }) => digest);
+    const digests = pick(elements, taken).map(({ digest }) => digest);
     return this.#table.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }
 
@@ -248,7 +249,7 @@ export class SqliteJournal {
     return changes.length > 0 ? { status: 'changed', changes } : undefined;
   }
 
-  #insert(request: OperationRequest, run: number): Begun {
+  #insert(request: OperationRequest): Begun {
     const stop = this.#inTheWay(request);
     if (stop !== undefined) return stop;
     const { kind, content, origin, command, elements, taken, again, allowChanged, before } = request;
@@ -265,10 +266,10 @@ export class SqliteJournal {
       ...(allowChanged && { allowChanged }),
     };
     const row = this.#table.insert({
-      ...{ kind, key, origin: origin.from, content, run, state: 'open', holder: this.#table.self },
+      ...{ kind, key, origin: origin.from, content, state: 'open', holder: this.#table.self },
       ...{ command, notes, body: request.body(), date: this.#table.now },
     });
-    this.#table.claim(row.serial, takenOf(elements, taken));
+    this.#table.claim(row.serial, pick(elements, taken));
     return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
   }
 
@@ -295,9 +296,6 @@ const busy = ({ holder }: Row): InTheWay => ({
 
 const overlapsWith = (operation: Row, elements: readonly Element[]): readonly Overlap[] =>
   elements.map(({ digest }) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }));
-
-const takenOf = (elements: readonly Element[], taken: readonly number[] | null): readonly Element[] =>
-  taken === null ? elements : taken.flatMap((index) => elements.slice(index, index + 1));
 
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   notSent(

@@ -18,7 +18,6 @@ import type {
 
 export interface Row extends OperationSummary {
   readonly serial: number;
-  readonly run: number;
   readonly origin: KeyOrigin['from'];
   readonly content: Sha256;
   readonly holder: string | null;
@@ -29,14 +28,14 @@ export type Changes = Readonly<
   Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
 >;
 
-type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'run' | 'state' | 'holder' | 'command' | 'notes'> & {
+type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'state' | 'holder' | 'command' | 'notes'> & {
   readonly origin: Row['origin'] | 'elsewhere';
   readonly body: string | null;
   readonly date: string;
 };
 
 const COLUMNS =
-  'serial, id, kind, key, origin, content, run, state, told, holder, resumed, command, notes, date_begun, date_changed';
+  'serial, id, kind, key, origin, content, state, told, holder, resumed, command, notes, date_begun, date_changed';
 
 const ID_LENGTH = 8;
 
@@ -97,13 +96,13 @@ export class Tables {
     ).map((row) => this.file.decode(() => this.#toRow(row)));
   }
 
-  insert({ kind, key, origin, content, run, state, holder, command, notes, body, date }: Inserted): Row {
+  insert({ kind, key, origin, content, state, holder, command, notes, body, date }: Inserted): Row {
     this.#run(
-      `INSERT INTO operations (id, target, kind, key, origin, content, run, state, told, holder, command, notes, body, date_begun, date_changed)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO operations (id, target, kind, key, origin, content, state, told, holder, command, notes, body, date_begun, date_changed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
       [
         ...[sha256(`${kind} ${key}`).slice(0, ID_LENGTH), this.#target, kind, key, origin],
-        ...[digestBytes(content), run, state, holder, JSON.stringify(command), JSON.stringify(notes)],
+        ...[digestBytes(content), state, holder, JSON.stringify(command), JSON.stringify(notes)],
         ...[body && pack(body), date, date],
       ],
     );
@@ -239,12 +238,12 @@ export class Tables {
   }
 
   #toRow(row: readonly SqlValue[]): Row {
-    const [serial, id, kind, key, origin, content, run, state, told, holder, resumed, ...rest] = row;
+    const [serial, id, kind, key, origin, content, state, told, holder, resumed, ...rest] = row;
     const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
     const name = typeof holder === 'string' ? holder : null;
     return {
       ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
-      ...{ origin: origin as Row['origin'], run: Number(run), state: state as Row['state'] },
+      ...{ origin: origin as Row['origin'], state: state as Row['state'] },
       ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
       busy: name !== null && name !== this.self && this.#processes.isRunning(name),
       ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },

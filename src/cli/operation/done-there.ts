@@ -12,13 +12,11 @@ import { nextCommand, ownerFlags } from '../hints.js';
 import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
 import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
 import { countText, grouped } from '../views/unit.js';
-import { namedText, nounOf } from './elements.js';
+import { namedText, nounOf, pick } from './elements.js';
 import { requireUnchanged } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere, Found } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
-
-type Asked = Pick<Entry, 'kind'> & Partial<Pick<Entry, 'id' | 'state' | 'since' | 'before'>>;
 
 const elementsOf = (found: readonly Found[]): readonly Element[] => found.map(({ element }) => element);
 const landedThere = ({ found }: DoneThere): readonly Element[] =>
@@ -70,7 +68,7 @@ const SAYS_ALL = { keyUnused: false } as const;
  */
 async function compare(
   session: Session,
-  { kind, id, state, since = 0, before = [] }: Asked,
+  { kind, id, state, since = 0, before = [] }: Pick<Entry, 'kind'> & Partial<Entry>,
   { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
   answer: DoneThere,
 ): Promise<void> {
@@ -190,7 +188,7 @@ export interface Unanswered {
   readonly own?: readonly Sha256[];
 }
 
-interface Foreseen {
+interface Remaining {
   readonly left: readonly number[];
   /** Elements that other requests landed. */
   readonly leftOut: readonly number[];
@@ -206,12 +204,12 @@ interface Foreseen {
  * @returns `null`: the service cannot be asked.
  * @throws as {@link compare}; `ERR_INPUT_INVALID` where another request landed what this would send
  */
-async function foresee(
+async function findRemaining(
   session: Session,
   operation: Entry,
   { ask, elements, requests, own = [] }: Unanswered,
   isRest: boolean,
-): Promise<Foreseen | null> {
+): Promise<Remaining | null> {
   const { kind, since } = operation;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
@@ -226,9 +224,7 @@ async function foresee(
     const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
     return { left, leftOut: [], isCancelled: true };
   }
-  const next = requests.flatMap(({ indexes }) =>
-    indexes.flatMap((index) => elements.slice(index, index + 1)),
-  );
+  const next = requests.flatMap(({ indexes }) => pick(elements, indexes));
   const ownFound = found.filter(({ isOwn }) => isOwn);
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
@@ -258,14 +254,14 @@ async function foresee(
 
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
-/** Also refuses elements that landed with another content. @throws as {@link foresee} and {@link requireUnchanged} */
+/** Also refuses elements that landed with another content. @throws as {@link findRemaining} and {@link requireUnchanged} */
 export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
   unanswered: Unanswered,
   work: { readonly rest?: boolean; readonly allowChanged?: boolean },
-): Promise<Foreseen | null> {
-  const found = await foresee(session, operation, unanswered, work.rest === true);
+): Promise<Remaining | null> {
+  const found = await findRemaining(session, operation, unanswered, work.rest === true);
   const indexes = found?.left ?? unanswered.requests.flatMap((request) => request.indexes);
   await requireUnchanged(session, operation, unanswered.elements, indexes, work);
   return found;
@@ -334,7 +330,7 @@ export async function requireThere(
 /** Like {@link requireThere}, for everything of a file that landed according to the journal. */
 export async function requireNoted(
   session: Session,
-  { since, before }: Pick<Entry, 'since' | 'before'>,
+  { since, before }: Entry,
   elements: readonly Element[],
   ask: AskDoneThere,
 ): Promise<void> {

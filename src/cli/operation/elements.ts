@@ -7,6 +7,10 @@ import type { Session } from '../command.js';
 import type { Element, OperationKind } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
 
+/** @param indexes - `null`: all */
+export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
+  indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
+
 export const nounOf = (kind: OperationKind): string => (kind === 'batch' ? 'pipeline' : 'burn');
 
 function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {
@@ -45,10 +49,6 @@ export const kindsOf = ({ actions }: { readonly actions: readonly { readonly act
 
 export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
   sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
-
-/** @param indexes - `null`: all */
-export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | null): readonly Item[] =>
-  indexes === null ? items : indexes.flatMap((index) => items.slice(index, index + 1));
 
 const MAX_NAMED = 20;
 

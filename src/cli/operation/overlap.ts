@@ -15,7 +15,7 @@ import {
   type Overlap,
 } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
-import { namedText, nounOf } from './elements.js';
+import { namedText, nounOf, pick } from './elements.js';
 import { agreedLine, commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
 
@@ -29,13 +29,10 @@ export function withoutOverlap(
   isRest: boolean,
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
-  const noun = nounOf(kind);
-  const sentence = describe(elements.length, overlaps, noun);
+  const sentence = describe(elements.length, overlaps, nounOf(kind));
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
-    session.output.tell(`${sentence} They are skipped.`);
-    const met = new Set<string>(overlaps.map(({ digest }) => digest));
-    const left = (taken ?? [...elements.keys()]).filter((index) => !met.has(elements[index]?.digest ?? ''));
+    const left = skip(session, sentence, { elements, indexes: taken ?? [...elements.keys()], overlaps });
     return left.length === 0 ? null : { ...request, taken: left };
   }
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
@@ -47,7 +44,7 @@ export function withoutOverlap(
         : `${
             changes.length === 0
               ? 'Add --rest to send only what has not landed.'
-              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
+              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, nounOf(kind))} in full on top of the earlier amount.`
           } Add --again to send everything again.`;
   throw notSent(sentence, hint);
 }
@@ -113,11 +110,19 @@ export async function beginRest(
     notes(left: readonly number[]): Notes | Promise<Notes>;
   },
 ): Promise<boolean> {
-  const { all, hasLanded } = rest;
-  const left = await stillToDo(session, entry, rest);
+  const { all, indexes, hasLanded } = rest;
+  const digests = pick(all, indexes).map(({ digest }) => digest);
+  const overlaps = entry.elsewhere(digests);
+  let left = indexes;
+  if (overlaps.length > 0) {
+    const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
+    const open = overlaps.find(({ hasLanded }) => !hasLanded);
+    if (open !== undefined) throw notSent(sentence, wayOut(session, open));
+    left = skip(session, sentence, { elements: all, indexes, overlaps });
+  }
   if (left.length === 0) return false;
-  const elements = left.flatMap((index) => all.slice(index, index + 1));
-  if (entry.reopen(elements, await rest.notes(left), hasLanded)) return true;
+  await requireUnchanged(session, entry, all, left, rest);
+  if (entry.reopen(pick(all, left), await rest.notes(left), hasLanded)) return true;
   throw new FlywheelError(
     'ERR_TIMEOUT',
     'Another process has just started to send the rest. This command sent nothing.',
@@ -125,23 +130,18 @@ export async function beginRest(
   );
 }
 
-async function stillToDo(
-  session: Session,
-  entry: Entry,
-  { all, indexes, ...work }: Omit<Parameters<typeof beginRest>[2], 'notes'>,
-): Promise<readonly number[]> {
-  const digestOf = (index: number): string => all[index]?.digest ?? '';
-  const overlaps = entry.elsewhere(indexes.flatMap((index) => all[index]?.digest ?? []));
-  const other = overlaps.find(({ hasLanded }) => !hasLanded);
-  if (overlaps.length > 0) {
-    const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
-    if (other !== undefined) throw notSent(sentence, wayOut(session, other));
-    session.output.tell(`${sentence} They are skipped.`);
-  }
-  const elsewhere = new Set<string>(overlaps.map(({ digest }) => digest));
-  const left = indexes.filter((index) => !elsewhere.has(digestOf(index)));
-  if (left.length > 0) await requireUnchanged(session, entry, all, left, work);
-  return left;
+function skip(
+  { output }: Session,
+  sentence: string,
+  file: {
+    readonly elements: readonly Element[];
+    readonly indexes: readonly number[];
+    readonly overlaps: readonly Overlap[];
+  },
+): readonly number[] {
+  output.tell(`${sentence} They are skipped.`);
+  const elsewhere = new Set<string>(file.overlaps.map(({ digest }) => digest));
+  return file.indexes.filter((index) => !elsewhere.has(file.elements[index]?.digest ?? ''));
 }
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>

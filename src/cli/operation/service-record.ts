@@ -38,13 +38,11 @@ export interface DoneThere {
 /** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
 export type AskDoneThere = (keys: readonly string[]) => Promise<DoneThere | null>;
 
-interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly nextCursor: string | null;
-}
-
 export async function allOf<Item>(
-  ask: (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>,
+  ask: (page: {
+    readonly limit: number;
+    readonly cursor?: string;
+  }) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>,
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {

@@ -19,10 +19,6 @@ export interface OutputFile {
   readonly force: boolean;
 }
 
-interface Given {
-  readonly force?: boolean;
-}
-
 const PRIVATE_MODE = 0o600;
 /** The input `-`: it may be a file, through a redirection. */
 const STANDARD_INPUT = '/dev/stdin';
@@ -35,7 +31,7 @@ export function outputFile(
   session: Session,
   option: string,
   typed: string | undefined,
-  { force = false }: Given,
+  { force = false }: { readonly force?: boolean },
 ): OutputFile | null {
   if (typed === undefined) return null;
   const path = resolve(session.context.cwd, typed);
@@ -48,7 +44,7 @@ export function outputFile(
 /** For failed entries, written as JSON. @throws `ERR_INPUT_INVALID`, also for .csv and .tsv: they would be read as tables */
 export function failedOutFile(
   session: Session,
-  { failedOut, ...given }: Given & { readonly failedOut?: string },
+  { failedOut, ...given }: { readonly failedOut?: string; readonly force?: boolean },
 ): OutputFile | null {
   if (failedOut !== undefined && /^\.[ct]sv$/i.test(extname(failedOut)))
     throw inputError(failedOut, 'failed entries are written as JSON: name a file that ends in .json');
@@ -78,7 +74,7 @@ export function writeOutput(
   { isPublic = false, isAsGood = () => false }: WriteTerms = {},
 ): void {
   if (!force && exists(path)) {
-    const found = textOf(path);
+    const found = orNone(() => readFileSync(path, 'utf8'));
     if (found !== undefined && (found === text || isAsGood(found))) return;
     throw taken(path);
   }
@@ -86,9 +82,10 @@ export function writeOutput(
   writeFileAtomic(path, text, 'ERR_INPUT_INVALID', { ...mode, exclusive: !force });
 }
 
-function textOf(path: string): string | undefined {
+/** `undefined` for what cannot be read. */
+function orNone<Value>(read: () => Value): Value | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return read();
   } catch {
     return undefined;
   }
@@ -106,25 +103,12 @@ export function noteEarlier({ output }: Session, { path }: OutputFile): void {
     output.warn(`${path} is from an earlier run. Nothing failed in this run, so the file was not written.`);
 }
 
-interface FileId {
-  readonly dev: number;
-  readonly ino: number;
-}
-
-const idOf = (path: string): FileId | undefined => {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
-};
-
 /** @returns why no command may replace the file */
 function protection(session: Session, option: string, path: string): string | undefined {
-  const own = idOf(path);
+  const own = orNone(() => statSync(path));
   if (own === undefined) return undefined;
   const isIt = (other: string): boolean => {
-    const found = idOf(other);
+    const found = orNone(() => statSync(other));
     return found !== undefined && found.ino === own.ino && found.dev === own.dev;
   };
   const inputs = inputsOf(session, option).map((input) =>
@@ -165,31 +149,25 @@ const KINDS = [
   ['a key', /^fwk_|PRIVATE KEY-----/],
 ] as const;
 
-function headOf(path: string): string | undefined {
+function readHead(path: string): string {
   const head = Buffer.alloc(HEAD_BYTES);
-  let handle: number | undefined;
+  const handle = openSync(path, 'r');
   try {
-    handle = openSync(path, 'r');
     return head.toString('utf8', 0, readSync(handle, head));
-  } catch {
-    return undefined;
   } finally {
-    if (handle !== undefined) closeSync(handle);
+    closeSync(handle);
   }
 }
 
 function kindOf(path: string): string | undefined {
-  const text = headOf(path);
+  const text = orNone(() => readHead(path));
   if (text === undefined) return 'a file that cannot be read';
   const parsed = parseKeypairText(text);
   if ('bytes' in parsed && parsed.bytes.length === KEYPAIR_BYTES) return 'a key';
   return KINDS.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
-function filesBelow(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
-}
+const filesBelow = (directory: string): readonly string[] =>
+  orNone(() => readdirSync(directory, { recursive: true, encoding: 'utf8' }))?.map((name) =>
+    join(directory, name),
+  ) ?? [];

@@ -1,7 +1,7 @@
 /** `proof verify`: finds a proof in a landed transaction and compares what moved with a file or option, without the service. */
 import { isSourceAction, type SourceAction } from '../../actions/registry.js';
 import type { Pins } from '../../approval/pins.js';
-import { dateLanded } from '../../chain/chain.js';
+import { type ChainReader, dateLanded } from '../../chain/chain.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
@@ -94,37 +94,18 @@ interface ProofQuestion {
   readonly pins: Pins | null;
 }
 
-interface AmountText {
-  readonly amount: string;
-  readonly baseUnits: string;
-}
-
-interface ProofVerified {
-  readonly verified: true;
-  readonly txHash: string;
-  readonly hash: string;
-  readonly type: string;
-  readonly slot: string;
-  readonly dateLanded?: string;
-  /** `not compared`: no expectation was given; `not told`: only the hash is verified. */
-  readonly amounts: 'agree' | 'not compared' | 'not told';
-  readonly untold?: string;
-  readonly entry?: string;
-  readonly moved: {
-    readonly mint: string;
-    readonly burned: AmountText;
-    readonly sent: readonly (AmountText & { readonly account: string })[];
-  } | null;
-  readonly balances: 'agree' | 'not kept';
-}
-
 /**
  * @throws `ERR_NOT_FOUND` if not landed, `ERR_INVALID_PROOF` without the hash, `ERR_NOT_VERIFIED` if amounts differ or are
  * unknown.
  */
 export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
-  const chain = requireReadable(opened, 'nothing can be verified');
-  const { tx, hash, candidates, pins } = question;
+  const value = await verified(requireReadable(opened, 'nothing can be verified'), question);
+  return { value, view: (style: Style) => viewOf(value, question.pins, style) };
+}
+
+type ProofVerified = Awaited<ReturnType<typeof verified>>;
+
+async function verified(chain: ChainReader, { tx, hash, candidates, pins }: ProofQuestion) {
   const [record] = await chain.lookUp([tx]);
   const wire = record?.wire ?? null;
   if (record == null || wire === null)
@@ -139,12 +120,11 @@ export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
   const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);
   const date = dateLanded(record);
-  const value: ProofVerified = {
+  return {
     ...{ verified: true, txHash: record.signature, hash, type: memo.type, slot: String(record.slot) },
     ...(date !== undefined && { dateLanded: date }),
-    ...('untold' in told
-      ? { amounts: 'not told', untold: told.untold }
-      : { amounts: held === null ? 'not compared' : 'agree' }),
+    amounts: amountsOf(told, held),
+    ...('untold' in told && { untold: told.untold }),
     ...(held?.place != null && { entry: held.place }),
     moved: moved && {
       mint: moved.mint,
@@ -153,8 +133,11 @@ export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question
     },
     balances: 'untold' in told ? 'not kept' : await holdBalances(landed, told, moved?.mint ?? null, tx),
   };
-  return { value, view: (style: Style) => viewOf(value, pins, style) };
 }
+
+/** `not compared`: no expectation was given; `not told`: only the hash is verified. */
+const amountsOf = (told: Told, held: Candidate | null): 'agree' | 'not compared' | 'not told' =>
+  'untold' in told ? 'not told' : held === null ? 'not compared' : 'agree';
 
 const notVerified = (tx: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
@@ -217,12 +200,12 @@ async function holdBalances(
   return 'agree';
 }
 
-const amountOf = (baseUnits: bigint, { decimals }: MovedTokens): AmountText => ({
+const amountOf = (baseUnits: bigint, { decimals }: MovedTokens) => ({
   amount: formatTokenAmount(baseUnits, decimals),
   baseUnits: String(baseUnits),
 });
 
-const amountText = ({ amount, baseUnits }: AmountText): string =>
+const amountText = ({ amount, baseUnits }: ReturnType<typeof amountOf>): string =>
   `${grouped(amount)} tokens (${baseUnits} base units)`;
 
 function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly string[] {
