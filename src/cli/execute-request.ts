@@ -5,7 +5,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
 import { requireDataDirectory, resolveSettings } from './config/resolve.js';
 import type { CliContext, LocalAdmin, OpenedService } from './context.js';
-import { createStyle, isColored, isPlain } from './output/color.js';
+import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
 import { buildTree, helpPage, type Request } from './program.js';
 import { shownWords } from './shell-line.js';
@@ -16,7 +16,7 @@ interface ClosableSession extends Session {
   close(): Promise<void>;
 }
 
-function createSession(
+async function createSession(
   context: CliContext,
   settings: Settings,
   words: {
@@ -24,17 +24,17 @@ function createSession(
     readonly cli: CommandLine;
     readonly noColor: boolean;
   },
-): ClosableSession {
+): Promise<ClosableSession> {
   const { io, env } = context;
   const output = createOutput(io, {
     mode: settings.output,
     messages: settings.messages,
     quiet: settings.quiet,
     verbose: settings.verbose,
-    style: createStyle(isColored(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
+    style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
     plain: isPlain(env, io.stderr.isTTY),
     nowMs: () => context.clock.nowMs(),
-    noticeStyle: createStyle(isColored(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
+    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
   });
   // The spinner is cleared before a question.
   io.beforeQuestion(output.progress.clear);
@@ -91,7 +91,7 @@ export async function executeRequest(
   // A signal during start-up ends the run here. Later signals reach the command, which stops at a safe point.
   if (context.signal.aborted) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
   const settings = resolveSettings(context, globals);
-  const session = createSession(context, settings, {
+  const session = await createSession(context, settings, {
     commandLine: shownWords(words),
     cli: commandLine(context, run),
     noColor: globals.color === false,

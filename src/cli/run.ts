@@ -22,14 +22,14 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
     );
   } catch (thrown) {
     const { isFlywheelError, reportFailure } = await failures();
-    exit = reportFailure(context, thrown, words);
+    exit = await reportFailure(context, thrown, words);
     if (isFlywheelError(thrown, 'ERR_OUTPUT_FAILED')) return exit;
   }
   const reason = await stdout.flush();
   if (reason === null || reason === READER_GONE) return exit;
   const { FlywheelError, reportFailure } = await failures();
   const lost = new FlywheelError('ERR_OUTPUT_FAILED', `Standard output could not be written: ${reason}.`);
-  const failed = reportFailure(context, lost, words);
+  const failed = await reportFailure(context, lost, words);
   return exit === EXIT.done ? failed : exit;
 }
 

@@ -57,6 +57,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   pino: ['http'],
   'prom-client': ['http'],
   bs58: ['values'],
+  chalk: ['cli'],
   'csv-parse': ['cli'],
   'csv-stringify': ['cli'],
   '@fastify/cors': ['http', 'rpc-node'],

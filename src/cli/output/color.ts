@@ -1,5 +1,8 @@
-/** Decides how each stream is written: with colour or not, as text or JSON. */
+/** Decides how each stream is written: colour level, text or JSON. */
 import type { MessageForm, OutputMode } from '../../compose/settings.js';
+
+/** As chalk counts: none, 16 colours, 256, all. */
+type ColorLevel = 0 | 1 | 2 | 3;
 
 export interface Style {
   readonly width: number;
@@ -15,29 +18,34 @@ export interface Style {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Precedence (contract, section 2.3): NO_COLOR and `--no-color`, FORCE_COLOR, CLICOLOR_FORCE, then the terminal. */
-export function isColored(env: Environment, isTTY: boolean, noColorFlag: boolean): boolean {
-  const { NO_COLOR = '', FORCE_COLOR: force, CLICOLOR_FORCE = '0', TERM } = env;
-  if (noColorFlag || NO_COLOR !== '') return false;
-  if (force !== undefined) return force !== '0' && force !== 'false';
-  return !['', '0'].includes(CLICOLOR_FORCE) || (isTTY && TERM !== 'dumb');
+export function colorLevel(env: Environment, isTTY: boolean, noColorFlag: boolean): ColorLevel {
+  const { NO_COLOR = '', FORCE_COLOR: force, CLICOLOR_FORCE = '0', TERM = '', COLORTERM } = env;
+  if (noColorFlag || NO_COLOR !== '') return 0;
+  if (force !== undefined) return FORCED[force] ?? 1;
+  if (!['', '0'].includes(CLICOLOR_FORCE)) return 1;
+  if (!isTTY || TERM === 'dumb') return 0;
+  if (COLORTERM === 'truecolor') return 3;
+  return TERM.includes('256') ? 2 : 1;
 }
+
+const FORCED: Readonly<Record<string, ColorLevel>> = { 0: 0, false: 0, 2: 2, 3: 3 };
 
 /** Plain progress is lines of text, without a spinner. */
 export const isPlain = (env: Environment, isTTY: boolean): boolean =>
   !isTTY || env['TERM'] === 'dumb' || !['', undefined].includes(env['NO_COLOR']);
 
-export function createStyle(colored: boolean, width: number): Style {
-  const paint =
-    (open: number, close: number) =>
-    (text: string): string =>
-      colored && text !== '' ? `\u001b[${open}m${text}\u001b[${close}m` : text;
-  return {
-    ...{ width, explorer: null, bold: paint(1, 22), dim: paint(2, 22) },
-    ...{ good: paint(32, 39), bad: paint(31, 39), warn: paint(33, 39) },
-  };
+export function plainStyle(width: number): Style {
+  const same = (text: string): string => text;
+  return { width, explorer: null, bold: same, dim: same, good: same, bad: same, warn: same };
 }
 
-export const plainStyle = (width: number): Style => createStyle(false, width);
+/** Loads chalk only for colour. */
+export async function createStyle(level: ColorLevel, width: number): Promise<Style> {
+  if (level === 0) return plainStyle(width);
+  const { Chalk } = await import('chalk');
+  const { bold, dim, green: good, red: bad, yellow: warn } = new Chalk({ level });
+  return { width, explorer: null, bold, dim, good, bad, warn };
+}
 
 export const OUTPUT_MODES = ['human', 'json', 'ndjson', 'csv'] as const satisfies readonly OutputMode[];
 

@@ -3,7 +3,7 @@ import { HIDDEN_CHARACTERS, replacingHidden, visibleLine } from '../../values/te
 
 /** All hidden characters except tabs and newlines. */
 const HIDDEN_IN_LINES = `(?![\\t\\n])[${HIDDEN_CHARACTERS}]`;
-/** The escapes of the styles of `color.ts`. */
+/** The escapes that chalk writes for the styles of `color.ts`. */
 const STYLE = '\\u001b\\[(?:1|2|22|31|32|33|39)m';
 
 /** Removes control and other hidden characters, except tabs and newlines. */

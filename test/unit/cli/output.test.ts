@@ -1,24 +1,26 @@
 /** Colour, and text without control characters. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Io } from '../../../src/cli/context.js';
-import { createStyle, isColored, plainStyle } from '../../../src/cli/output/color.js';
+import { colorLevel, createStyle, plainStyle } from '../../../src/cli/output/color.js';
 import { createOutput } from '../../../src/cli/output/output.js';
 import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
 import { shellLine } from '../../../src/cli/shell-line.js';
 
-describe('colour', () => {
+describe('colorLevel', () => {
   it.each([
-    [{}, false, false],
-    [{ TERM: 'xterm' }, true, true],
-    [{ TERM: 'dumb' }, true, false],
-    [{ NO_COLOR: '1', FORCE_COLOR: '3' }, true, false],
-    [{ NO_COLOR: '', TERM: 'xterm' }, true, true],
-    [{ FORCE_COLOR: '1' }, false, true],
-    [{ FORCE_COLOR: '0', TERM: 'xterm' }, true, false],
-    [{ CLICOLOR_FORCE: '1' }, false, true],
-    [{ CLICOLOR_FORCE: '0' }, false, false],
-  ] as const)('is for %j and a terminal %s: %s, and none with --no-color', (env, isTTY, colored) => {
-    expect([isColored(env, isTTY, false), isColored(env, isTTY, true)]).toEqual([colored, false]);
+    [{}, false, 0],
+    [{ TERM: 'xterm' }, true, 1],
+    [{ TERM: 'xterm-256color' }, true, 2],
+    [{ COLORTERM: 'truecolor' }, true, 3],
+    [{ TERM: 'dumb' }, true, 0],
+    [{ NO_COLOR: '1', FORCE_COLOR: '3' }, true, 0],
+    [{ NO_COLOR: '', TERM: 'xterm' }, true, 1],
+    [{ FORCE_COLOR: '1' }, false, 1],
+    [{ FORCE_COLOR: '0', TERM: 'xterm' }, true, 0],
+    [{ CLICOLOR_FORCE: '1' }, false, 1],
+    [{ CLICOLOR_FORCE: '0' }, false, 0],
+  ] as const)('is for %j and a terminal %s: %i, and none with --no-color', (env, isTTY, level) => {
+    expect([colorLevel(env, isTTY, false), colorLevel(env, isTTY, true)]).toEqual([level, 0]);
   });
 });
 
@@ -49,12 +51,14 @@ describe('safe text', () => {
     }
     expect(safeJson('\u{e0041}')).toBe('"\\udb40\\udc41"');
   });
-  it('lets the colours of every style through, and no other escape', () => {
-    const style = createStyle(true, 80);
-    for (const paint of [style.bold, style.dim, style.good, style.bad, style.warn]) {
-      const line = paint('text');
-      expect(line).not.toBe('text');
-      expect(printableLine(line)).toBe(line);
+  it('lets the colours of every style through, and no other escape', async () => {
+    for (const level of [1, 2, 3] as const) {
+      const style = await createStyle(level, 80);
+      for (const paint of [style.bold, style.dim, style.good, style.bad, style.warn]) {
+        const line = paint('text');
+        expect(line).not.toBe('text');
+        expect(printableLine(line)).toBe(line);
+      }
     }
     expect(printableLine('a\u001b[2Jb\u001b[8mc\u001b]0;t\u0007d\ne\u202ef')).toBe('a[2Jb[8mc]0;tdef');
   });
