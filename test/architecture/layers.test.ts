@@ -52,6 +52,7 @@ const TOP = 'top';
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@commander-js/extra-typings': ['cli'],
   '@solana/web3.js': ['chain/rpc'],
+  ora: ['cli'],
   pg: ['store/postgres'],
   '@sqds/multisig': ['chain/rpc'],
   pino: ['http'],
@@ -60,6 +61,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   chalk: ['cli'],
   'csv-parse': ['cli'],
   'csv-stringify': ['cli'],
+  conf: ['cli'],
   '@fastify/cors': ['http', 'rpc-node'],
   fastify: ['http', 'rpc-node'],
   kysely: ['store', 'store/sqlite', 'store/postgres'],

@@ -1,9 +1,13 @@
-/** Changes profiles and their API keys on disk, under a lock: files are replaced atomically, readable by this user only. */
+/**
+ * Changes profiles and their API keys on disk, with `conf`: it replaces files atomically, readable by this user only. This module
+ * adds a lock. `profile-file` reads without `conf`, which loads too slowly for every command and creates the directory even for a read.
+ */
 import { join } from 'node:path';
+import Conf from 'conf';
 import { servicePlace } from '../../contract/service-place.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
-import { makePrivateDirectory, writeFileAtomic } from '../../files/write-file.js';
+import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
 import { openPendingCount, type PendingCount } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
@@ -33,13 +37,15 @@ async function withPending(configDir: string, change: (pending: PendingCount) =>
   }
 }
 
-function write(
-  configDir: string,
-  file: string,
-  content: ProfileFile | Readonly<Record<string, unknown>>,
-): void {
-  const text = `${JSON.stringify(content, null, 2)}\n`;
-  writeFileAtomic(join(configDir, file), text, 'ERR_CONFIG_INVALID', { mode: 0o600 });
+function write(configDir: string, file: string, content: Readonly<Record<string, unknown>>): void {
+  const conf = new Conf({
+    cwd: configDir,
+    configName: file.replace(/\.json$/, ''),
+    projectSuffix: '',
+    configFileMode: 0o600,
+    clearInvalidConfig: false,
+  });
+  conf.store = content;
 }
 
 /** An API key must not go to another service than the one it is for. @throws `ERR_CONFIG_INVALID` */
@@ -101,14 +107,23 @@ export function saveProfile(
     const profile = { ...before, ...changes(before) };
     if (placeOf(before) !== placeOf(profile)) requireNotInUse(pending, name, before, 'Nothing was changed.');
     if (key === null) requireSameService(configDir, name, before, profile);
-    const keys = key === null ? null : { ...readKeys(configDir), [name]: key.reveal() };
-    write(configDir, PROFILES_FILE, {
-      ...file,
-      current: current ?? name,
-      profiles: { ...profiles, [name]: profile },
-    });
-    if (keys !== null) write(configDir, API_KEYS_FILE, keys);
+    const writeProfile = (): void =>
+      write(configDir, PROFILES_FILE, {
+        ...file,
+        current: current ?? name,
+        profiles: { ...profiles, [name]: profile },
+      });
+    if (key === null) writeProfile();
+    else replaceKey(configDir, name, key, writeProfile);
   });
+}
+
+/** A process that is killed in between leaves no key, never the old one beside the new address. */
+function replaceKey(configDir: string, name: string, key: Secret, writeProfile: () => void): void {
+  const { [name]: _old, ...others } = readKeys(configDir);
+  write(configDir, API_KEYS_FILE, others);
+  writeProfile();
+  write(configDir, API_KEYS_FILE, { ...others, [name]: key.reveal() });
 }
 
 /** @param name - `null` for no current profile. @throws `ERR_CONFIG_INVALID` for an unknown profile */

@@ -2,6 +2,9 @@
  * Progress on stderr. On a terminal: a spinner or a bar with rate and time left, after half a second, removed at the end.
  * Elsewhere, and with NO_COLOR or TERM=dumb: a line of text every 10 s.
  */
+import { clearLine, cursorTo, moveCursor } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Ora } from 'ora';
 import type { OutputStream } from '../context.js';
 import { countText, grouped } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
@@ -78,13 +81,34 @@ interface ProgressTerms {
 const nothing = (): void => undefined;
 const NOTHING: Progress = { show: nothing, wait: nothing, measure: nothing, clear: nothing };
 
-/** As dots of a braille cell. */
-const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
-const FRAME_MS = 80;
 /** The spinner, a space, and the last column, which would wrap the line. */
 const SPINNER_COLUMNS = 3;
-/** To the first column, then erase to the end of the line. */
-const CLEAR_LINE = '\u001b[1G\u001b[0K';
+
+/** ora on our stream. It may not touch signals, standard input or the cursor: the command handles those. */
+async function createSpinner(stream: OutputStream): Promise<Ora> {
+  const { default: ora } = await import('ora');
+  const write = (text: unknown, _encoding: string, written: () => void): void => {
+    stream.write(String(text));
+    written();
+  };
+  const terminal = new Writable({ decodeStrings: false, write });
+  const asked = {
+    isTTY: true,
+    cursorTo: (x: number) => cursorTo(terminal, x),
+    moveCursor: (x: number, y: number) => moveCursor(terminal, x, y),
+    clearLine: (direction: -1 | 0 | 1) => clearLine(terminal, direction),
+  };
+  Object.defineProperty(terminal, 'columns', { get: () => stream.columns });
+  return ora({
+    stream: Object.assign(terminal, asked),
+    isEnabled: true,
+    color: false,
+    // ora's default discards typed input, Ctrl-C included.
+    discardStdin: false,
+    // To restore a hidden cursor, ora listens for signals and ends the process at the first one, in the middle of a request.
+    hideCursor: false,
+  });
+}
 
 export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: ProgressTerms): Progress {
   if (!wanted) return NOTHING;
@@ -95,15 +119,14 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
   /** Survives other texts, so that the rate continues. */
   let measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
   let timer: NodeJS.Timeout | undefined;
-  /** Frames drawn since the last `clear`. */
-  let frames = 0;
+  let spinner: Ora | undefined;
   const elapsedMs = (): number => (sinceMs === null ? 0 : nowMs() - sinceMs);
 
   /** @param atMs - elapsed time by `nowMs`, which may stop while the timer runs */
   function drawAt(atMs: number): void {
     timer = setTimeout(() => {
       if (elapsedMs() < atMs) drawAt(atMs);
-      else if (!plain) spin();
+      else if (!plain) void spin();
       else {
         stream.write(`${text(null)}\n`);
         drawAt(elapsedMs() + LINE_MS);
@@ -111,12 +134,16 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
     }, atMs - elapsedMs()).unref();
   }
 
-  function spin(): void {
+  async function spin(): Promise<void> {
+    const due = timer;
+    spinner ??= await createSpinner(stream);
+    // During the import this work may have ended and other work may have begun.
+    if (timer !== due) return;
     const columns = Math.max(0, stream.columns - SPINNER_COLUMNS);
-    const frame = SPINNER[frames % SPINNER.length];
-    frames += 1;
-    stream.write(`${CLEAR_LINE}${frame} ${text(columns).slice(0, columns)}`);
-    timer = setTimeout(spin, FRAME_MS).unref();
+    spinner.text = text(columns).slice(0, columns);
+    spinner.render();
+    // ora's own timer would keep the process alive after the command is done.
+    timer = setTimeout(() => void spin(), spinner.interval).unref();
   }
 
   const draw = (look: typeof text): void => {
@@ -149,8 +176,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
       sinceMs = null;
       clearTimeout(timer);
       timer = undefined;
-      if (frames > 0) stream.write(CLEAR_LINE);
-      frames = 0;
+      spinner?.stop();
     },
   };
 }

@@ -42,9 +42,12 @@ describe('progress', () => {
     const usual = { wanted: true, plain: !isTTY, nowMs: () => nowMs };
     return { progress: createProgress(stream, { ...usual, ...terms }), written: () => text };
   }
+  /** Advances time, and lets dynamic imports complete. */
   const pass = async (ms: number): Promise<void> => {
     nowMs += ms;
     await vi.advanceTimersByTimeAsync(ms);
+    await import('ora');
+    await new Promise((resolve) => setImmediate(resolve));
   };
 
   it('draws nothing for half a second, then the last text on one line, and takes it away', async () => {
