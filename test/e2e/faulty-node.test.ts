@@ -56,7 +56,7 @@ const run = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<S
     },
     ...words,
     ...nodes.flatMap(({ url }) => ['--rpc-url', url]),
-    ...['--json', '--max-wait', '3', '--timeout', '1'],
+    ...['--json', '--max-wait', '1', '--timeout', '1'],
   );
 
 const burn = (nodes: readonly StubNode[], ...words: readonly string[]): Promise<Spawned> =>
