@@ -11,8 +11,6 @@ import { buildTree, helpPage, type Request } from './program.js';
 import { shownWords } from './shell-line.js';
 
 interface ClosableSession extends Session {
-  /** Completes the hint of an error with the flags of this run and with commands that add missing funds. */
-  explained(thrown: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -57,12 +55,6 @@ async function createSession(
       local ??= context.openLocal(settings);
       return local;
     },
-    explained: async (thrown) => {
-      const { withFundsHint, withPlace } = await import('./hints.js');
-      const opened = await service?.catch(() => undefined);
-      if (opened === undefined) return withPlace(thrown, settings);
-      return withPlace(withFundsHint(thrown, opened, settings), settings);
-    },
     close: async () => {
       // A service that failed to open has nothing to close; its error has reached the command.
       for (const opened of [service, local]) await (await opened?.catch(() => undefined))?.close();
@@ -101,7 +93,7 @@ export async function executeRequest(
     requireDataDirectory(path, settings);
     return (await runCommand(session)) || EXIT.done;
   } catch (thrown) {
-    throw await session.explained(thrown);
+    throw (await import('./hints.js')).withPlace(thrown, settings);
   } finally {
     session.output.progress.clear();
     await session.close();

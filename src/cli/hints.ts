@@ -1,9 +1,8 @@
-/** Lines to paste: hints with the flags of this run, what approves a waiting batch, and what adds missing funds. */
+/** Lines to paste: hints with the flags of this run, and what approves a waiting batch. */
 import { existsSync } from 'node:fs';
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { ownerFile } from '../files/directories.js';
-import type { OpenedService } from './context.js';
 import { commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
@@ -39,19 +38,4 @@ export function nextCommand(settings: Settings, batchId: string, typed?: string 
   return owner.length === 0
     ? commandLine(settings, 'batch', 'approve', batchId, '--wallet')
     : commandLine(settings, 'batch', 'execute', batchId, ...owner);
-}
-
-/** Adds a funding hint to an error about missing funds of an embedded service. Other values are returned unchanged. */
-export function withFundsHint(
-  thrown: unknown,
-  { kind, isOnThisMachine }: OpenedService,
-  settings: Settings,
-): unknown {
-  const isAboutFunds = thrown instanceof FlywheelError && /\binsufficient funds: /i.test(thrown.message);
-  if (kind !== 'embedded' || !isAboutFunds) return thrown;
-  const balances = `Show the balances: \`${commandLine(settings, 'vault')}\`.`;
-  const hint = isOnThisMachine
-    ? `${balances} Add test tokens or test SOL: \`flywheel local fund --help\`.`
-    : `Send the missing amount to that address. ${balances}`;
-  return thrown.with({ hint });
 }

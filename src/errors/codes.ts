@@ -34,6 +34,9 @@ function retryOfStatus(status: number): RetryRule {
   return status >= 500 ? 'with-key' : 'never';
 }
 
+const FUNDS =
+  'If funds are missing, send them to the address in the message. On the machine of the project: `flywheel vault` shows the balances, and `flywheel local fund` adds test tokens and test SOL.';
+
 export const ERRORS = {
   ERR_INVALID_REQUEST: wire(400, 'the request is not JSON, has the wrong shape, or has an invalid header', {
     exit: EXIT.usage,
@@ -53,6 +56,7 @@ export const ERRORS = {
   ERR_BURN_TOKENOMICS_FAILED: wire(
     400,
     'a single burn failed: the burn wallet lacks tokens or SOL, or the chain refused the burn',
+    { hint: FUNDS },
   ),
   ERR_FLYWHEEL_NOT_FOUND: wire(400, "the API key's token has no registered project"),
   ERR_ACTION_NOT_SUPPORTED: wire(400, 'the action is known but not available'),
@@ -62,6 +66,7 @@ export const ERRORS = {
   ERR_INSUFFICIENT_FUNDS: wire(
     400,
     'a batch, an approval or a registration cannot be paid for (a single burn: ERR_BURN_TOKENOMICS_FAILED)',
+    { hint: FUNDS },
   ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
     hint: 'Reduce the amount, wait for the next UTC day, or change the cap: `flywheel caps`.',

@@ -203,10 +203,8 @@ export const commands = {
     ],
     examples: [
       'flywheel burn-batch burns.json --dry-run',
-      'flywheel burn-batch burns.json --strict',
       'flywheel burn-batch burns.ndjson --output ndjson --failed-out failed.ndjson',
       'flywheel burn-batch sales.csv --column amount=Tokens --column proof.orderId=Order',
-      'cat burns.json | flywheel burn-batch -',
     ],
   }),
 };

@@ -192,11 +192,7 @@ export const commands = {
       `Exits with ${EXIT.unsafe} if a check fails.`,
     ],
     output: ['{ "ok": true|false, "checks": [ { "name", "ok", "detail" } ] }'],
-    examples: [
-      'flywheel db check',
-      'flywheel db check --data-dir restored',
-      'flywheel db check --chain --json',
-    ],
+    examples: ['flywheel db check --data-dir restored', 'flywheel db check --chain --json'],
   }),
   'accept-gap': defineCommand({
     configure: gapOptions,

@@ -280,11 +280,6 @@ export const commands = {
       '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
       '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
     ],
-    examples: [
-      'flywheel doctor',
-      'flywheel doctor --profile staging --json',
-      'flywheel doctor --rpc-url devnet',
-      'flywheel doctor --repair',
-    ],
+    examples: ['flywheel doctor', 'flywheel doctor --rpc-url devnet', 'flywheel doctor --repair'],
   }),
 };

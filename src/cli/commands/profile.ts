@@ -286,7 +286,6 @@ export const commands = {
     examples: [
       'flywheel profile add staging --api-url https://api.example.com --api-key-stdin < key.txt',
       'flywheel profile add staging --update --batch-tokens 50000 --day-tokens 200000 --digest-above 10000',
-      'flywheel profile add staging --update --day-tokens none',
     ],
   }),
   list: defineCommand({

@@ -50,7 +50,6 @@ export const commands = {
       '  "balances": "agree"|"not kept" }',
     ],
     examples: [
-      'flywheel proof verify --tx SIGNATURE --proof proof.json',
       'flywheel proof verify --tx SIGNATURE --proof proof.json --amount 12.5',
       'flywheel proof verify --tx SIGNATURE --proof proof.json --expect pipelines.json',
     ],

@@ -120,11 +120,7 @@ export const commands = {
       'Other machines can read /metrics with the bearer token FLYWHEEL_METRICS_TOKEN.',
     ],
     output: ['{ "url": address }, once it listens; logs are JSON lines on standard error'],
-    examples: [
-      'flywheel serve',
-      'flywheel serve --port 0 --log-level warn',
-      'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10',
-    ],
+    examples: ['flywheel serve', 'flywheel serve --rate burn=100/s --rate init=10/min --shutdown-grace 10'],
   }),
   rpc: defineCommand({
     configure: (command) =>

@@ -187,7 +187,8 @@ function burnFields(pipelines: readonly PipelineContent[], unit: Unit): readonly
   if (largest === undefined) return [['burns', 'none']];
   const { burned } = outflowOf(pipelines);
   const most = `; the largest ${amountText(largest.amount, unit)}, pipeline ${largest.at}`;
-  return [['burns', `${grouped(burns.length)}, ${amountText(burned, unit)}${burns.length > 1 ? most : ''}`]];
+  const isUneven = largest.amount !== burns.at(-1)?.amount;
+  return [['burns', `${grouped(burns.length)}, ${amountText(burned, unit)}${isUneven ? most : ''}`]];
 }
 
 /** The wallet of the largest airdrop is always named. */

@@ -4,7 +4,6 @@ import { actionText, type DecodedInstruction, inText, type PipelineAction } from
 import type { BatchContent, PastDescription } from '../../approval/batch-content.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
-import type { Change } from '../../approval/simulate.js';
 import { type BatchStanding, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
@@ -147,15 +146,9 @@ export function viewBatchContent(
   ];
 }
 
-const changeText = ({ before, after }: Change, unit: Unit): string =>
-  `${amountText(before, unit)} before, ${amountText(after, unit)} after`;
-
+/** What the summary does not have. */
 function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
-  const { vaultRent, executionFees, rentReturned, rentCollector } = costsOf(description, changes);
-  const executing: Field = [
-    'execution',
-    `at least ${amountText(executionFees, SOL)} of fees, paid by the operator`,
-  ];
+  const { vaultRent, rentReturned, rentCollector } = costsOf(description, changes);
   const returned: readonly Field[] = [
     [
       'rent back',
@@ -163,7 +156,7 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
     ],
     ['', rentCollector],
   ];
-  if (changes === null || vaultRent === null) return [executing, ...returned, ['simulated', 'no']];
+  if (changes === null || vaultRent === null) return returned;
   const { airdrop } = contentSums(description);
   return [
     [
@@ -173,11 +166,8 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
         : `${amountText(airdrop - changes.withheld, unit)}; the token's transfer fee withholds ${amountText(changes.withheld, unit)}`,
     ],
     ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
-    executing,
     ...returned,
-    ['vault tokens', changeText(changes.vaultTokens, unit)],
-    ['vault SOL', changeText(changes.vaultLamports, SOL)],
-    ['supply', changeText(changes.supply, unit)],
+    ['supply', `${amountText(changes.supply.before, unit)} → ${amountText(changes.supply.after, unit)}`],
   ];
 }
 

@@ -20,7 +20,6 @@ import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { nextCommand } from '../hints.js';
 import { sumAmounts } from '../input/amount.js';
-import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
@@ -60,15 +59,7 @@ function executeFields(result: ExecuteResult | undefined): readonly Field[] {
   ];
 }
 
-const bundleLines = ({ successfulExecutions }: ExecuteResult, style: Style): readonly string[] =>
-  successfulExecutions.flatMap(({ bundleId, txHashes }) => [
-    `${style.dim('bundle')} ${safeLine(bundleId)}`,
-    ...txHashes.flatMap((hash) => [hash, ...linksOf(style, hash)]).map((line) => `  ${safeLine(line)}`),
-  ]);
-
-/** The total comes last. */
 export const viewExecuteResult = (result: ExecuteResult, head: string, style: Style): readonly string[] => [
-  ...bundleLines(result, style),
   head,
   ...fieldLines(executeFields(result), style),
 ];
@@ -79,7 +70,6 @@ export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style)
 ];
 
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
-  ...(batch.executeResult === undefined ? [] : bundleLines(batch.executeResult, style)),
   ...headOf(batch, `Batch ${safeLine(batch.id)}`, style),
   ...fieldLines(
     [
@@ -147,20 +137,8 @@ export const viewBatchList = (
           style.width,
           { right: ['burns', 'airdrops'] },
         ),
-        ...waitingLines(
-          batches.filter(({ status }) => status === 'FINALIZED'),
-          settings,
-        ),
+        ...batches.flatMap((batch) => nextLine(batch, settings)),
       ];
-
-function waitingLines([first, ...others]: readonly ListedBatch[], settings: Settings): readonly string[] {
-  if (first === undefined) return [];
-  return others.length === 0
-    ? nextLine(first, settings)
-    : [
-        `${grouped(others.length + 1)} batches wait for approval. The command for each: ${commandLine(settings, 'pending')}`,
-      ];
-}
 
 /** For scripts: amounts without separators and symbol. */
 export const actionWords = (action: Action): string =>
