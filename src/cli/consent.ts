@@ -32,7 +32,7 @@ export async function requireConsent(
       'ERR_USAGE',
       `Without a terminal this command needs ${without}. Nothing was changed.`,
       {
-        hint: `What ${without} agrees to: ${question}`,
+        hint: `Add ${without} to agree to this: ${question}`,
       },
     );
   }

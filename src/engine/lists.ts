@@ -14,7 +14,7 @@ import { done, operation, type Principal, requireToken } from './operation.js';
 /** @throws `ERR_INVALID_REQUEST` for a NUL, which PostgreSQL rejects. */
 export function soughtIn<Query extends object>(query: Query): Query {
   const bad = Object.entries(query).find(([, value]) => typeof value === 'string' && value.includes('\0'));
-  if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL`]);
+  if (bad !== undefined) throw invalidRequest([`${bad[0]}: expected text without NUL characters`]);
   return query;
 }
 

@@ -15,7 +15,6 @@ import {
   makeTemplate,
   type Operator,
   problemOf,
-  resumeLineOf,
   type Template,
 } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
@@ -191,7 +190,8 @@ describe('a batch that waits', () => {
 
   it('after a no goes on with the line that was printed', async () => {
     const { operator, goOn } = await declined();
-    expect((await operator.paste(`${goOn} --yes --expect three.json`)).exit).toBe(0);
+    const expected = join(operator.directory, 'three.json');
+    expect((await operator.paste(`${goOn} --yes --expect ${expected}`)).exit).toBe(0);
     expect((await run(operator, 'three.json')).exit).toBe(0);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
@@ -240,8 +240,8 @@ describe('batch run --wallet', () => {
       ]);
       expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
       expect(await operator.pending()).toEqual([]);
-      const [, ...resume] = resumeLineOf(declined).split(' ');
-      const again = await withPage(operator, [...resume, '--json'], declineOn);
+      const [, approve = ''] = /execute it: `flywheel ([^`]*)/.exec(problemOf(declined).hint ?? '') ?? [];
+      const again = await withPage(operator, [...approve.split(' '), '--json'], declineOn);
       expect([again.exit, again.pages]).toEqual([130, 1]);
       const ran = await withPage(operator, RUN, (url) => signOn(url, sign));
       expect([ran.exit, ran.pages, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, 1, '']);

@@ -35,7 +35,7 @@ async function signaturesOf(messages: readonly ReadonlyBytes[], signers: readonl
     const keys = staticKeys.slice(0, count);
     for (const [address] of signed)
       if (!keys.includes(address))
-        throw new FlywheelError('ERR_INTERNAL', `The transaction asks for no signature of ${address}.`);
+        throw new FlywheelError('ERR_INTERNAL', `${address} is not a signer of the transaction.`);
     return keys.map((key) => signed.find(([address]) => address === key)?.[1][at]);
   });
 }

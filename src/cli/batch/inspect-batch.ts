@@ -71,7 +71,7 @@ async function inspectOpen(
     pipelines === null || flywheel === null
       ? null
       : await earlierOf(session, flywheel, { ...look.description, pipelines });
-  const passed = `The checks passed; ${expectation === null ? 'no file was compared (--expect FILE)' : 'the batch is the expected one'}.`;
+  const passed = `The checks passed. ${expectation === null ? 'To compare a file, add --expect' : 'The batch is the expected one'}.`;
   return {
     value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),
     view: (style: Style): readonly string[] => {

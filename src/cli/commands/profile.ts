@@ -164,7 +164,7 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
   await saveProfile(configDir.value, name, { changes: withChanges, key, isNew: options.update !== true });
   const view = profileView(session, name);
   if (view.current && before !== name)
-    session.output.tell(
+    session.output.notice(
       `Commands without --profile now use the profile ${name}. To change that: flywheel profile use --none`,
     );
   return view;

@@ -300,5 +300,5 @@ const overlapsWith = (operation: Row, elements: readonly Element[]): readonly Ov
 const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
   notSent(
     `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it.`,
-    'Wait for that process. Running the command again later does everything a second time.',
+    'Wait for that process. If you run the command again later, everything is sent a second time.',
   );

@@ -301,7 +301,7 @@ const told = new WeakSet<Session['output']>();
 export function tellByNotes({ output }: Session): void {
   if (!told.has(output))
     output.warn(
-      'This service cannot be asked what already landed. Only the journal of this machine was checked.',
+      'This service has no list of what already landed. Only the journal of this machine was checked.',
     );
   told.add(output);
 }

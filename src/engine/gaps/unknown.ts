@@ -205,7 +205,7 @@ function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[]
 const cannotReturn = (signature: string): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The node lists the transaction ${signature} but cannot return it with what it moved.`,
+    `The node lists the transaction ${signature} but does not have its details.`,
   );
 
 /**

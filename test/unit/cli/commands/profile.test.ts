@@ -46,8 +46,7 @@ describe('profile', () => {
       ...{ rpcUrl: [rpc, 'devnet'], rpcQuorum: 2, pinned: { ...PINS, vaultIndex: 0 } },
     };
     const shown = { ...profile, rpcUrl: ['https://rpc.example.com/***', 'devnet'] };
-    expect([exit, stderr]).toEqual([0, expect.stringContaining('now use the profile main')]);
-    expect((await cli.run('profile', 'add', 'main', '--update')).stderr).toBe('');
+    expect([exit, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual({ name: 'main', current: true, hasApiKey: true, ...shown });
     expect(stored(cli)).toEqual({ current: 'main', profiles: { main: profile } });
     expect(stored(cli, 'api-keys')).toEqual({ main: 'fk_secret' });
@@ -56,6 +55,14 @@ describe('profile', () => {
     for (const what of [['profile', 'show'], ['profile', 'list'], ['whoami']])
       for (const form of ['json', 'human'])
         expect((await cli.run(...what, '--output', form)).stdout).not.toMatch(/KEY123|fk_secret/);
+  });
+
+  it('says that the first one is the default from now on', async () => {
+    const cli = testCli();
+    const add = async (name: string) =>
+      (await cli.run('profile', 'add', name, '--data-dir', 'd', '--output', 'human')).stderr;
+    expect(await add('main')).toContain('now use the profile main');
+    expect(await add('other')).toBe('');
   });
 
   it('changes only what is given, names the one in use, and is gone with its key after remove', async () => {
