@@ -101,6 +101,24 @@ describe('a node that answers nothing', () => {
   });
 });
 
+describe('a question that no node answers and that need not be answered', () => {
+  it.each(
+    sampleOf(
+      [
+        ['getRecentPrioritizationFees', status(429)],
+        ['getBlockTime', status(503)],
+        ['getRecentPrioritizationFees', silence],
+        ['getBlockTime', silence],
+      ] as const,
+      2,
+    ),
+  )('is asked once, and the burn is done: %s', async (method, fault) => {
+    const bad = await nodeThat(fault, method);
+    expect((await burn([bad])).exit).toBe(0);
+    expect(bad.calls.filter((call) => call.method === method)).toHaveLength(1);
+  });
+});
+
 describe('nodes that all fall silent once something was sent', () => {
   /** A node that stops answering after this many sends. */
   async function silentAfter(sends: number): Promise<StubNode> {

@@ -209,6 +209,11 @@ describe('an answer that cannot be written', () => {
     }
   });
 
+  it('of a report is told', async () => {
+    const lost = await shell(await fresh(), 'flywheel report --json > /dev/full');
+    expect([lost.exit, problemOf(lost).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+  });
+
   it.each(
     sampleOf(
       [

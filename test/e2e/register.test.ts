@@ -178,6 +178,10 @@ describe('flywheel register', () => {
       state: 'new',
       costs: { squadsFeeLamports: String(SQUADS_FEE), squadsTreasury: SQUADS_TREASURY, missingLamports: '0' },
     });
+    // The registration makes its own keys later.
+    const { multisig: shown, vault, burnWallet, steps } = planned;
+    const addresses = [shown, vault, burnWallet, ...steps.map((step: { address: unknown }) => step.address)];
+    expect(addresses).toEqual(addresses.map(() => null));
     expect(stderr).toContain('Registration of SHOP');
     for (const line of stderr.trim().split('\n')) expect(Object.keys(JSON.parse(line))).toEqual(['notice']);
     const { registration, apiKey, txHash } = done;
@@ -217,7 +221,28 @@ describe('flywheel register', () => {
       balances: { vault: { tokens: '0' }, operator: { lamports: expect.stringMatching(/^\d+$/) } },
       pipelines: { atOnce: expect.any(Number) },
     });
-    expect(JSON.parse((await run('doctor')).stdout)).toMatchObject({ ok: true });
+    for (const env of [{}, { FLYWHEEL_RPC_URL: node.url }]) {
+      const doctor = await flywheelHere(
+        { home, env: { FLYWHEEL_DATA_DIR: dataDir, ...env } },
+        'doctor',
+        '--json',
+      );
+      const { ok, checks } = JSON.parse(doctor.stdout) as { ok: boolean; checks: { name: string }[] };
+      expect([ok, checks.map(({ name }) => name)]).toEqual([
+        true,
+        expect.arrayContaining(['rpc', 'chain clock']),
+      ]);
+    }
+    const burn = { type: 'PRODUCT_BUY', proof: { a: 1 }, burnAmount: 1, persistOnchain: false };
+    writeFileSync(join(home, 'burns.json'), JSON.stringify([burn]));
+    for (const unasked of [
+      ['burn-batch', join(home, 'burns.json')],
+      ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"a":1}', '--amount', '1'],
+    ])
+      expect([unasked[0], failure(await run(...unasked))]).toMatchObject([
+        unasked[0],
+        { exit: 2, message: expect.stringContaining('--yes') },
+      ]);
     const settings = JSON.parse((await run('whoami')).stdout);
     expect(settings.rpcUrl).toEqual({ value: node.url, source: 'data directory' });
     expect(failure(await run('local', 'reset', '--yes'))).toMatchObject({ exit: 2, error: 'ERR_USAGE' });

@@ -1,5 +1,5 @@
-/** Store and ledger of one moment with a journal of another: no file runs twice. */
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+/** Store, ledger, journal and approvals of different moments: no file runs twice. */
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
@@ -12,11 +12,15 @@ type Moment = (typeof MOMENTS)[number];
 
 const home = emptyDirectory();
 const dataDir = join(home, 'data');
-const [burns, pipelines] = [join(home, 'burns.json'), join(home, 'pipelines.json')];
+const [burns, pipelines, changed] = ['burns.json', 'pipelines.json', 'changed.json'].map((name) =>
+  join(home, name),
+) as [string, string, string];
 const placeOf = (moment: Moment): string => join(home, moment);
 const at = (...words: readonly string[]) => flywheelHere({ home }, ...words, '--data-dir', dataDir);
 const burnAll = () => at('burn-batch', burns);
-const runAll = () => at('batch', 'run', pipelines, '--yes', '--keypair', join(dataDir, 'owner.json'));
+const runFile = (file: string, ...more: readonly string[]) =>
+  at('batch', 'run', file, '--yes', '--keypair', join(dataDir, 'owner.json'), ...more);
+const runAll = () => runFile(pipelines);
 const burned = async (): Promise<string> => JSON.parse((await at('local', 'status')).stdout).burned;
 
 beforeAll(async () => {
@@ -36,13 +40,15 @@ beforeAll(async () => {
   await keep('executed');
 });
 
-/** Builds a data directory from files of these moments. */
-async function compose(moments: Readonly<Record<keyof typeof FILES, Moment>>): Promise<void> {
+const ALL_FILES = { ...FILES, approvals: 'approvals.db' };
+
+/** Builds a data directory from files of these moments. @default `executed` */
+async function compose(moments: Partial<Readonly<Record<keyof typeof ALL_FILES, Moment>>>): Promise<void> {
   await letGo();
   rmSync(dataDir, { recursive: true, force: true });
   cpSync(placeOf('executed'), dataDir, { recursive: true });
-  for (const [name, file] of Object.entries(FILES)) {
-    const source = join(placeOf(moments[name as keyof typeof FILES]), file);
+  for (const [name, file] of Object.entries(ALL_FILES)) {
+    const source = join(placeOf(moments[name as keyof typeof ALL_FILES] ?? 'executed'), file);
     rmSync(join(dataDir, file), { force: true });
     if (existsSync(source)) cpSync(source, join(dataDir, file));
   }
@@ -62,5 +68,27 @@ it.each(sampleOf(pairs, 4))(
     const isNewer = MOMENTS.indexOf(journal) > MOMENTS.indexOf(files);
     if (isNewer) expect(['0', '3', '4', '7']).toContain(await burned());
     else expect(await burned()).toBe('7');
+  },
+);
+
+// Without journal and approvals a lost request is a new one.
+const behind = (['set up', 'burned'] as const).flatMap((store) => [
+  [store, 'executed', 'set up'] as const,
+  [store, 'burned', 'executed'] as const,
+]);
+
+it.each(behind)(
+  'pays no proof twice with a store "%s" behind its ledger, journal "%s", approvals "%s"',
+  async (store, journal, approvals) => {
+    await compose({ store, journal, approvals });
+    const gap = store === 'burned' ? '1' : '3';
+    expect((await at('db', 'accept-gap', '--yes', '--expect', gap)).exit).toBe(0);
+    const [paid] = JSON.parse(readFileSync(pipelines, 'utf8')).pipelines;
+    const added = { ...paid, payload: { added: 1 }, actions: [{ action: 'BURN', amount: 2 }] };
+    writeFileSync(changed, JSON.stringify([paid, added]));
+    for (const more of [[], ['--rest'], []])
+      for (const file of [pipelines, changed]) await runFile(file, ...more);
+    // What was added is paid or refused.
+    expect(['7', '9']).toContain(await burned());
   },
 );

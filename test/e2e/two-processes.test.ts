@@ -1,8 +1,25 @@
 /** Several processes on one data directory at the same time: they take turns, and the audit finds no error. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
+import { MOMENTS } from '../simulation/audit/tables.js';
 import { pipelinesOf } from '../support/deeds.js';
-import { anOperator, makeTemplate, type Operator, type Template } from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
+import { faultEnvironment } from '../support/faults.js';
+import { serveHere } from '../support/flywheel-here.js';
+import { ask } from '../support/http-serve.js';
+import {
+  anOperator,
+  ending,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
+import { BIN, type Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
 /** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
@@ -63,4 +80,51 @@ it('that set up a batch each get an index each, and each is executed once, whoev
     ...{ burned: String(Math.round((before + 6) * 10) / 10), batches: ['EXECUTED', 'EXECUTED'] },
   });
   expect(balancedBooks(operator.dataDir).lamports).toBe(template.lamports);
+});
+
+it('that approve batches with the same proofs at once sign one of them', async () => {
+  const { owner, directory, dataDir, key } = operator;
+  operator.write('twin.json', pipelinesOf('twin'));
+  const server = await serveHere({ home: directory, dataDir });
+  const pipelines = pipelinesOf('twin').map((one) => ({ ...one, payload: JSON.stringify(one.payload) }));
+  const initiated = async (): Promise<string> => {
+    const answer = await ask(`${server.url}/v1/flywheel/batch/init`, key, { body: { pipelines } });
+    return ((await answer.json()) as { batch: { id: string } }).batch.id;
+  };
+  const [slow, fast] = [await initiated(), await initiated()];
+  await server.end('SIGTERM');
+  const approve = (id: string, keypair: string) => [
+    ...['batch', 'approve', id, '--keypair', keypair, '--expect', 'twin.json', '--yes', '--json'],
+  ];
+  // A pipe is read just before the signature, and opens for both ends at once.
+  const pipe = join(directory, 'pipe');
+  expect(spawnSync('mkfifo', ['-m', '600', pipe]).status).toBe(0);
+  const ended = ending(operator.start(...approve(slow, pipe)));
+  const opened = await Promise.race([open(pipe, 'w'), ended.then(() => open(pipe, 'r+'))]);
+  const first = await operator.run(...approve(fast, owner));
+  await opened.writeFile(await readFile(owner));
+  await opened.close();
+  const second = await ended;
+  expect([first.exit, JSON.parse(first.stdout).batchId]).toEqual([0, fast]);
+  expect([second.exit, second.stdout, problemOf(second).error]).toEqual([2, '', 'ERR_INPUT_INVALID']);
+});
+
+it('of which one is dead, and its parent has taken no note of that, do not wait for it', async () => {
+  const alone = await anOperator('embedded', template);
+  const { directory, dataDir } = alone;
+  const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"dead":1}', '--amount', '1', '--json'];
+  const env = faultEnvironment({ signal: 'SIGKILL', when: MOMENTS.answered }, dataDir);
+  // The parent becomes a program that never reaps its children.
+  const line = '"$@" >/dev/null 2>&1 & echo $!; exec sleep 600';
+  const parent = spawn('sh', ['-c', line, 'sh', process.execPath, BIN, ...burn], {
+    env: { PATH: process.env['PATH'], HOME: directory, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const pid = String(await once(parent.stdout, 'data')).trim();
+  const isDead = (): boolean => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  while (!isDead()) await setImmediate();
+  const resumed = await alone.run('pending', 'resume', '--wait', '5', '--json');
+  parent.kill('SIGKILL');
+  expect([resumed.exit, (await alone.happened()).burned]).toEqual([0, '1']);
+  expect(await alone.pending()).toEqual([]);
 });
