@@ -5,7 +5,9 @@ import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
+import { serveHere } from '../support/flywheel-here.js';
 import type { Fate } from '../support/gate.js';
+import { ask } from '../support/http-serve.js';
 import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
 import {
@@ -165,6 +167,63 @@ describe('a batch that failed', () => {
     const ran = await run(operator, 'ten.json');
     expect([ran.exit, JSON.parse(ran.stdout).batch.id]).toEqual([0, id]);
     expect(await operator.happened()).toMatchObject({ burned: '13' });
+  });
+});
+
+describe('the line that is printed', () => {
+  const same = (count: number) => Array.from({ length: count }, () => pipeline('same', 0, 1));
+  /** Runs the line that pays again. */
+  const follow = async (operator: Operator, refused: Spawned): Promise<void> => {
+    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    const [, line = ''] = /`(flywheel [^`]*--again[^`]*)`/.exec(problemOf(refused).hint ?? '') ?? [];
+    expect((await operator.paste(line)).exit).toBe(0);
+  };
+  const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
+
+  it('where a rest has proofs that were paid pays the rest alone', async () => {
+    const operator = await anOperator('embedded', template);
+    expect((await run(operator, operator.write('two.json', same(2)))).exit).toBe(0);
+    await follow(operator, await run(operator, operator.write('three.json', same(3)), '--rest'));
+    expect(await burned(operator)).toBe('3');
+  });
+
+  it('where a rest has a proof of a batch that others cancelled pays the rest alone', async () => {
+    const operator = await anOperator('embedded', template);
+    const { dataDir, directory, key, owner } = operator;
+    const [file, paid] = [operator.write('three.json', THREE), operator.write('paid.json', TEN.slice(0, 4))];
+    const asked = async (path: string, body: object): Promise<{ batch: { id: string } }> => {
+      const server = await serveHere({ home: directory, dataDir });
+      const answer = await ask(`${server.url}/v1/flywheel/batch/${path}`, key, { body });
+      await server.end('SIGTERM');
+      expect(answer.status).toBe(200);
+      return answer.json() as Promise<{ batch: { id: string } }>;
+    };
+    const pipelines = THREE.map((one) => ({ ...one, payload: JSON.stringify(one.payload) }));
+    const { id } = (await asked('init', { pipelines })).batch;
+    const sign = ['--keypair', owner, '--expect', file, '--yes'];
+    expect((await operator.run('batch', 'approve', id, ...sign)).exit).toBe(0);
+    await asked(`${id}/cancel`, {});
+    expect((await run(operator, paid)).exit).toBe(0);
+    const both = operator.write('both.json', [...THREE.slice(2), ...TEN.slice(0, 4)]);
+    await follow(operator, await run(operator, both, '--rest'));
+    expect(await burned(operator)).toBe('5');
+  });
+
+  it('where a rest was cancelled runs the rest alone', async () => {
+    const { operator, failed } = await afterFailure();
+    await fund(operator, '10');
+    expect((await cancel(operator, failed)).exit).toBe(0);
+    const init = await operator.run('batch', 'init', 'ten.json', '--rest', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await cancel(operator, id)).exit).toBe(0);
+    const told = [await run(operator, 'ten.json'), await operator.run('batch', 'status', id, '--watch')];
+    expect(told.map(({ exit }) => exit)).toEqual([10, 10]);
+    for (const one of told) {
+      const [, line = ''] = /`flywheel (batch run FILE[^`]*)`/.exec(problemOf(one).hint ?? '') ?? [];
+      const words = line.replace('FILE', 'ten.json').split(' ');
+      expect((await operator.run(...words, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+    }
+    expect(await burned(operator)).toBe('13');
   });
 });
 

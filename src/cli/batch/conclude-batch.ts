@@ -125,14 +125,14 @@ export function batchFailure(
   const isCancelled = dateCancelled !== undefined;
   const executed = total === undefined ? '' : `: ${totalSuccessful} of ${total} transactions were executed`;
   const reason = failedTxMsg === undefined ? '' : `; ${failedTxMsg.replace(/\.$/, '')}`;
-  const isRest = !isCancelled || totalSuccessful > 0;
-  const run = `\`${commandLine(settings, 'batch', 'run', 'FILE', isRest ? '--rest' : '--again')}\``;
+  // Other batches may have landed a part of the file, also where this one landed nothing.
+  const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
   return new FlywheelError(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the ${isRest ? 'rest' : 'file'} in a new batch: ${run}${isCancelled ? '' : `. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`}`,
     },
   );
 }
