@@ -107,6 +107,11 @@ const words = ({ owner }: Operator, name: string): readonly string[] => [
   ...['--keypair', owner, '--expect', `${name}.json`, '--yes', '--json'],
 ];
 
+const cancelled = (batch: Fields): Fields => {
+  const { initResult, executeResult, ...rest } = batch;
+  return { ...rest, status: 'FAILED', dateCancelled: '2026-01-31T12:00:00.000Z' };
+};
+
 const STATUSES = ['FINALIZED', 'AVAILABLE_TO_QUEUE'];
 
 describe('a batch that is another one by now', () => {
@@ -162,11 +167,6 @@ describe('a batch that is another one by now', () => {
 });
 
 describe('a batch that is said to be cancelled', () => {
-  const cancelled = (batch: Fields): Fields => {
-    const { initResult, executeResult, ...rest } = batch;
-    return { ...rest, status: 'FAILED', dateCancelled: '2026-01-31T12:00:00.000Z' };
-  };
-
   it('and was executed is not begun once more', async () => {
     const { gate } = operator;
     const [before, open] = [await operator.happened(), operator.open()];
@@ -189,6 +189,33 @@ describe('a batch that is said to be cancelled', () => {
     gate.fate = () => 'pass';
     expect((await operator.run(...run)).exit).toBe(0);
     expect([await operator.happened(), operator.open()]).toEqual([done, open]);
+  });
+
+  it('and still waits unlocks no second approval of its proofs, until it is over on chain', async () => {
+    const { gate, owner } = operator;
+    const waiting = await begun(operator, 'first');
+    const shared = [...pipelinesOf('first').slice(2), ...pipelinesOf('second').slice(0, 1)];
+    const next = await begun(operator, 'next', shared);
+    expect((await operator.run('batch', 'approve', waiting.id, ...words(operator, 'first'))).exit).toBe(0);
+    const approved = () => operator.run('batch', 'approve', next.id, ...words(operator, 'next'));
+    const cancel = () => operator.run('batch', 'cancel', waiting.id, '--keypair', owner, '--yes', '--json');
+    expect((await approved()).exit).toBe(2);
+    const batch = cancelled(await asked(operator, waiting.id));
+    const setUp = { ...(await asked(operator, waiting.id)), ...batch };
+    const answer = { ownerVoteNeeded: false, batch };
+    gate.fate = ({ path }) => (path.endsWith('/cancel') ? { answer: { ...answer, batch: setUp } } : 'pass');
+    expect((await cancel()).exit).toBe(UNKNOWN);
+    expect((await approved()).exit).toBe(2);
+    // Now every answer says so, also that the batch was never set up.
+    gate.fate = (request) => {
+      if (request.path.endsWith('/cancel')) return { answer };
+      return of(waiting.id, request) ? { alter: saying(waiting.id, cancelled) } : 'pass';
+    };
+    await cancel();
+    const refused = await approved();
+    expect([refused.exit, refused.stdout, problemOf(refused).error]).toEqual([2, '', 'ERR_INPUT_INVALID']);
+    gate.fate = () => 'pass';
+    expect([(await cancel()).exit, (await approved()).exit]).toEqual([0, 0]);
   });
 
   itLong('and still waits on chain is not over', async () => {
@@ -217,7 +244,7 @@ describe('a batch that failed in part', () => {
     const six = amounts.map((amount, index) => ({
       ...{ type: 'WATCH_AD', payload: { index }, actions: [{ action: 'BURN', amount }] },
     }));
-    await failedInPart(operator, operator.write('six.json', six));
+    const id = await failedInPart(operator, operator.write('six.json', six));
     expect((await run()).exit).toBe(10);
     expect(Number((await operator.happened()).burned) - before).toBe(83);
     const listed = ({ status, body }: Answered): Answered => {
@@ -231,6 +258,13 @@ describe('a batch that failed in part', () => {
     const rest = await run('--rest');
     expect([rest.exit, rest.stdout]).toEqual([UNKNOWN, '']);
     expect(Number((await operator.happened()).burned) - before).toBe(83);
+    // Said to be over, it unlocks no second approval of what is left of it.
+    const left = await begun(operator, 'left', six.slice(5));
+    gate.fate = (request) => (of(id, request) ? { alter: saying(id, cancelled) } : 'pass');
+    expect((await run('--rest')).exit).toBe(UNKNOWN);
+    gate.fate = () => 'pass';
+    const approved = await operator.run('batch', 'approve', left.id, ...words(operator, 'left'));
+    expect([approved.exit, approved.stdout]).toEqual([2, '']);
   });
 });
 

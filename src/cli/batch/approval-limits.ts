@@ -25,7 +25,6 @@ import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { commandLine } from '../operation/resume-line.js';
-import { isEnded } from '../operation/service-record.js';
 import { shellLine } from '../shell-line.js';
 import { lookAlikeText, twiceText } from '../views/approval.js';
 import {
@@ -37,6 +36,7 @@ import {
   type PaidProof,
 } from './approval-record.js';
 import { batchStages } from './batch-stages.js';
+import { isSetUp } from './chain-agrees.js';
 import { refuse } from './pins.js';
 import type { Review } from './review.js';
 
@@ -187,11 +187,13 @@ export async function earlierOf(
 export async function noteExecuted(session: Session, batch: Batch): Promise<void> {
   const { pins } = await session.service();
   if (pins === null || session.isDryRun === true) return;
-  const { id, batchIndex, executeResult } = batch;
+  const { id, batchIndex, executeResult, status, dateCancelled } = batch;
+  // What was approved was set up. A batch said to be cancelled before that was not compared with the chain.
+  const isOver = status === 'EXECUTED' || (dateCancelled !== undefined && isSetUp(batch));
   const count = executeResult?.totalSuccessful ?? 0;
   try {
     await withRecord(session, (record) =>
-      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isEnded(batch)),
+      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver),
     );
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
