@@ -154,6 +154,26 @@ describe('a batch that failed', () => {
     expect([unknown.exit, existsSync(join(place, 'u.json'))]).toEqual([2, false]);
   });
 
+  it('is told with its own exit by `pending resume` too, after it failed and after it was cancelled', async () => {
+    const { operator, failed } = await afterFailure();
+    const resume = () =>
+      operator.run('pending', 'resume', failed, '--keypair', operator.owner, '--yes', '--json');
+    expect([(await resume()).exit, (await cancel(operator, failed)).exit]).toEqual([10, 0]);
+    const told = await resume();
+    expect([told.exit, problemOf(told).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+    expect(await operator.happened()).toMatchObject({ burned: '7', batches: ['CANCELLED', 'EXECUTED'] });
+  });
+
+  it('is not cancelled for a rest that the vault cannot pay', async () => {
+    const { operator } = await afterFailure();
+    const rest = await run(operator, 'ten.json', '--rest');
+    expect([rest.exit, problemOf(rest).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    expect(await operator.happened()).toMatchObject({ burned: '7', batches: ['FAILED', 'EXECUTED'] });
+    await fund(operator, '3');
+    expect((await run(operator, 'ten.json', '--rest')).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({ burned: '13' });
+  });
+
   it('is not taken for the one that came after it', async () => {
     const { operator, failed } = await afterFailure();
     await fund(operator, '10');
