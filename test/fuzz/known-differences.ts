@@ -18,7 +18,10 @@ const KNOWN: readonly KnownDifference[] = [
   // As above; LiteSVM runs instructions that a cluster permits at top level only.
   { name: 'inner precompile', line: /not supported by inner instructions$/ },
   // As above; LiteSVM drops an account without lamports after each call, a cluster only after the transaction.
-  { name: 'account without lamports', line: /^Allocate: account Address .* already in use$/ },
+  {
+    name: 'account without lamports',
+    line: /^Allocate: account Address .* already in use$|^Transfer: `from` must not carry data$/,
+  },
   // A program compiled for the cluster does not see a call's changes to an executable account, and restores its lamports; a
   // native program sees them. Squads debits its own accounts only, so no other case exists.
   {
