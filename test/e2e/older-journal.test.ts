@@ -358,7 +358,7 @@ it('an operation that goes on does not do what waits in the batch of another mac
       2,
       {
         message: expect.stringMatching(/1 of 3 .* unfinished request of the service: batch [0-9a-f-]{36}\./),
-        hint: expect.stringMatching(/`flywheel batch execute [0-9a-f-]{36} /),
+        hint: expect.stringMatching(/`flywheel batch approve [0-9a-f-]{36} /),
       },
     ]);
   }
@@ -780,7 +780,7 @@ it.each(
   const { id, resume } = JSON.parse(listed.stdout).find(
     ({ outcome }: { outcome: string }) => outcome === 'waits for approval',
   );
-  expect(resume).toContain(`batch execute ${id}`);
+  expect(resume).toContain(`batch approve ${id}`);
   const words = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file, '--yes'];
   const refused = await operator.run(...words);
   expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);

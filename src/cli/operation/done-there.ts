@@ -124,7 +124,7 @@ function finishHint(
 ): string {
   const line = (...words: readonly string[]): string => commandLine(settings, ...words);
   if (kind === 'batch')
-    return `Execute that batch first: \`${nextCommand(settings, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
+    return `Finish that batch first: \`${nextCommand(settings, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
   return isOnThisMachine
     ? `Finish that request first: \`${line('pending', 'resume')}\``
     : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;
