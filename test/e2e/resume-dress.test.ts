@@ -97,4 +97,33 @@ describe('a burn of unknown outcome', () => {
     expect((await embedded.run('pending', 'resume')).exit).toBe(0);
     expect((await burned(embedded)) - before).toBe(pairs.length);
   });
+
+  it('is refused outside its file too when the file was killed, until that is printed', async () => {
+    const listFile = join(embedded.directory, 'list-of-file');
+    const burnFile = (name: string): readonly string[] => {
+      const burn = { type: 'WATCH_AD', proof: { name }, burnAmount: 1, persistOnchain: false };
+      return ['burn-batch', embedded.write(`${name}.json`, [burn]), '--json'];
+    };
+    expect((await embedded.runWith({ listFile }, ...burnFile('file-counted'))).exit).toBe(0);
+    const { count } = pointsIn(listFile);
+    let unprinted = 0;
+    for (const early of [0, 2, 4]) {
+      const name = `file-${early}`;
+      const how = { signal: 'SIGKILL', point: count - early } as const;
+      if ((await embedded.runWith(how, ...burnFile(name))).stdout !== '') continue;
+      unprinted += 1;
+      const before = await burned(embedded);
+      const refused = await embedded.run(...words('plain', name));
+      expect([name, refused.exit, refused.stdout, resumeLineOf(refused) === '']).toEqual([
+        name,
+        2,
+        '',
+        false,
+      ]);
+      const resumed = await embedded.paste(resumeLineOf(refused));
+      expect([name, resumed.exit, JSON.parse(resumed.stdout).success.length]).toEqual([name, 0, 1]);
+      expect([0, 1]).toContain((await burned(embedded)) - before);
+    }
+    expect(unprinted).toBeGreaterThan(0);
+  });
 });

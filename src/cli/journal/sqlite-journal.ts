@@ -211,7 +211,7 @@ export class SqliteJournal {
     const [element] = elements;
     if (kind !== 'burn' || element === undefined) return undefined;
     const rows = this.#table.rows(
-      `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND landed = 0) ORDER BY serial`,
+      `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND (landed = 0 OR landed = 1 AND told = 0)) ORDER BY serial`,
       [digestBytes(element.digest)],
     );
     // Without --once two processes may burn the same at the same time.
