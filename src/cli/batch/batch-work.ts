@@ -277,7 +277,10 @@ export class BatchWork implements Work<Outcome> {
     const failure = batchFailure(session, batch);
     if ('answer' in outcome) {
       const next = `Next: ${nextCommand(settings, batch.id)}`;
-      output.result(outcome.answer, (style) => [...viewInitBatch(outcome.answer, style), next]);
+      output.result(outcome.answer, (style) => [
+        ...viewInitBatch(outcome.answer, style),
+        ...(isFinal(batch) ? [] : [next]),
+      ]);
       return failure;
     }
     output.result({ batch, result: outcome.result }, (style) => viewBatch(batch, style));

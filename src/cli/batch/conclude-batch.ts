@@ -1,4 +1,5 @@
 /** How a batch ended, the same for `run`, `execute`, `cancel` and a rest: checked against the user's chain, then noted here. */
+import { CANCELLED } from '../../contract/call.js';
 import type { Batch, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
@@ -124,7 +125,8 @@ export function batchFailure(
   if (status !== 'FAILED' && totalFailed === 0 && failedTxMsg === undefined) return undefined;
   const isCancelled = dateCancelled !== undefined;
   const executed = total === undefined ? '' : `: ${totalSuccessful} of ${total} transactions were executed`;
-  const reason = failedTxMsg === undefined ? '' : `; ${failedTxMsg.replace(/\.$/, '')}`;
+  const says = failedTxMsg === undefined || failedTxMsg === CANCELLED ? undefined : failedTxMsg;
+  const reason = says === undefined ? '' : `; ${says.replace(/\.$/, '')}`;
   // Other batches may have landed a part of the file, also where this one landed nothing.
   const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
