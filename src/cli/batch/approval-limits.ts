@@ -185,11 +185,12 @@ export async function earlierOf(
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
 export async function noteExecuted(session: Session, batch: Batch): Promise<void> {
-  const { pins } = await session.service();
+  const { pins, kind, chain } = await session.service();
   if (pins === null || session.isDryRun === true) return;
   const { id, batchIndex, executeResult, status, dateCancelled } = batch;
-  // What was approved was set up. A batch said to be cancelled before that was not compared with the chain.
-  const isOver = status === 'EXECUTED' || (dateCancelled !== undefined && isSetUp(batch));
+  // What was approved was set up. A batch said to be over before that was not compared with the chain.
+  const isCompared = isSetUp(batch) && (kind === 'embedded' || chain !== null);
+  const isOver = isCompared && (status === 'EXECUTED' || dateCancelled !== undefined);
   const count = executeResult?.totalSuccessful ?? 0;
   try {
     await withRecord(session, (record) =>

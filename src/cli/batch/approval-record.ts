@@ -160,6 +160,8 @@ const approvedMeanwhile = (): FlywheelError =>
 
 const totalOf = (pipelines: readonly PipelineContent[]): bigint => totalOutflow(outflowOf(pipelines));
 
+const paymentText = ({ at, batchId, isSame }: PaidProof): string => `${at} ${batchId} ${isSame}`;
+
 type Values = readonly (string | number)[];
 
 export class ApprovalRecord {
@@ -210,7 +212,9 @@ export class ApprovalRecord {
       known,
       signed: (again) => {
         this.#file.write(() => {
-          if (!again && this.#known(batch).paid.length > known.paid.length) throw approvedMeanwhile();
+          const shown = new Set(known.paid.map(paymentText));
+          const isNew = !this.#known(batch).paid.every((paid) => shown.has(paymentText(paid)));
+          if (!again && isNew) throw approvedMeanwhile();
           // The approval counts for the day of the question, even if the answer came after midnight.
           this.#insert(batch, day);
           this.#release(id);

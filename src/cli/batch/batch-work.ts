@@ -264,7 +264,12 @@ export class BatchWork implements Work<Outcome> {
     const { left } = isListed
       ? await concludeStage(session, new CurrentStage(entry), batch, this.#elements)
       : { left: [] };
-    return { answer: await freshAnswer(session, initiated), batch, left };
+    const answer = await freshAnswer(session, initiated);
+    return {
+      answer: isFinal(batch) ? { ...answer, batch: { ...answer.batch, ...batch } } : answer,
+      batch,
+      left,
+    };
   }
 
   present(outcome: Outcome): FlywheelError | undefined {
@@ -272,7 +277,8 @@ export class BatchWork implements Work<Outcome> {
     const { output, settings } = session;
     const { out, failedOut } = this.#options;
     const { batch, left } = outcome;
-    if ('answer' in outcome) output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
+    if ('answer' in outcome && !isFinal(batch))
+      output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
     if (failedOut !== null) writeRest(session, failedOut, pick(this.#request.pipelines, left));
     const failure = batchFailure(session, batch);
     if ('answer' in outcome) {
@@ -290,7 +296,10 @@ export class BatchWork implements Work<Outcome> {
 
   summary(outcome: Outcome): string {
     const { batch } = outcome;
-    if ('answer' in outcome) return `Batch ${batch.id} is set up and waits for approval.`;
+    if ('answer' in outcome)
+      return isFinal(batch)
+        ? `Batch ${batch.id}: ${statusOf(batch)}.`
+        : `Batch ${batch.id} is set up and waits for approval.`;
     const { totalSuccessful, total }: ExecuteResult = outcome.result;
     return `Batch ${batch.id}: ${statusOf(batch)}, ${totalSuccessful} of ${countText(total, 'transaction')}.`;
   }
@@ -418,9 +427,15 @@ export class BatchWork implements Work<Outcome> {
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
       const { hint } = error.options;
-      const next = hint?.endsWith(repeat.hint) === true ? hint : `Approve and execute it: \`${line}\``;
+      // What a limit or a check refused is not advised.
+      const isRefused = error.code === 'ERR_APPROVAL_REFUSED' || hint?.endsWith(repeat.hint) === true;
+      const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
       throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
-        ...{ ...error.options, hint: `${next}. ${cancel}`, cause: error },
+        ...{
+          ...error.options,
+          hint: next === undefined ? cancel : `${next.replace(/\.$/, '')}. ${cancel}`,
+          cause: error,
+        },
       });
     }
   }
@@ -434,7 +449,7 @@ export class BatchWork implements Work<Outcome> {
     const ran = { batch, result: batch.executeResult, left: found.left };
     return {
       result: await this.#withRest(entry, ran),
-      verdict: verdictOf(stage, batch, found, pipelines),
+      verdict: verdictOf(entry, stage, batch, found, pipelines),
     };
   }
 }

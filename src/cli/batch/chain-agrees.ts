@@ -73,27 +73,34 @@ export const isSetUp = ({ initResult }: Pick<Batch, 'initResult'>): boolean =>
 /** How chain and service differ, as a sentence; `null`: they agree. */
 async function contradictionOf(
   { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
-  batch: Pick<Batch, 'id' | 'batchIndex' | 'dateCancelled' | 'initResult'>,
+  batch: Pick<Batch, 'id' | 'batchIndex' | 'status' | 'dateCancelled' | 'initResult'>,
   { totalSuccessful: landed, total }: Pick<ExecuteResult, 'totalSuccessful' | 'total'>,
-  { wasSetUp = isSetUp(batch), size = total }: KnownBatch,
+  { wasSetUp = false, size = total }: KnownBatch,
 ): Promise<string | null> {
   if (total !== size)
     return `The service says that batch ${batch.id} holds ${total} transactions, not ${size}.`;
   if (kind === 'embedded' || chain === null || pins === null) return null;
+  const isCancelled = batch.dateCancelled !== undefined;
+  const isOver = isCancelled || batch.status === 'EXECUTED';
   // A batch that was never set up is not on chain, and its index may belong to another batch.
-  if (!wasSetUp) return null;
+  if (![wasSetUp, isSetUp(batch), batch.status === 'EXECUTED'].includes(true)) return null;
   const ref = refOf(pins, batch);
   const found = await readProgress(chain, ref);
-  const isCancelled = batch.dateCancelled !== undefined;
   const said = `The service says that ${landed} of ${total} transactions of batch ${batch.id} were executed${isCancelled ? ' and that it is cancelled' : ''}`;
   if (found !== null)
-    return found.executed === landed && !(isCancelled && found.isOpen)
+    return found.executed === landed && !(isOver && found.isOpen)
       ? null
       : `${said}. The chain says ${found.executed}, and that the proposal is ${found.kind}.`;
   if (landed === total && total > 0 && !isCancelled) return null;
   const closed = `${said}. On chain the batch is closed`;
-  if (!isCancelled) return `${closed}.`;
-  const past = await readPastBatch(chain, ref);
+  return isCancelled ? pastContradiction(await readPastBatch(chain, ref), landed, closed) : `${closed}.`;
+}
+
+function pastContradiction(
+  past: Awaited<ReturnType<typeof readPastBatch>>,
+  landed: number,
+  closed: string,
+): string | null {
   const executed = past?.transactions.filter((one) => one.executed !== null).length;
   if (executed === landed) return null;
   return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many transactions were executed' : `${executed} were executed`}.`;

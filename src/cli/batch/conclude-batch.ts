@@ -52,8 +52,12 @@ export async function concludeStage(
   return landingsOf(stage, all, await concludeBatch(session, batch, known, approved));
 }
 
-/** Verdict of an operation whose batch is final, with the result to print again. */
+/**
+ * Verdict of an operation whose batch is final, with the result to print again. Cancelled before anything of its file landed, the
+ * file runs again only with `--again`.
+ */
 export const verdictOf = (
+  entry: Entry,
   stage: CurrentStage,
   batch: Batch,
   { landed, left }: Landings,
@@ -61,8 +65,10 @@ export const verdictOf = (
 ): Verdict => {
   const elements = pipelineElements(pipelines);
   const { executeResult: result } = batch;
+  const isCancelled = batch.dateCancelled !== undefined && stage.at === 0 && landed.length === 0;
+  const isUnlanded = isCancelled && entry.lacking(elements).length === elements.length;
   return {
-    state: left.length === 0 ? 'done' : 'partial',
+    state: left.length === 0 ? 'done' : isUnlanded ? 'cancelled' : 'partial',
     landed: landed.flatMap((index) => elements[index]?.digest ?? []),
     mayLand: batch.dateCancelled === undefined,
     answers: result === undefined ? {} : { [stage.runAnswerName]: { batch, result, left } },
@@ -102,10 +108,7 @@ export async function concludeById(
     return count;
   }
   const { stage, pipelines } = own;
-  const isUnbegun = stage.at === 0 && entry.lacking(pipelineElements(pipelines)).length === pipelines.length;
-  const isCancelled = batch.dateCancelled !== undefined && count === 0 && isUnbegun;
-  const verdict = verdictOf(stage, batch, landingsOf(stage, pipelines, count), pipelines);
-  entry.settle(isCancelled ? { ...verdict, state: 'cancelled' } : verdict);
+  entry.settle(verdictOf(entry, stage, batch, landingsOf(stage, pipelines, count), pipelines));
   entry.markPrinted();
   return count;
 }
@@ -130,11 +133,12 @@ export function batchFailure(
   // Other batches may have landed a part of the file, also where this one landed nothing.
   const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
+  const unlanded = totalSuccessful > 0 ? '' : '. If nothing of the file has landed, add --again instead.';
   return new FlywheelError(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? unlanded : `. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`}`,
     },
   );
 }

@@ -7,6 +7,7 @@ import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
+import { ownerFlags } from '../hints.js';
 import { openInput } from '../input/read-input.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
@@ -73,11 +74,17 @@ export async function executeUntilFinal(
       // The chain must confirm that nothing landed before another approval is signed or suggested.
       const total = batch.initResult?.total ?? 0;
       await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
-      if (approval.sign === null || count >= MAX_APPROVALS) throw error;
+      if (approval.sign === null || count >= MAX_APPROVALS) throw error.with(newApproval(session, batch));
       signedTx = undefined;
       wasSent = true;
     }
   }
+}
+
+function newApproval({ settings }: Session, { id }: Batch): { readonly hint: string } {
+  const owner = ownerFlags(settings);
+  const way = owner.length === 0 ? ['--wallet'] : [...owner, '--out', 'signed.json'];
+  return { hint: `Sign a new approval: \`${commandLine(settings, 'batch', 'approve', id, ...way)}\`` };
 }
 
 /** @param signedTx - `undefined`: the approval must be on chain; if not, the service refuses. */

@@ -112,13 +112,13 @@ export async function freshAnswer(
   }
 }
 
-/** The request of a batch without an answer: its init. An approved batch is executed, and a stored result is printed; neither needs a query. */
+/** The request of a batch without an answer: its init. A stored result is printed, which needs no query. */
 export function unansweredOf(
   operation: Entry,
   elements: readonly Element[],
   ask: AskDoneThere,
 ): Unanswered | undefined {
   const stage = new CurrentStage(operation);
-  if (stage.runAnswer !== undefined || stage.note.signedTx !== undefined) return undefined;
+  if (stage.runAnswer !== undefined) return undefined;
   return { ask, elements, requests: [{ key: stage.key, indexes: stage.pipelines([...elements.keys()]) }] };
 }

@@ -228,6 +228,11 @@ async function readKey({ context }: Session): Promise<Secret> {
   const key = Buffer.from(await context.io.stdin.read(MAX_KEY_BYTES))
     .toString('utf8')
     .trim();
+  if (key.startsWith('['))
+    throw new FlywheelError(
+      'ERR_INPUT_INVALID',
+      'Standard input: a keypair is not an API key. Nothing was stored.',
+    );
   if (/^[\x21-\x7e]+$/.test(key)) return new Secret(key);
   throw new FlywheelError(
     'ERR_INPUT_INVALID',

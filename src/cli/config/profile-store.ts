@@ -110,7 +110,7 @@ export function saveProfile(
     const writeProfile = (): void =>
       write(configDir, PROFILES_FILE, {
         ...file,
-        current: current ?? name,
+        current: current ?? (Object.keys(profiles).length === 0 ? name : null),
         profiles: { ...profiles, [name]: profile },
       });
     if (key === null) writeProfile();

@@ -127,8 +127,11 @@ export class SqliteJournal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  /** Landed elements by content. @param since - the first operation that counts. */
-  countLanded(elements: readonly Element[], since = 0): ReadonlyMap<Sha256, number> {
+  /**
+   * Landed elements by content. @param since - the first operation that counts; `null`: all do, and what one sent again counts
+   * again.
+   */
+  countLanded(elements: readonly Element[], since: number | null = 0): ReadonlyMap<Sha256, number> {
     return this.#file.read(() => this.#table.countLanded(elements, since));
   }
 

@@ -211,13 +211,13 @@ export class Tables {
     });
   }
 
-  countLanded(elements: readonly Element[], from: number): Map<Sha256, number> {
-    const sql = `SELECT count(DISTINCT digest) FROM elements
+  countLanded(elements: readonly Element[], from: number | null): Map<Sha256, number> {
+    const sql = `SELECT count(${from === null ? '*' : 'DISTINCT digest'}) FROM elements
        WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`;
     return new Map(
       elements.map(({ content, subject }) => [
         content,
-        Number(this.#get(sql, [digestBytes(subject), digestBytes(content), from])?.[0] ?? 0),
+        Number(this.#get(sql, [digestBytes(subject), digestBytes(content), from ?? 0])?.[0] ?? 0),
       ]),
     );
   }

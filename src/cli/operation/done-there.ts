@@ -163,7 +163,7 @@ export async function askWhatIsDone(
 /** A lost or restored journal lacks runs, so "again" may be once too often. @throws `ERR_DECLINED` */
 async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThere): Promise<void> {
   const landed = landedThere(answer);
-  const noted = journal.countLanded(landed);
+  const noted = journal.countLanded(landed, null);
   const more = [...countBy(landed)].map(([content, count]) => count - (noted.get(content) ?? 0));
   const unnoted = more.reduce((sum, count) => sum + Math.max(0, count), 0);
   const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element.digest)).length;

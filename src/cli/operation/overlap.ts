@@ -29,7 +29,12 @@ export function withoutOverlap(
   isRest: boolean,
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
-  const sentence = describe(elements.length, overlaps, nounOf(kind));
+  const noun = nounOf(kind);
+  const changed = `${countText(changes.length, noun)} landed before with another amount or recipient.`;
+  const sentence = [
+    describe(elements.length, overlaps, noun),
+    ...(changes.length === 0 ? [] : [changed]),
+  ].join(' ');
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
     const left = skip(session, sentence, { elements, indexes: taken ?? [...elements.keys()], overlaps });
@@ -44,7 +49,7 @@ export function withoutOverlap(
         : `${
             changes.length === 0
               ? 'Add --rest to send only what has not landed.'
-              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, nounOf(kind))} in full on top of the earlier amount.`
+              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
           } Add --again to send everything again.`;
   throw notSent(sentence, hint);
 }

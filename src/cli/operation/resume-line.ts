@@ -30,26 +30,32 @@ export function runFlags(settings: Settings, words: readonly string[]): readonly
   const isElsewhere = uses.includes('directory') || uses.includes('local');
   if (!uses.includes('service') || words[0] === 'profile' || (isElsewhere && settings.apiUrl.value !== null))
     return [];
-  return [placeFlags(settings), chainFlags(settings, uses)];
+  return [placeFlags(settings, uses), chainFlags(settings, uses)];
 }
 
 /** Flags that select the same service in any environment. */
-function placeFlags(settings: Settings): readonly string[] {
-  const { apiUrl, apiKeyHeader, dataDir, database, project, profile } = settings;
-  if (apiUrl.value === null) {
-    const file = database.source === 'flag' ? database.value?.file : null;
-    return [
-      ...(apiUrl.source === 'flag' ? ['--local'] : []),
-      ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]),
-      ...(file == null ? [] : ['--database-url-file', file]),
-      ...(project.source === 'flag' && project.value !== null ? ['--project', project.value] : []),
-    ];
-  }
+function placeFlags(settings: Settings, uses: readonly Use[]): readonly string[] {
+  const { apiUrl, apiKeyHeader, profile } = settings;
+  if (apiUrl.value === null) return localFlags(settings, uses);
   return [
     // The current profile may change before the command is run.
     ...(profile.value === null ? [] : ['--profile', profile.value]),
     ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
     ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
+  ];
+}
+
+function localFlags(settings: Settings, uses: readonly Use[]): readonly string[] {
+  const { apiUrl, dataDir, database, project, profile } = settings;
+  const file = database.source === 'flag' ? database.value?.file : null;
+  // The profile's limits of approvals hold for the printed command too, but its address does not.
+  const limits = profile.value !== null && uses.includes('approval') ? profile.value : null;
+  return [
+    ...(apiUrl.source === 'flag' || limits !== null ? ['--local'] : []),
+    ...(limits === null ? [] : ['--profile', limits]),
+    ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]),
+    ...(file == null ? [] : ['--database-url-file', file]),
+    ...(project.source === 'flag' && project.value !== null ? ['--project', project.value] : []),
   ];
 }
 

@@ -127,7 +127,7 @@ export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<
   if (fate.kind === 'expired') {
     throw new FlywheelError(
       'ERR_APPROVAL_EXPIRED',
-      `The signed transaction of batch ${id} has expired and did not land. Sign a new one: \`flywheel batch approve ${id}\`, or POST /v1/flywheel/batch/${id}/approval.`,
+      `The signed transaction of batch ${id} has expired and did not land.`,
     );
   }
   if (fate.kind === 'open') {

@@ -85,6 +85,7 @@ const session = { settings: { maxWaitSeconds: { value: 0 } } } as unknown as Ses
 const batch = {
   id: 'b-1' as Uuid,
   batchIndex: String(batchIndex),
+  status: 'FAILED' as const,
   initResult: { total: 2, totalSuccessful: 2 } as never,
 };
 const cancelled = { ...batch, dateCancelled: '2026-01-31T12:00:00.000Z' };
