@@ -365,6 +365,30 @@ it('an operation that goes on does not do what waits in the batch of another mac
   expect((await operator.happened()).batches).toEqual(['FINALIZED']);
 });
 
+it('an approval that never arrived is not sent again for what others have executed since', async () => {
+  operator = await anOperator('remote', template);
+  const file = operator.write('a.json', pipelines(0, 2));
+  const gate = gateOf(operator);
+  gate.fate = ({ path }) => (path.endsWith('/execute') ? 'drop' : 'pass');
+  expect((await runFile(file)).exit).toBe(7);
+  gate.fate = () => 'pass';
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 3)), '--again'));
+  const listed = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+  const { id } = listed.find(({ status }: { status: string }) => status === 'FINALIZED');
+  for (const words of [
+    ['batch', 'run', file, '--keypair', operator.owner, '--dry-run'],
+    ['batch', 'run', file, '--keypair', operator.owner],
+    ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file],
+    ['pending', 'resume'],
+  ]) {
+    const refused = await operator.run(...words, '--yes', '--json');
+    expect([words, refused.exit, problemOf(refused).message]).toEqual([
+      ...[words, 2, expect.stringContaining('1 of the 2 ')],
+    ]);
+  }
+  expect(await burned()).toBe(2);
+});
+
 /** Another machine runs its own file between the two halves of this one. */
 async function elsewhere(work: () => Promise<Awaited<ReturnType<typeof burnFile>>>): Promise<void> {
   const own = join(operator.directory, 'own');
