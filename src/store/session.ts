@@ -103,7 +103,7 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
   ...but: readonly But[]
 ) => {
   const { db } = session;
-  const columns = sql.join(columnsBut(name, ...but).map((column) => sql.ref(column as string)));
+  const columns = () => sql.join(columnsBut(name, ...but).map((column) => sql.ref(column as string)));
   const matching = (values: Partial<Row<Name>>) =>
     sql.join(
       Object.entries(values).map(([column, value]) =>
@@ -118,7 +118,7 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
     const where = Object.keys(values).length === 0 ? sql`` : sql`where ${matching(values)}`;
     const query = sql<
       Omit<Row<Name>, But>
-    >`select ${columns} from ${sql.table(name)} ${where} ${sql.raw(rest)}`;
+    >`select ${columns()} from ${sql.table(name)} ${where} ${sql.raw(rest)}`;
     return (await query.execute(db)).rows;
   };
   /** @returns whether a row matched `expected` and was changed */

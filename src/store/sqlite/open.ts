@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, SqliteDialect, SqliteDriver, sql } from 'kysely';
+import { Kysely, SqliteDialect, SqliteDriver, type SqliteStatement, sql } from 'kysely';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makeDirectory } from '../../files/directories.js';
 import { watchFile } from '../../files/read-file.js';
@@ -52,6 +52,8 @@ function toStoreError(error: unknown, path: string): unknown {
 
 /** Longest pause between attempts to take the write lock; short, because a busy process leaves only short gaps. */
 const MAX_POLL_MS = 10;
+/** Preparing takes longer than most statements run. Lists of other lengths are other texts, hence a bound. */
+const MOST_STATEMENTS = 200;
 
 interface Place {
   readonly path: string;
@@ -85,21 +87,28 @@ function kyselyOver(
     if (!connection.inTransaction)
       throw storeUnavailable(place.path, 'rolled the transaction back after an earlier failure');
   };
+  const prepared = (text: string): SqliteStatement => {
+    const statement = connection.prepare(text);
+    return {
+      reader: statement.reader,
+      all: (parameters) => statement.all(parameters.map(toCell)),
+      run: (parameters) => {
+        const { changes, lastInsertRowid } = statement.run(parameters.map(toCell));
+        return { changes, lastInsertRowid };
+      },
+      iterate: (parameters) => statement.iterate(parameters.map(toCell)),
+    };
+  };
+  const statements = new Map<string, SqliteStatement>();
   const driver = new SqliteDriver({
     database: {
       close: () => void connection.close(),
       prepare: (text) => {
         requireTransaction();
-        const statement = connection.prepare(text);
-        return {
-          reader: statement.reader,
-          all: (parameters) => statement.all(parameters.map(toCell)),
-          run: (parameters) => {
-            const { changes, lastInsertRowid } = statement.run(parameters.map(toCell));
-            return { changes, lastInsertRowid };
-          },
-          iterate: (parameters) => statement.iterate(parameters.map(toCell)),
-        };
+        if (statements.size > MOST_STATEMENTS) statements.clear();
+        const statement = statements.get(text) ?? prepared(text);
+        statements.set(text, statement);
+        return statement;
       },
     },
   });
