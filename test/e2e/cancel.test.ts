@@ -165,8 +165,11 @@ it('a batch that waits is over, and asking again says the same', async () => {
   const notices = ended.stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).notice]));
   expect(notices.join('\n')).toMatch(/total burn +3 FLY\n/);
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['CANCELLED'] });
-  const { exit, stdout } = await operator.run(...cancelWords(operator, id));
-  expect([exit, stdout]).toEqual([0, ended.stdout]);
+  const again = await operator.run(...cancelWords(operator, id));
+  expect([again.exit, again.stdout]).toEqual([0, ended.stdout]);
+  expect([ended.stderr, again.stderr].map((text) => text.includes('was already cancelled'))).toEqual([
+    ...[false, true],
+  ]);
   expect(await operator.pending()).toEqual([]);
 });
 

@@ -42,11 +42,12 @@ export async function cancelBatch(
     await concludeById(session, ended, { wasSetUp: before.status === 'FINALIZED' || isSetUp(ended) });
     return [before, ended];
   });
-  const was = before.dateCancelled === undefined ? 'is' : 'was already';
+  if (before.dateCancelled !== undefined)
+    session.output.tell(`Batch ${batch.id} was already cancelled (${before.dateCancelled}).`);
   const text =
     batch.status === 'EXECUTED'
       ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
-      : `Batch ${batch.id} ${was} cancelled. No further transaction of the batch can be executed.`;
+      : `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`;
   session.output.result(batch, (style) => [style.good(text), ...viewBatch(batch, style)]);
 }
 
