@@ -296,6 +296,21 @@ describe('a file of which members do parts with their own tools is done once', (
     await expectTruth(scene, 7, WHOLE);
   });
 
+  it.each(sampleOf(['reject', 'cancel'] as const, 1))(
+    'where they %s what waits at a service, and nothing of it has run',
+    async (vote) => {
+      const scene = await initiated('remote');
+      const { members, index } = scene;
+      if (vote === 'cancel') await members.vote(index, 'approve');
+      await members.vote(index, vote);
+      const told = await run(scene, 'seven.json');
+      expect([told.exit, problemOf(told).hint]).toEqual([10, expect.stringContaining('--rest')]);
+      expect((await rest(scene)).exit).toBe(0);
+      expect(await scene.counts()).toEqual(EACH_ONCE);
+      expect(await scene.operator.pending()).toEqual([]);
+    },
+  );
+
   it.each([
     ['approve', 0, '"alreadyApproved":true'],
     ['reject', 1, 'failed on chain'],

@@ -93,7 +93,9 @@ async function contradictionOf(
       : `${said}. The chain says ${found.executed}, and that the proposal is ${found.kind}.`;
   if (landed === total && total > 0 && !isCancelled) return null;
   const closed = `${said}. On chain the batch is closed`;
-  return isCancelled ? pastContradiction(await readPastBatch(chain, ref), landed, closed) : `${closed}.`;
+  if (batch.status === 'EXECUTED') return `${closed}.`;
+  // Members may have ended it with their own tools, which the service tells as failed until it is cancelled here.
+  return pastContradiction(await readPastBatch(chain, ref), landed, closed);
 }
 
 function pastContradiction(
@@ -137,9 +139,10 @@ export async function landedCount(session: Session, batch: Batch, known: KnownBa
   const opened = await session.service();
   const { totalSuccessful = 0, total = known.size ?? batch.initResult?.total ?? 0 } =
     batch.executeResult ?? {};
-  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, known);
   // The embedded engine answers both from one record, so a second query proves nothing.
   const listed = opened.kind === 'embedded' ? null : await listedPipelines(session, opened, batch);
+  const wasSetUp = known.wasSetUp === true || (await isOnChain(opened, batch, listed));
+  await requireChainAgrees(session, opened, batch, { totalSuccessful, total }, { ...known, wasSetUp });
   const executed = listed?.flatMap(({ index, state }) => (state === 'EXECUTED' ? [index] : []));
   // A multisig executes in order, so the landed ones are the first.
   if (executed !== undefined && executed.join() !== [...Array(totalSuccessful).keys()].join())
@@ -150,6 +153,34 @@ export async function landedCount(session: Session, batch: Batch, known: KnownBa
   return totalSuccessful;
 }
 
+/**
+ * Whether the chain has these pipelines at the index of a batch that was never set up, as the service says. Without a list it is
+ * assumed, because the index may belong to another batch.
+ */
+async function isOnChain(
+  { kind, chain, pins }: OpenedService,
+  batch: Batch,
+  listed: readonly PipelineState[] | null,
+): Promise<boolean> {
+  if (kind === 'embedded' || chain === null || pins === null || isSetUp(batch)) return false;
+  const ref = refOf(pins, batch);
+  const size = (await readBatchAccounts(chain, ref, 0)).batch.value?.size ?? 0;
+  if (size === 0 || listed === null) return size > 0;
+  // What is half closed is over.
+  const found = await readBatch(chain, ref).catch((error: unknown) => {
+    if (isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) return null;
+    throw error;
+  });
+  return found?.digest === digestOf(listed.slice(0, size));
+}
+
+const digestOf = (listed: readonly PipelineState[]): Sha256 =>
+  pipelinesDigest(
+    listed.map(({ type, proofHash, actions }) => ({
+      ...{ type, proofHash: proofHash as Sha256, actions: actions.filter(isSourceAction) },
+    })),
+  );
+
 /** Digest of the pipelines that the service lists, to compare with the chain; `null`: no list, or no chain to compare with. */
 export async function listedDigest(
   session: Session,
@@ -158,14 +189,7 @@ export async function listedDigest(
 ): Promise<Sha256 | null> {
   if (opened.chain === null || opened.pins === null) return null;
   const listed = await listedPipelines(session, opened, batch);
-  return (
-    listed &&
-    pipelinesDigest(
-      listed.map(({ type, proofHash, actions }) => ({
-        ...{ type, proofHash: proofHash as Sha256, actions: actions.filter(isSourceAction) },
-      })),
-    )
-  );
+  return listed && digestOf(listed);
 }
 
 /** In order of their index; `null`: the service has no such list. */
