@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { isLong, itLong, sampleOf } from '../support/long.js';
+import { isLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
   gateOf,
@@ -321,8 +321,6 @@ describe('a service', () => {
   });
   afterAll(() => operator.leave());
 
-  const withKey = (env: Record<string, string>, ...words: string[]): Promise<Spawned> =>
-    flywheelHere({ home: operator.directory, env: { FLYWHEEL_API_KEY: operator.key, ...env } }, ...words);
   const profiles = (): string => join(operator.directory, '.config/flywheel/profiles.json');
 
   it('is one place, however its address is written', async () => {
@@ -351,66 +349,43 @@ describe('a service', () => {
     expect(Number(await burned(operator)) - before).toBe(3);
   });
 
-  itLong('at which a batch waits keeps its address in the profile', async () => {
-    const id = await initiated(operator, 'waiting');
-    const text = readFileSync(profiles(), 'utf8');
-    const add = [
-      'profile',
-      'add',
-      'works',
-      '--update',
-      '--api-url',
-      `http://127.0.0.2:${url.port}`,
-      '--api-key-stdin',
-    ];
-    for (const words of [add, ['profile', 'remove', 'works']]) {
-      const { exit } = await flywheelHere({ home: operator.directory, stdin: operator.key }, ...words);
-      expect([words[1], exit]).toEqual([words[1], 2]);
-    }
-    expect(readFileSync(profiles(), 'utf8')).toBe(text);
-    const cancel = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
-    expect((await operator.run(...cancel)).exit).toBe(0);
-  });
-
-  itLong('of which an outcome is open keeps its address in the profile', async () => {
+  it('of which an outcome is open, or at which a batch waits, keeps its address in the profile', async () => {
     const gate = gateOf(operator);
     const before = Number(await burned(operator));
+    const profile = (...words: string[]): Promise<Spawned> =>
+      flywheelHere({ home: operator.directory, stdin: operator.key }, 'profile', ...words);
+    const add = ['add', 'works', '--update', '--api-url'];
+    const moved = `http://127.0.0.2:${url.port}`;
+    const text = readFileSync(profiles(), 'utf8');
+    const stays = async (): Promise<void> => {
+      for (const words of [
+        [...add, moved],
+        [...add, moved, '--api-key-stdin'],
+        ['remove', 'works'],
+      ]) {
+        const refused = await profile(...words);
+        expect([words, refused.exit, problemOf(refused).hint]).toEqual([
+          ...[words, 2, expect.stringContaining('`flywheel pending resume --profile works`')],
+        ]);
+      }
+      expect(readFileSync(profiles(), 'utf8')).toBe(text);
+    };
     operator.write('moved.json', burnsOf('moved'));
     gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
     expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(7);
     gate.fate = () => 'pass';
-    const moved = `http://127.0.0.2:${url.port}`;
-    const text = readFileSync(profiles(), 'utf8');
-    const moves = [
-      await withKey({}, 'profile', 'add', 'works', '--update', '--api-url', moved),
-      await flywheelHere(
-        { home: operator.directory, stdin: operator.key },
-        'profile',
-        'add',
-        'works',
-        '--update',
-        '--api-url',
-        moved,
-        '--api-key-stdin',
-      ),
-      await withKey({}, 'profile', 'remove', 'works'),
-    ];
-    expect(moves.map(({ exit }) => exit)).toEqual(moves.map(() => 2));
-    expect(readFileSync(profiles(), 'utf8')).toBe(text);
+    await stays();
     // The same address written differently, or other settings, are the same service.
-    const same = await withKey(
-      {},
-      'profile',
-      'add',
-      'works',
-      '--update',
-      '--api-url',
-      `HTTP://127.1:${url.port}//`,
-    );
+    const same = await profile(...add, `HTTP://127.1:${url.port}//`);
     expect([same.exit, await operator.pending()]).toMatchObject([0, [{ outcome: 'unknown' }]]);
+    writeFileSync(profiles(), text);
     expect((await operator.run('pending', 'resume')).exit).toBe(0);
     expect((await operator.run('burn-batch', 'moved.json')).exit).toBe(0);
     expect(Number(await burned(operator)) - before).toBe(3);
+    const id = await initiated(operator, 'waiting');
+    await stays();
+    const cancel = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
+    expect((await operator.run(...cancel)).exit).toBe(0);
   });
 });
 

@@ -76,7 +76,7 @@ function requireNotInUse(pending: PendingCount, name: string, profile: Profile, 
     'ERR_CONFIG_INVALID',
     `The profile ${name} has ${count} pending operations or waiting batches. ${unchanged}`,
     {
-      hint: `Run \`flywheel pending resume -p ${shellLine([name])}\`. Execute or cancel waiting batches.`,
+      hint: `Run \`flywheel pending resume --profile ${shellLine([name])}\`. Execute or cancel waiting batches.`,
     },
   );
 }
