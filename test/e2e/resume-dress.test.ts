@@ -8,6 +8,7 @@ import {
   makeTemplate,
   type Operator,
   pointsIn,
+  problemOf,
   resumeLineOf,
   type Template,
 } from '../support/operator.js';
@@ -98,12 +99,14 @@ describe('a burn of unknown outcome', () => {
     expect((await burned(embedded)) - before).toBe(pairs.length);
   });
 
-  it('is refused outside its file too when the file was killed, until that is printed', async () => {
+  it('is refused in its file with --again, and outside it, when the file was killed, until that is printed', async () => {
     const listFile = join(embedded.directory, 'list-of-file');
     const burnFile = (name: string): readonly string[] => {
       const burn = { type: 'WATCH_AD', proof: { name }, burnAmount: 1, persistOnchain: false };
       return ['burn-batch', embedded.write(`${name}.json`, [burn]), '--json'];
     };
+    // The first command creates the journal.
+    expect((await embedded.run(...burnFile('file-first'))).exit).toBe(0);
     expect((await embedded.runWith({ listFile }, ...burnFile('file-counted'))).exit).toBe(0);
     const { count } = pointsIn(listFile);
     let unprinted = 0;
@@ -113,16 +116,17 @@ describe('a burn of unknown outcome', () => {
       if ((await embedded.runWith(how, ...burnFile(name))).stdout !== '') continue;
       unprinted += 1;
       const before = await burned(embedded);
+      const again = await embedded.run(...burnFile(name), '--again');
+      expect([name, again.exit, again.stdout]).toEqual([name, 2, '']);
       const refused = await embedded.run(...words('plain', name));
-      expect([name, refused.exit, refused.stdout, resumeLineOf(refused) === '']).toEqual([
-        name,
-        2,
-        '',
-        false,
-      ]);
-      const resumed = await embedded.paste(resumeLineOf(refused));
+      const line = resumeLineOf(refused);
+      expect([name, refused.exit, refused.stdout, line]).toEqual([name, 2, '', expect.stringMatching(/./)]);
+      expect(problemOf(again).hint).toContain(line);
+      const resumed = await embedded.paste(line);
       expect([name, resumed.exit, JSON.parse(resumed.stdout).success.length]).toEqual([name, 0, 1]);
       expect([0, 1]).toContain((await burned(embedded)) - before);
+      // What is finished can be burned again.
+      expect((await embedded.run(...burnFile(name), '--again')).exit).toBe(0);
     }
     expect(unprinted).toBeGreaterThan(0);
   });

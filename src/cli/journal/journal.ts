@@ -126,5 +126,5 @@ export interface Overlap {
   /** False: it may still land. */
   readonly hasLanded: boolean;
   readonly date: string;
-  readonly operation: Pick<OperationSummary, 'id' | 'kind' | 'state' | 'command' | 'notes'>;
+  readonly operation: Pick<OperationSummary, 'id' | 'kind' | 'state' | 'printed' | 'command' | 'notes'>;
 }

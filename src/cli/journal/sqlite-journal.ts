@@ -226,8 +226,8 @@ export class SqliteJournal {
   #overlaps(request: OperationRequest): readonly Overlap[] {
     const { kind, elements, taken, again } = request;
     if (isAlwaysNew(request)) return [];
-    const stays = ({ operation }: Overlap): boolean =>
-      operation.state === 'open' && !(kind === 'burn' && operation.kind === 'burn');
+    const stays = ({ operation: { state, printed, ...operation } }: Overlap): boolean =>
+      (state === 'open' || !printed) && !(kind === 'burn' && operation.kind === 'burn');
     const digests = pick(elements, taken).map(({ digest }) => digest);
     return this.#table.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
   }

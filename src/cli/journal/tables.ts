@@ -183,14 +183,14 @@ export class Tables {
    */
   overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
     if (this.#isEmpty) return [];
-    const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? AND (e.landed = 0 OR o.serial > ?) ORDER BY o.state = 'open' DESC, e.landed DESC LIMIT 1`;
+    const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.told, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? AND (e.landed = 0 OR o.serial > ?) ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
     return digests.flatMap((digest) => {
       const found = this.#get(sql, [digestBytes(digest), serial ?? 0, from]);
       if (found === undefined) return [];
-      const [landed, date, id, kind, state, ...texts] = found;
+      const [landed, date, id, kind, state, told, ...texts] = found;
       const [command, notes] = texts.map((text) => JSON.parse(String(text)));
-      const operation = { id, kind, state, command, notes } as Overlap['operation'];
+      const operation = { id, kind, state, printed: told === 1, command, notes } as Overlap['operation'];
       return { digest, hasLanded: landed === 1, date: String(date), operation };
     });
   }

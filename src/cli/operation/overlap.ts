@@ -41,9 +41,10 @@ export function withoutOverlap(
     return left.length === 0 ? null : { ...request, taken: left };
   }
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
+  const unfinished = open ?? overlaps.find(({ operation }) => !operation.printed);
   const hint =
-    open !== undefined
-      ? wayOut(session, open)
+    unfinished !== undefined
+      ? wayOut(session, unfinished)
       : overlaps.length === elements.length
         ? 'Add --again to send everything again.'
         : `${
@@ -156,7 +157,7 @@ const unfinishedBurn = (session: Session, { date, operation }: Overlap): Flywhee
   );
 
 function wayOut(session: Session, { operation }: Overlap): string {
-  if (operation.state === 'open' || operation.kind === 'burn')
+  if (operation.state === 'open' || !operation.printed || operation.kind === 'burn')
     return `Resume the other operation: ${resumeLine(session, operation)}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
   return `Cancel the other batch: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
