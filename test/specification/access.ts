@@ -1,8 +1,9 @@
 /** Access rights (service specification, section 5; contract, sections 1.1 and 1.3). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project, Scope } from '../support/in-process-service.js';
 import type { Answer, Api, By } from './api.js';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning } from './requests.js';
 
@@ -27,9 +28,8 @@ const keyWith = async ({ service }: Api, ...scopes: Scope[]): Promise<string> =>
 
 const airdropTo = ({ owner }: Project) => ({ action: 'AIRDROP', toAddress: owner, amount: 1 }) as const;
 
-export function access(under: () => Api): void {
-  it('4, 5: "All requests carry the API key header" contract 1.3: "ERR_UNAUTHORIZED — the key is missing, unknown, revoked or expired (never says which)"', async () => {
-    const api = under();
+export function access(): void {
+  it('4, 5: "All requests carry the API key header" contract 1.3: "ERR_UNAUTHORIZED — the key is missing, unknown, revoked or expired (never says which)"', async (api) => {
     const before = await supplyOf(api, api.project);
     const revoked = await api.service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null });
     expect((await api.currentBatch(revoked.key)).status).toBe(200);
@@ -43,8 +43,7 @@ export function access(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('5: "Burn operations (4.1, 4.2): The key must have the `burn` scope."', async () => {
-    const api = under();
+  it('5: "Burn operations (4.1, 4.2): The key must have the `burn` scope."', async (api) => {
     const [burn, airdrop] = [await keyWith(api, 'burn'), await keyWith(api, 'airdrop')];
     (await api.burn(burn, aBurnRequest(1))).done();
     (await api.burnBatch(burn, [aBurnRequest(1)])).done();
@@ -56,8 +55,7 @@ export function access(under: () => Api): void {
     }
   });
 
-  it('5: "Batch status operations (4.3, 4.4): The key must have the `burn` or the `airdrop` scope."', async () => {
-    const api = under();
+  it('5: "Batch status operations (4.3, 4.4): The key must have the `burn` or the `airdrop` scope."', async (api) => {
     for (const key of [await keyWith(api, 'burn'), await keyWith(api, 'airdrop')]) {
       (await api.currentBatch(key)).done();
       (await api.getBatch(key, randomUUID())).refused(404, 'ERR_BATCH_NOT_FOUND');
@@ -68,8 +66,7 @@ export function access(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: init and execute need the scope burn or airdrop; "each action also needs its own scope"', async () => {
-    const api = under();
+  it('contract 1.2: init and execute need the scope burn or airdrop; "each action also needs its own scope"', async (api) => {
     const { project } = api;
     const none = await everyOperation(api, await keyWith(api));
     for (const [index, answer] of none.entries()) {
@@ -93,15 +90,13 @@ export function access(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toEqual(current);
   });
 
-  it('5: "a proof type may be unpermitted for a key (`ERR_INVALID_PROOF`)" — in init as well', async () => {
-    const api = under();
+  it('5: "a proof type may be unpermitted for a key (`ERR_INVALID_PROOF`)" — in init as well', async (api) => {
     const { key } = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
     const refused = await api.initBatch(key, { pipelines: [aPipeline([burnAction(1)])] });
     expect(refused.refused(400, 'ERR_INVALID_PROOF')).toContain('pipelines[0].type');
   });
 
-  it('contract 1.4: a rotated key — the old one works until its grace is over, the new one with the same rights', async () => {
-    const api = under();
+  it('contract 1.4: a rotated key — the old one works until its grace is over, the new one with the same rights', async (api) => {
     const old = await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] });
     const fresh = await api.service.rotateKey(old.id, HOUR_MS);
     for (const { key } of [old, fresh]) {
@@ -115,8 +110,7 @@ export function access(under: () => Api): void {
     (await api.currentBatch(fresh.key)).done();
   });
 
-  it('contract 1.4: a rotated key — the new one executes a batch that was begun with the old one', async () => {
-    const api = under();
+  it('contract 1.4: a rotated key — the new one executes a batch that was begun with the old one', async (api) => {
     const old = await api.service.createKey(ALL);
     const fresh = await api.service.rotateKey(old.id, HOUR_MS);
     const init = (await api.initBatch(old.key, burning(1))).done();

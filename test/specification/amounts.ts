@@ -1,7 +1,7 @@
 /** Amounts, proofs and memos (contract, section 1.6). */
 import { VersionedTransaction } from '@solana/web3.js';
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { balanceOf, instructionsOf, memosOf, supplyOf, wireBytes } from './chain-reading.js';
 import {
   aBurnRequest,
@@ -20,9 +20,8 @@ const TOKEN_PROGRAMS = {
 const BURN_CHECKED = 15;
 const MAX_PROOF_BYTES = 64 * 1_024;
 
-export function amounts(under: () => Api): void {
-  it('2.1: burnAmount — "number (double)" contract 1.6: "JSON numbers become base units through their shortest decimal text, never through floating-point arithmetic."', async () => {
-    const api = under();
+export function amounts(): void {
+  it('2.1: burnAmount — "number (double)" contract 1.6: "JSON numbers become base units through their shortest decimal text, never through floating-point arithmetic."', async (api) => {
     for (const [decimals, burnAmount, baseUnits] of [
       [6, 0.29, 290_000n],
       [6, 1.005, 1_005_000n],
@@ -51,8 +50,7 @@ export function amounts(under: () => Api): void {
     }
   });
 
-  it('contract 1.6: "Proof hash: lowercase hex SHA-256 of the proof object in RFC 8785 canonical JSON"', async () => {
-    const api = under();
+  it('contract 1.6: "Proof hash: lowercase hex SHA-256 of the proof object in RFC 8785 canonical JSON"', async (api) => {
     const proof = {
       '€': 'Euro',
       '\r': 'CR',
@@ -73,8 +71,7 @@ export function amounts(under: () => Api): void {
     }
   });
 
-  it('contract 1.6: "Duplicate keys in a proof are refused."', async () => {
-    const api = under();
+  it('contract 1.6: "Duplicate keys in a proof are refused."', async (api) => {
     const project = await api.register();
     const payload = '{"a":1,"b":{"x":1,"x":1}}';
     const init = await api.initBatch(project, { pipelines: [aPipeline([burnAction(1)], { payload })] });
@@ -85,8 +82,7 @@ export function amounts(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(before);
   });
 
-  it('contract 1.6: "On chain the proof is an SPL Memo, compact JSON `{"type":T,"hash":H}`: for a burn when `persistOnchain` is true" — and none when it is false', async () => {
-    const api = under();
+  it('contract 1.6: "On chain the proof is an SPL Memo, compact JSON `{"type":T,"hash":H}`: for a burn when `persistOnchain` is true" — and none when it is false', async (api) => {
     const request = aBurnRequest(1, { type: 'WATCH_AD', persistOnchain: true, proof: { z: 1, y: 'é' } });
     const { txHash } = (await api.burn(api.project, request)).done();
     expect(await memosOf(api, txHash)).toEqual([
@@ -96,8 +92,7 @@ export function amounts(under: () => Api): void {
     expect(await memosOf(api, without.txHash)).toEqual([]);
   });
 
-  it('contract 1.6: "Proof contents never go on chain."', async () => {
-    const api = under();
+  it('contract 1.6: "Proof contents never go on chain."', async (api) => {
     const project = await api.register();
     const secret = 'a-secret-of-the-customer';
     const request = aBurnRequest(1, { persistOnchain: true, proof: { secret } });
@@ -116,10 +111,8 @@ export function amounts(under: () => Api): void {
     expect(hashes.length).toBeGreaterThan(2);
   });
 
-  it.each(['token', 'token-2022'] as const)(
-    'contract 1.6: "Token and Token-2022 mints both work; burns are BurnChecked, airdrops TransferChecked" (%s)',
-    async (tokenProgram) => {
-      const api = under();
+  for (const tokenProgram of ['token', 'token-2022'] as const)
+    it(`contract 1.6: "Token and Token-2022 mints both work; burns are BurnChecked, airdrops TransferChecked" (${tokenProgram})`, async (api) => {
       const project = await api.register({ tokenProgram });
       const before = await supplyOf(api, project);
       const { txHash } = (await api.burn(project, aBurnRequest(2))).done();
@@ -135,11 +128,9 @@ export function amounts(under: () => Api): void {
       (await api.executeBatch(project, approved(project, init))).done();
       expect(before - (await supplyOf(api, project))).toBe(3_000_000n);
       expect(await balanceOf(api, project, recipient)).toBe(3_000_000n);
-    },
-  );
+    });
 
-  it('contract 1.6: a burn is one signed transaction of the burn wallet, which pays for it', async () => {
-    const api = under();
+  it('contract 1.6: a burn is one signed transaction of the burn wallet, which pays for it', async (api) => {
     const { txHash } = (await api.burn(api.project, aBurnRequest(1))).done();
     const { message, signatures } = VersionedTransaction.deserialize(await wireBytes(api, txHash));
     expect([signatures.length, message.staticAccountKeys[0]?.toBase58()]).toEqual([
@@ -148,8 +139,7 @@ export function amounts(under: () => Api): void {
     ]);
   });
 
-  it('contract 1.6: "proof | 64 KiB" — of canonical JSON, to the byte', async () => {
-    const api = under();
+  it('contract 1.6: "proof | 64 KiB" — of canonical JSON, to the byte', async (api) => {
     const proof = (sizeBytes: number) => ({ text: 'x'.repeat(sizeBytes - '{"text":""}'.length) });
     (await api.burn(api.project, aBurnRequest(1, { proof: proof(MAX_PROOF_BYTES) }))).done();
     const over = proof(MAX_PROOF_BYTES + 1);
@@ -164,8 +154,7 @@ export function amounts(under: () => Api): void {
     );
   });
 
-  it('contract 1.6: "elements | 1,000 a burn-batch" — all of them burn', async () => {
-    const api = under();
+  it('contract 1.6: "elements | 1,000 a burn-batch" — all of them burn', async (api) => {
     const project = await api.register();
     const before = await supplyOf(api, project);
     const elements = Array.from({ length: 1_000 }, (_, order) => aBurnRequest(0.001, { proof: { order } }));

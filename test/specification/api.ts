@@ -244,7 +244,7 @@ export class HttpClient {
   }
 }
 
-function keyHeader(by: By): Record<string, string> {
+export function keyHeader(by: By): Record<string, string> {
   const key = keyOf(by);
   return key === null ? {} : { 'x-service-api-key': key };
 }

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api, Batch, BundleExecution, InitBatchResult } from './api.js';
+import { it, running } from './cases.js';
 import { accountInfoOf, landedRecord } from './chain-reading.js';
 import { approved, burning } from './requests.js';
 
@@ -58,12 +59,12 @@ async function expectLanded(api: Api, bundles: readonly BundleExecution[]): Prom
   return bundles.flatMap(({ txHashes }) => txHashes);
 }
 
-export function batchFields(under: () => Api): void {
+export function batchFields(): void {
   let course: Course;
   const inEachState = (): readonly Batch[] => [course.finalized, course.executed, course.failed];
 
   beforeAll(async () => {
-    course = await coursesOf(under());
+    course = await coursesOf(running());
   });
 
   it('2.5: the batch has the fields of the table and no others', () => {
@@ -96,7 +97,7 @@ export function batchFields(under: () => Api): void {
     const multisigPda = new PublicKey(multisig);
     const [at] = getTransactionPda({ multisigPda, index: BigInt(batchIndex) });
     // A failed batch keeps its accounts.
-    const [batch] = accounts.Batch.fromAccountInfo(await accountInfoOf(under(), at));
+    const [batch] = accounts.Batch.fromAccountInfo(await accountInfoOf(running(), at));
     expect([batch.index.toString(), batch.multisig.toBase58(), batch.size]).toEqual([
       batchIndex,
       multisig,
@@ -114,7 +115,7 @@ export function batchFields(under: () => Api): void {
   it('2.5: multisig — "Multisig wallet address."', async () => {
     const { project } = course;
     for (const { multisig } of inEachState()) expect(multisig).toBe(project.multisig);
-    const [multisig] = accounts.Multisig.fromAccountInfo(await accountInfoOf(under(), project.multisig));
+    const [multisig] = accounts.Multisig.fromAccountInfo(await accountInfoOf(running(), project.multisig));
     expect(multisig.members.map(({ key }) => key.toBase58()).sort()).toEqual(
       [project.owner, project.operator].sort(),
     );
@@ -148,7 +149,7 @@ export function batchFields(under: () => Api): void {
 
   it('2.5: dateCreated — no later than the first block of the set-up, within seconds of it', async () => {
     const [first] = course.init.batch.initResult?.successfulExecutions ?? [];
-    const { blockTimeMs } = await landedRecord(under(), first?.txHashes[0] ?? '');
+    const { blockTimeMs } = await landedRecord(running(), first?.txHashes[0] ?? '');
     const distanceMs = blockTimeMs - Date.parse(course.finalized.dateCreated);
     expect([distanceMs > -1_000, distanceMs < 10_000]).toEqual([true, true]);
   });
@@ -165,7 +166,7 @@ export function batchFields(under: () => Api): void {
   const executed = () => course.executed.executeResult ?? expect.fail();
   const failed = () => course.failed.executeResult ?? expect.fail();
   /** Transactions in the bundles before the bundle of the sixth, which fails. */
-  const landed = () => 5 - (5 % under().service.bundleSize);
+  const landed = () => 5 - (5 % running().service.bundleSize);
 
   it('2.5: init result — the fields of its table and no others', async () => {
     const { successfulExecutions, ...counts } = init();
@@ -174,7 +175,7 @@ export function batchFields(under: () => Api): void {
     // "Error message if setup failed", and only then.
     const batchIndex = Number(course.finalized.batchIndex);
     expect(counts).toEqual({ total, totalSuccessful: total, totalFailed: 0, batchIndex });
-    expect(new Set(await expectLanded(under(), successfulExecutions)).size).toBe(total);
+    expect(new Set(await expectLanded(running(), successfulExecutions)).size).toBe(total);
   });
 
   it('2.5: execute result — the fields of its table and no others', async () => {
@@ -188,7 +189,7 @@ export function batchFields(under: () => Api): void {
       failedTxMsg: expect.stringMatching(/insufficient|0x1/i),
     });
     // "Successful bundles." with bundleId and txHashes.
-    const hashes = [await expectLanded(under(), all), await expectLanded(under(), some)];
+    const hashes = [await expectLanded(running(), all), await expectLanded(running(), some)];
     expect(hashes.map((each) => new Set(each).size)).toEqual([6, landed()]);
   });
 }

@@ -2,8 +2,8 @@
  * Burns without enough tokens or SOL: ERR_BURN_TOKENOMICS_FAILED, alone, in a batch and in a race (service specification, section
  * 7).
  */
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { balanceOf, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
 import { aBurnRequest } from './requests.js';
 
@@ -13,9 +13,8 @@ const ONE_FEE = '0.0009';
 
 const burns = (...amounts: number[]) => amounts.map((amount) => aBurnRequest(amount));
 
-export function burnFunds(under: () => Api): void {
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (… insufficient funds …)" — tokens, a single burn', async () => {
-    const api = under();
+export function burnFunds(): void {
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (… insufficient funds …)" — tokens, a single burn', async (api) => {
     const project = await api.register({ burnWalletTokens: '5' });
     const message = (await api.burn(project, aBurnRequest(5.5))).refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
     for (const part of [project.burnWallet, '5.5']) expect(message).toContain(part);
@@ -23,8 +22,7 @@ export function burnFunds(under: () => Api): void {
     (await api.burn(project, aBurnRequest(5))).done();
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — SOL for the fee, a single burn', async () => {
-    const api = under();
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — SOL for the fee, a single burn', async (api) => {
     const project = await api.register({ burnWalletSol: '0' });
     const supply = await supplyOf(api, project);
     const message = (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_BURN_TOKENOMICS_FAILED');
@@ -34,8 +32,7 @@ export function burnFunds(under: () => Api): void {
     (await api.burn(project, aBurnRequest(1))).done();
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — tokens, per element with status 200', async () => {
-    const api = under();
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — tokens, per element with status 200', async (api) => {
     const project = await api.register({ burnWalletTokens: '10' });
     const requests = burns(4, 7, 5, 2, 1);
     const { success, errors } = (await api.burnBatch(project, requests)).done();
@@ -49,8 +46,7 @@ export function burnFunds(under: () => Api): void {
     expect(await balanceOf(api, project, project.burnWallet)).toBe(0n);
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — SOL, per element with status 200', async () => {
-    const api = under();
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (… insufficient funds …)" — SOL, per element with status 200', async (api) => {
     const project = await api.register({ burnWalletSol: ONE_FEE });
     const supply = await supplyOf(api, project);
     const { success, errors } = (await api.burnBatch(project, burns(1, 2, 3))).done();
@@ -62,8 +58,7 @@ export function burnFunds(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('7: "… insufficient funds …" in a race: of many single burns exactly what fits succeeds', async () => {
-    const api = under();
+  it('7: "… insufficient funds …" in a race: of many single burns exactly what fits succeeds', async (api) => {
     const project = await api.register({ burnWalletTokens: '10' });
     const answers = await Promise.all(Array.from({ length: 30 }, () => api.burn(project, aBurnRequest(1))));
     const done = answers.filter(({ status }) => status === 200);
@@ -75,8 +70,7 @@ export function burnFunds(under: () => Api): void {
     expect(await balanceOf(api, project, project.burnWallet)).toBe(0n);
   });
 
-  it('7: "… insufficient funds …" in a race: of many batches of burns exactly what fits succeeds', async () => {
-    const api = under();
+  it('7: "… insufficient funds …" in a race: of many batches of burns exactly what fits succeeds', async (api) => {
     const project = await api.register({ burnWalletTokens: '25' });
     const supply = await supplyOf(api, project);
     const requests = Array.from({ length: 10 }, () => aBurnRequest(1));
@@ -88,8 +82,7 @@ export function burnFunds(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(25n * UNIT);
   });
 
-  it('7: "… insufficient funds …" in a race for the last fee: as many burn as can be paid for', async () => {
-    const api = under();
+  it('7: "… insufficient funds …" in a race for the last fee: as many burn as can be paid for', async (api) => {
     const project = await api.register({ burnWalletSol: ONE_FEE });
     const answers = await Promise.all(Array.from({ length: 8 }, () => api.burn(project, aBurnRequest(1))));
     const refused = answers.filter(({ status }) => status !== 200);

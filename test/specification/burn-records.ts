@@ -3,9 +3,10 @@
  * section 7).
  */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api } from './api.js';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
@@ -27,9 +28,8 @@ async function withRoomFor(
 const some = (count: number) =>
   Array.from({ length: count }, (_, order) => aBurnRequest(1, { proof: { order } }));
 
-export function burnRecords(under: () => Api): void {
-  it('7: "In the batch burn operation the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is gone', async () => {
-    const api = under();
+export function burnRecords(): void {
+  it('7: "In the batch burn operation the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is gone', async (api) => {
     const project = await api.register();
     api.service.breakStore({ lost: 'token', tokenId: project.tokenId });
     const requests = some(2);
@@ -46,8 +46,7 @@ export function burnRecords(under: () => Api): void {
     (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
   });
 
-  it('1, 7, 9: "… the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is not v1', async () => {
-    const api = under();
+  it('1, 7, 9: "… the first four codes appear per element" — ERR_TOKEN_NOT_FOUND, a token that is not v1', async (api) => {
     const project = await api.register({ tokenGeneration: 'v2' });
     const supply = await supplyOf(api, project);
     const requests = some(3);
@@ -60,8 +59,7 @@ export function burnRecords(under: () => Api): void {
     (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
   });
 
-  it('7: "ERR_CREATE_API_EVENT_FAILED | typically 400 | The API event record for the burn attempt could not be created" — a single burn', async () => {
-    const api = under();
+  it('7: "ERR_CREATE_API_EVENT_FAILED | typically 400 | The API event record for the burn attempt could not be created" — a single burn', async (api) => {
     const project = await api.register();
     const [supply, key] = [await supplyOf(api, project), randomUUID()];
     await withRoomFor(api, project, 0, async () => {
@@ -75,8 +73,7 @@ export function burnRecords(under: () => Api): void {
     expect((await api.burn(project, aBurnRequest(1), key)).replayed).toBe(false);
   });
 
-  it('7: "… the first four codes appear per element" — ERR_CREATE_API_EVENT_FAILED beside another code', async () => {
-    const api = under();
+  it('7: "… the first four codes appear per element" — ERR_CREATE_API_EVENT_FAILED beside another code', async (api) => {
     const project = await api.register();
     const supply = await supplyOf(api, project);
     await withRoomFor(api, project, 0, async () => {
@@ -95,8 +92,7 @@ export function burnRecords(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(supply);
   });
 
-  it('7, 4.2: ERR_CREATE_API_EVENT_FAILED from the middle on — what was burned before is in `success`, and in the answer to a repeat', async () => {
-    const api = under();
+  it('7, 4.2: ERR_CREATE_API_EVENT_FAILED from the middle on — what was burned before is in `success`, and in the answer to a repeat', async (api) => {
     const project = await api.register();
     const [supply, key] = [await supplyOf(api, project), randomUUID()];
     const requests = some(140);

@@ -1,7 +1,7 @@
 /** Requirements on a burn request (service specification, sections 1, 2.1, 4.1 and 9). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { balanceOf, supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
@@ -11,9 +11,8 @@ const FIELDS = ['type', 'proof', 'burnAmount', 'persistOnchain'] as const;
 const without = (field: string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(aBurnRequest(1)).filter(([name]) => name !== field));
 
-export function burnRequests(under: () => Api): void {
-  it('1: "It burns a stated quantity of a token on behalf of a project."', async () => {
-    const api = under();
+export function burnRequests(): void {
+  it('1: "It burns a stated quantity of a token on behalf of a project."', async (api) => {
     const [project, other] = [await api.register(), await api.register()];
     const { burnWallet } = project;
     const before = [
@@ -27,8 +26,7 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, other)).toBe(before[2]);
   });
 
-  it('1: "The SHA256 hash of the proof is returned." 2.1: proof — "object (free-form, any properties)"', async () => {
-    const api = under();
+  it('1: "The SHA256 hash of the proof is returned." 2.1: proof — "object (free-form, any properties)"', async (api) => {
     const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as Record<string, never>;
     for (const proof of [
       {},
@@ -50,8 +48,7 @@ export function burnRequests(under: () => Api): void {
     }
   });
 
-  it('2.1: type — "Its allowed values are defined per project and per API key."', async () => {
-    const api = under();
+  it('2.1: type — "Its allowed values are defined per project and per API key."', async (api) => {
     const cinema = await api.register({ proofTypes: ['CINEMA'] });
     (await api.burn(cinema, aBurnRequest(1, { type: 'CINEMA' }))).done();
     (await api.burn(cinema, aBurnRequest(1, { type: 'WATCH_AD' }))).refused(400, 'ERR_INVALID_PROOF');
@@ -67,15 +64,13 @@ export function burnRequests(under: () => Api): void {
     ]);
   });
 
-  it('2.1: type — a string, of which case and white space count', async () => {
-    const api = under();
+  it('2.1: type — a string, of which case and white space count', async (api) => {
     for (const type of ['product_buy', ' PRODUCT_BUY', 'PRODUCT_BUY ']) {
       (await api.burn(api.project, aBurnRequest(1, { type }))).refused(400, 'ERR_INVALID_PROOF');
     }
   });
 
-  it('2.1: each of the four fields is required', async () => {
-    const api = under();
+  it('2.1: each of the four fields is required', async (api) => {
     const before = await supplyOf(api, api.project);
     for (const field of FIELDS) {
       expect((await api.burn(api.project, without(field))).refused(400, 'ERR_INVALID_REQUEST')).toContain(
@@ -85,8 +80,7 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('2.1: a field of another JSON type is refused by its name', async () => {
-    const api = under();
+  it('2.1: a field of another JSON type is refused by its name', async (api) => {
     const before = await supplyOf(api, api.project);
     for (const [field, value] of [
       ['type', 5],
@@ -106,8 +100,7 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('2.1: "one burn; also each element of a batch request" — the same rules of structure, by index, and one bad element refuses all', async () => {
-    const api = under();
+  it('2.1: "one burn; also each element of a batch request" — the same rules of structure, by index, and one bad element refuses all', async (api) => {
     const before = await supplyOf(api, api.project);
     for (const [field, bad] of [
       ...FIELDS.map((name) => [name, without(name)] as const),
@@ -124,15 +117,13 @@ export function burnRequests(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('4.1: "Body: burn request (2.1)." — nothing else', async () => {
-    const api = under();
+  it('4.1: "Body: burn request (2.1)." — nothing else', async (api) => {
     for (const body of [[], [aBurnRequest(1)], null, 'x', 7, true]) {
       (await api.burn(api.project, body)).refused(400, 'ERR_INVALID_REQUEST');
     }
   });
 
-  it('4.1: "when a request repeats the `x-idempotency-key` of an earlier successful request, the operation is not performed again and the original result is returned"', async () => {
-    const api = under();
+  it('4.1: "when a request repeats the `x-idempotency-key` of an earlier successful request, the operation is not performed again and the original result is returned"', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(3, { persistOnchain: true })];
     const before = await supplyOf(api, api.project);
     const first = await api.burn(api.project, request, key);
@@ -144,8 +135,7 @@ export function burnRequests(under: () => Api): void {
     expect(await api.service.landedCount()).toBe(height);
   });
 
-  it('4.1: "(at most once processing)" — also for many at the same time', async () => {
-    const api = under();
+  it('4.1: "(at most once processing)" — also for many at the same time', async (api) => {
     const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const before = await supplyOf(api, project);
@@ -159,8 +149,7 @@ export function burnRequests(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('4.1: without an idempotency key, or with another one, the same request is a burn of its own', async () => {
-    const api = under();
+  it('4.1: without an idempotency key, or with another one, the same request is a burn of its own', async (api) => {
     const request = aBurnRequest(1);
     const answers = [
       await api.burn(api.project, request),

@@ -1,16 +1,16 @@
 /** The result of a burn, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
-import type { Api, BurnRequest } from './api.js';
+import type { BurnRequest } from './api.js';
+import { it, running } from './cases.js';
 import { blockTimeOf, landedRecord, memosOf, supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
-export function burnResults(under: () => Api): void {
-  it('2.2: the burn result has the five fields and no others, each as its row says', async () => {
-    const api = under();
+export function burnResults(): void {
+  it('2.2: the burn result has the five fields and no others, each as its row says', async (api) => {
     const request = aBurnRequest(2.5, { persistOnchain: true, type: 'WATCH_AD', proof: { view: 7 } });
     const before = await supplyOf(api, api.project);
     const result = (await api.burn(api.project, request)).done();
@@ -43,14 +43,13 @@ const mixed = (): BurnRequest[] => [
   aBurnRequest(5, { proof: { n: 5 } }),
 ];
 
-export function burnBatches(under: () => Api): void {
+export function burnBatches(): void {
   let project: Project;
   beforeAll(async () => {
-    project = await under().register();
+    project = await running().register();
   });
 
-  it('4.2: "Each element is processed individually … a failed element does not fail the request." — results as 2.3 says', async () => {
-    const api = under();
+  it('4.2: "Each element is processed individually … a failed element does not fail the request." — results as 2.3 says', async (api) => {
     const [before, key, requests] = [await supplyOf(api, project), randomUUID(), mixed()];
     const first = await api.burnBatch(project, requests, key);
     const { success, errors, ...more } = first.done();
@@ -82,16 +81,14 @@ export function burnBatches(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(9_000_000n);
   });
 
-  it('4.2: "Each element is processed individually." — equal elements are as many burns', async () => {
-    const api = under();
+  it('4.2: "Each element is processed individually." — equal elements are as many burns', async (api) => {
     const [before, same] = [await supplyOf(api, project), aBurnRequest(1)];
     const { success, errors } = (await api.burnBatch(project, [same, same])).done();
     expect([new Set(success.map(({ txHash }) => txHash)).size, errors]).toEqual([2, []]);
     expect(before - (await supplyOf(api, project))).toBe(2_000_000n);
   });
 
-  it('2.3: success and errors are arrays, also when empty, of an empty array too', async () => {
-    const api = under();
+  it('2.3: success and errors are arrays, also when empty, of an empty array too', async (api) => {
     const bad = [aBurnRequest(1, { type: 'A' }), aBurnRequest(1, { type: 'B' })];
     expect((await api.burnBatch(project, bad)).done()).toMatchObject({ success: [], errors: [{}, {}] });
     const key = randomUUID();
@@ -102,8 +99,7 @@ export function burnBatches(under: () => Api): void {
     ]);
   });
 
-  it('4.2: "Body: a JSON array of burn requests" "400: … the whole request is invalid (e.g. the body is not an array)"', async () => {
-    const api = under();
+  it('4.2: "Body: a JSON array of burn requests" "400: … the whole request is invalid (e.g. the body is not an array)"', async (api) => {
     const before = await supplyOf(api, project);
     for (const body of [aBurnRequest(1), {}, null, 'x', 7, true, { 0: aBurnRequest(1), length: 1 }]) {
       (await api.burnBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST');
@@ -115,16 +111,14 @@ export function burnBatches(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(before);
   });
 
-  it('4.2: "400: … or batch processing is prevented." — more than 1,000 elements (contract 1.6)', async () => {
-    const api = under();
+  it('4.2: "400: … or batch processing is prevented." — more than 1,000 elements (contract 1.6)', async (api) => {
     const before = await supplyOf(api, project);
     const many = Array.from({ length: 1_001 }, () => aBurnRequest(1));
     expect((await api.burnBatch(project, many)).refused(400, 'ERR_INVALID_REQUEST')).toMatch(/1,?000/);
     expect(await supplyOf(api, project)).toBe(before);
   });
 
-  it('4.2: "`x-idempotency-key` (required, string, format uuid)"', async () => {
-    const api = under();
+  it('4.2: "`x-idempotency-key` (required, string, format uuid)"', async (api) => {
     const before = await supplyOf(api, project);
     for (const key of [null, '', 'abc', randomUUID().slice(1), `${randomUUID()}0`, `{${randomUUID()}}`]) {
       const answer = await api.burnBatch(project, [aBurnRequest(1)], key);

@@ -2,8 +2,8 @@
  * Values that cannot be burned in a well-formed request: an error code by element; and unknown properties (specification,
  * sections 2.1, 2.3 and 7; contract, section 1.3).
  */
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it, running } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
@@ -30,14 +30,14 @@ const TYPES: readonly (readonly [string, string])[] = [
   ['far too long', 'X'.repeat(5_000)],
 ];
 
-export function burnValues(under: () => Api): void {
+export function burnValues(): void {
   /** Puts the element between two valid ones: those burn, the element is refused, and the status is 200. */
   const refusedInBatch = async (
     bad: { readonly proof: unknown; readonly type: string },
     type: string,
     why = /\S/,
   ): Promise<void> => {
-    const api = under();
+    const api = running();
     const before = await supplyOf(api, api.project);
     const answer = await api.burnBatch(api.project, [aBurnRequest(1), bad, aBurnRequest(2)]);
     const { success, errors } = answer.done();
@@ -48,7 +48,7 @@ export function burnValues(under: () => Api): void {
     expect(before - (await supplyOf(api, api.project))).toBe(3n * UNIT);
   };
   const refusedAlone = async (bad: unknown, code: string): Promise<string> => {
-    const api = under();
+    const api = running();
     const before = await supplyOf(api, api.project);
     const message = (await api.burn(api.project, bad)).refused(400, code);
     expect(await supplyOf(api, api.project)).toBe(before);
@@ -89,15 +89,13 @@ export function burnValues(under: () => Api): void {
     });
   }
 
-  it('2.3: an element with several faults has one error item', async () => {
-    const api = under();
+  it('2.3: an element with several faults has one error item', async (api) => {
     const bad = { ...aBurnRequest(-1), type: '', proof: [] };
     const { success, errors } = (await api.burnBatch(api.project, [bad, bad])).done();
     expect([success.length, errors.length]).toEqual([0, 2]);
   });
 
-  it('2.1: further properties of a burn request do not count, alone or in an array', async () => {
-    const api = under();
+  it('2.1: further properties of a burn request do not count, alone or in an array', async (api) => {
     const project = await api.register();
     const before = await supplyOf(api, project);
     const more = { note: 'x', amount: 5, dryRun: true, hash: null };

@@ -1,9 +1,10 @@
 /** Reported costs equal what burn wallet, operator and vault have paid, whatever others do meanwhile (contract, section 1.7). */
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api, InitBatchResult } from './api.js';
+import { it } from './cases.js';
 import {
   balanceOf,
   lamportsOf,
@@ -65,9 +66,8 @@ async function executeAround(
   expect(lists).toBeGreaterThanOrEqual(EXECUTION);
 }
 
-export function costs(under: () => Api): void {
-  it('contract 1.7: costs "together are what the three have paid"', async () => {
-    const api = under();
+export function costs(): void {
+  it('contract 1.7: costs "together are what the three have paid"', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const before = await heldBy(api, project);
     (await api.burn(project, aBurnRequest(1))).done();
@@ -81,8 +81,7 @@ export function costs(under: () => Api): void {
     await expectTold(api, project, before);
   });
 
-  it('contract 1.7: a vote that fails on chain is told, however late its owner sends it', async () => {
-    const api = under();
+  it('contract 1.7: a vote that fails on chain is told, however late its owner sends it', async (api) => {
     const project = await api.register();
     const before = await heldBy(api, project);
     const batch = await init(api, project, ...burning(1).pipelines);
@@ -101,8 +100,7 @@ export function costs(under: () => Api): void {
     await expectTold(api, project, before);
   });
 
-  it('contract 1.7: an account that several batches would open is told once', async () => {
-    const api = under();
+  it('contract 1.7: an account that several batches would open is told once', async (api) => {
     const project = await api.register();
     const before = await heldBy(api, project);
     const wallet = someWallet();
@@ -114,8 +112,7 @@ export function costs(under: () => Api): void {
     await expectTold(api, project, before);
   });
 
-  it('contract 1.7: what others have sent to the address of an account makes it cheaper', async () => {
-    const api = under();
+  it('contract 1.7: what others have sent to the address of an account makes it cheaper', async (api) => {
     const project = await api.register();
     const before = await heldBy(api, project);
     const wallet = someWallet();
@@ -136,8 +133,7 @@ export function costs(under: () => Api): void {
     await expectTold(api, project, before);
   });
 
-  it('contract 1.7: an account that was closed meanwhile, and is opened again, is told again', async () => {
-    const api = under();
+  it('contract 1.7: an account that was closed meanwhile, and is opened again, is told again', async (api) => {
     const project = await api.register();
     const wallet = keypairOf(api.service.secretOf(project.burnWallet));
     const before = await heldBy(api, project);

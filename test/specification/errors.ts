@@ -1,8 +1,9 @@
 /** The error body and the codes of the specification (sections 2.4 and 7). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api } from './api.js';
+import { it } from './cases.js';
 import { sendTokens, supplyOf, treasuryOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
@@ -33,17 +34,16 @@ const onFirst = (act: () => Promise<unknown>) => async (nth: number) => {
 const finalized = async (api: Api, project: Project) =>
   (await api.initBatch(project, { pipelines: [aPipeline([burnAction(1)])] })).done();
 
-export function errors(under: () => Api): void {
-  it('2.4: "Both fields are required." — error, a code, and message, a "Human-readable reason.", and no others', async () => {
-    for (const [status, code, answer] of await failures(under())) {
+export function errors(): void {
+  it('2.4: "Both fields are required." — error, a code, and message, a "Human-readable reason.", and no others', async (api) => {
+    for (const [status, code, answer] of await failures(api)) {
       const message = answer.refused(status, code);
       expect(message).toMatch(/^[A-Z].*\.$/s);
       expect(message).not.toMatch(/undefined|\[object|NaN| at \/|node_modules/);
     }
   });
 
-  it('7: "ERR_TOKEN_NOT_FOUND — The token tied to the API key cannot be found or is invalid."', async () => {
-    const api = under();
+  it('7: "ERR_TOKEN_NOT_FOUND — The token tied to the API key cannot be found or is invalid."', async (api) => {
     const [gone, later] = [await api.register(), await api.register({ tokenGeneration: 'v2' })];
     api.service.breakStore({ lost: 'token', tokenId: gone.tokenId });
     (await api.burn(gone, aBurnRequest(1))).refused(400, 'ERR_TOKEN_NOT_FOUND');
@@ -56,8 +56,7 @@ export function errors(under: () => Api): void {
     );
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (on-chain transaction problem …)"', async () => {
-    const api = under();
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — The core burn failed (on-chain transaction problem …)"', async (api) => {
     const project = await api.register({ burnWalletTokens: '5', dailyBurn: '6' });
     const [rival, key] = [async () => (await api.burn(project, aBurnRequest(4))).done(), randomUUID()];
     await api.beside({ beforeSending: onFirst(rival) }, async (late) => {
@@ -69,8 +68,7 @@ export function errors(under: () => Api): void {
     expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });
 
-  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (on-chain transaction problem …)", per element', async () => {
-    const api = under();
+  it('7: "ERR_BURN_TOKENOMICS_FAILED — … (on-chain transaction problem …)", per element', async (api) => {
     const project = await api.register({ burnWalletTokens: '5' });
     const before = await supplyOf(api, project);
     const rival = async () => (await api.burn(project, aBurnRequest(3))).done();
@@ -87,16 +85,14 @@ export function errors(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(5_000_000n);
   });
 
-  it('7: "ERR_BATCH_CURRENT_FAILED | 500 | Current batch retrieval failed."', async () => {
-    const api = under();
+  it('7: "ERR_BATCH_CURRENT_FAILED | 500 | Current batch retrieval failed."', async (api) => {
     const project = await api.register();
     api.service.breakStore({ damagedBatch: (await finalized(api, project)).batch.id });
     const message = (await api.currentBatch(project)).refused(500, 'ERR_BATCH_CURRENT_FAILED');
     expect(message).not.toMatch(/JSON|Unexpected|init_result/);
   });
 
-  it('4.3: "Other failures give an error body."', async () => {
-    const api = under();
+  it('4.3: "Other failures give an error body."', async (api) => {
     const project = await api.register();
     const { id } = (await finalized(api, project)).batch;
     api.service.breakStore({ damagedBatch: id });

@@ -1,7 +1,7 @@
 /** Numbers that a double cannot represent are refused in a proof, so that no two proofs share a hash (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import type { Api, HttpClient } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aPipeline, burnAction, canonicalHash } from './requests.js';
 
@@ -33,9 +33,8 @@ const PLACES = [
   (number: string) => `{"list":[{"deep":[1,${number}]}]}`,
 ];
 
-export function exactPayloads(under: () => Api): void {
-  it('contract 1.3: "ERR_INVALID_PROOF: also a proof that … has a number that a double cannot carry" — the payload of a pipeline', async () => {
-    const api = under();
+export function exactPayloads(): void {
+  it('contract 1.3: "ERR_INVALID_PROOF: also a proof that … has a number that a double cannot carry" — the payload of a pipeline', async (api) => {
     const project = await api.register();
     for (const number of NOT_CARRIED) {
       for (const place of PLACES) {
@@ -52,8 +51,7 @@ export function exactPayloads(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async () => {
-    const api = under();
+  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async (api) => {
     const project = await api.register();
     const payloads = [...CARRIED, '"9007199254740993"'].map((number) => `{"id":${number}}`);
     const pipelines = payloads.map((payload) => aPipeline([burnAction(1)], { payload }));
@@ -64,14 +62,9 @@ export function exactPayloads(under: () => Api): void {
   });
 }
 
-export function exactBodies(under: () => Api): void {
-  const open = (): { api: Api; http: HttpClient } => {
-    const api = under();
-    return { api, http: api.http };
-  };
-
-  it('contract 1.3: "ERR_INVALID_PROOF: … a number that a double cannot carry" — a single burn', async () => {
-    const { api, http } = open();
+export function exactBodies(): void {
+  it('contract 1.3: "ERR_INVALID_PROOF: … a number that a double cannot carry" — a single burn', async (api) => {
+    const { http } = api;
     const before = await supplyOf(api, api.project);
     for (const number of NOT_CARRIED) {
       for (const place of PLACES) {
@@ -82,8 +75,8 @@ export function exactBodies(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('contract 1.3: "ERR_INVALID_PROOF" — per element of a batch, the others burn', async () => {
-    const { api, http } = open();
+  it('contract 1.3: "ERR_INVALID_PROOF" — per element of a batch, the others burn', async (api) => {
+    const { http } = api;
     const before = await supplyOf(api, api.project);
     for (const number of NOT_CARRIED) {
       const text = `[${[burnText('{"id":1}'), burnText(`{"id":${number}}`), burnText('{"id":2}')].join(',')}]`;
@@ -99,8 +92,8 @@ export function exactBodies(under: () => Api): void {
     expect(before - (await supplyOf(api, api.project))).toBe(BigInt(2 * NOT_CARRIED.length) * 1_000_000n);
   });
 
-  it('2.3: proof — "The proof submitted for the failed operation.", digit by digit, also in the answer to a repeat', async () => {
-    const { api, http } = open();
+  it('2.3: proof — "The proof submitted for the failed operation.", digit by digit, also in the answer to a repeat', async (api) => {
+    const { http } = api;
     const proofs = NOT_CARRIED.map((number) => `{"id":[${number}]}`);
     const text = `[${proofs.map((proof) => burnText(proof)).join(',')}]`;
     const key = { 'x-idempotency-key': randomUUID() };
@@ -113,8 +106,8 @@ export function exactBodies(under: () => Api): void {
     expect(repeat.http.bytes.toString()).toBe(bytes);
   });
 
-  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async () => {
-    const { api, http } = open();
+  it('contract 1.3: numbers that a double carries are taken, whatever way they are written', async (api) => {
+    const { http } = api;
     for (const number of CARRIED) {
       const proof = `{"id":${number}}`;
       const answer = await http.post<{ hash: string }>('burn', api.project, burnText(proof));
@@ -122,8 +115,8 @@ export function exactBodies(under: () => Api): void {
     }
   });
 
-  it('2.2: hash — no two different proofs have one hash', async () => {
-    const { api, http } = open();
+  it('2.2: hash — no two different proofs have one hash', async (api) => {
+    const { http } = api;
     const hashes: string[] = [];
     for (const id of [
       '9007199254740991',
@@ -141,8 +134,8 @@ export function exactBodies(under: () => Api): void {
     expect(hashes.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('contract 1.4: "had a different body | 422" — also when a double would not tell them apart', async () => {
-    const { api, http } = open();
+  it('contract 1.4: "had a different body | 422" — also when a double would not tell them apart', async (api) => {
+    const { http } = api;
     const key = { 'x-idempotency-key': randomUUID() };
     const text = (id: string) => `[${burnText(`{"id":${id}}`)}]`;
     (await http.post('burnBatch', api.project, text('9007199254740993'), key)).done();
@@ -150,8 +143,8 @@ export function exactBodies(under: () => Api): void {
     other.refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('contract 1.6: an amount with more decimals than a double carries is not rounded: ERR_BURN_TOKENOMICS_FAILED', async () => {
-    const { api, http } = open();
+  it('contract 1.6: an amount with more decimals than a double carries is not rounded: ERR_BURN_TOKENOMICS_FAILED', async (api) => {
+    const { http } = api;
     const before = await supplyOf(api, api.project);
     for (const amount of ['0.10000000000000000000001', '1.0000000000000000001', '18446744073709551616']) {
       const single = await http.post('burn', api.project, burnText('{}', amount));
@@ -164,8 +157,8 @@ export function exactBodies(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('contract 1.6: "Nothing is rounded, ever." — amounts that no double holds burn nothing', async () => {
-    const { api, http } = open();
+  it('contract 1.6: "Nothing is rounded, ever." — amounts that no double holds burn nothing', async (api) => {
+    const { http } = api;
     const project = await api.register({ decimals: 0, supply: '18000000000000000000' });
     const before = await supplyOf(api, project);
     for (const amount of ['9007199254740993', '1e400', '1e-400', '1.0000000000000000000000000000001']) {
@@ -176,8 +169,8 @@ export function exactBodies(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(1n);
   });
 
-  it('2.1: proof — "free-form, any properties": `__proto__` is one like any other', async () => {
-    const { api, http } = open();
+  it('2.1: proof — "free-form, any properties": `__proto__` is one like any other', async (api) => {
+    const { http } = api;
     const proof = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
     const answer = await http.post<{ hash: string }>('burn', api.project, burnText(proof));
     expect(answer.done().hash).toBe(canonicalHash(JSON.parse(proof)));

@@ -10,9 +10,10 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api, ExecuteResult, InitBatchResult } from './api.js';
+import { it } from './cases.js';
 import { lamportsOf, supplyOf } from './chain-reading.js';
 import {
   aBurnRequest,
@@ -68,9 +69,8 @@ async function started(api: Api, ...amounts: number[]) {
   return { project, init: (await api.initBatch(project, burning(...amounts))).done() };
 }
 
-export function execute(under: () => Api): void {
-  it('contract 1.2: "Request: { "batchId": uuid, "signedTx": base64 }"', async () => {
-    const api = under();
+export function execute(): void {
+  it('contract 1.2: "Request: { "batchId": uuid, "signedTx": base64 }"', async (api) => {
     const { project, init } = await started(api, 1);
     const good = approved(project, init);
     for (const [body, path] of [
@@ -88,8 +88,7 @@ export function execute(under: () => Api): void {
     expect(await statusOf(api, project, init)).toBe('FINALIZED');
   });
 
-  it('contract 1.2: "in bundles of up to 4. A bundle lands whole or not at all. … On the first failing bundle it stops"', async () => {
-    const api = under();
+  it('contract 1.2: "in bundles of up to 4. A bundle lands whole or not at all. … On the first failing bundle it stops"', async (api) => {
     const project = await api.register({ vaultTokens: '40' });
     const rival = (await api.initBatch(project, burning(20))).done();
     const { bundleSize } = api.service;
@@ -111,8 +110,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
   });
 
-  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" "Execute is idempotent by batch … | returns the stored result and does nothing"', async () => {
-    const api = under();
+  it('contract 1.2: "Response 200: { "batchId": uuid, "result": ExecuteResult }" "Execute is idempotent by batch … | returns the stored result and does nothing"', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const inits = [
       (await api.initBatch(project, burning(7))).done(),
@@ -138,8 +136,7 @@ export function execute(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_BATCH_IN_PROGRESS — another execute is running"; many at once execute once', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_BATCH_IN_PROGRESS — another execute is running"; many at once execute once', async (api) => {
     const { project, init } = await started(api, 1, 2);
     const supply = await supplyOf(api, project);
     const answers = await Promise.all(
@@ -155,8 +152,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(3_000_000n);
   });
 
-  it('contract 1.3: "ERR_INVALID_SIGNED_TX — not decodable, not this batch\'s approval, signature missing or wrong: says which"', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_INVALID_SIGNED_TX — not decodable, not this batch\'s approval, signature missing or wrong: says which"', async (api) => {
     const { project, init } = await started(api, 1);
     const other = (await api.initBatch(project, burning(2))).done();
     const { owner, operator } = project;
@@ -194,8 +190,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, approved(project, init))).done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.2: "the same single instruction with the owner as fee payer and a blockhash of the owner\'s own node"', async () => {
-    const api = under();
+  it('contract 1.2: "the same single instruction with the owner as fee payer and a blockhash of the owner\'s own node"', async (api) => {
     for (const hasExpired of [false, true]) {
       const { project, init } = await started(api, 1);
       if (hasExpired) await api.service.expireBlockhashes();
@@ -206,8 +201,7 @@ export function execute(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old, and the approval has not landed; says how to approve again" — the batch stays ready', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_APPROVAL_EXPIRED — the blockhash of the signed approval is too old, and the approval has not landed; says how to approve again" — the batch stays ready', async (api) => {
     const { project, init } = await started(api, 1);
     await api.service.expireBlockhashes();
     const answer = await api.executeBatch(project, approved(project, init));
@@ -216,8 +210,7 @@ export function execute(under: () => Api): void {
     expect(await statusOf(api, project, init)).toBe('FINALIZED');
   });
 
-  it('contract 1.2: "A pipeline is atomic: its proof memo and its actions land together …, or not at all."', async () => {
-    const api = under();
+  it('contract 1.2: "A pipeline is atomic: its proof memo and its actions land together …, or not at all."', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const rival = (await api.initBatch(project, burning(7))).done();
     const pipelines = [aPipeline([burnAction(1)]), aPipeline([burnAction(1), burnAction(6), burnAction(1)])];
@@ -230,8 +223,7 @@ export function execute(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(BigInt(landed) * 1_000_000n);
   });
 
-  it('contract 1.2: "If the owner\'s approval is already on chain (given with any tool), the service does not send it again."', async () => {
-    const api = under();
+  it('contract 1.2: "If the owner\'s approval is already on chain (given with any tool), the service does not send it again."', async (api) => {
     const { project, init } = await started(api, 1);
     const body = approved(project, init);
     expect(await api.service.land(bytesOf(body.signedTx))).toBeNull();
@@ -240,8 +232,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, body)).done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.7: "Execute accepts a request without `signedTx` once the owner\'s approval is on chain" — and is asked for where it does not', async () => {
-    const api = under();
+  it('contract 1.7: "Execute accepts a request without `signedTx` once the owner\'s approval is on chain" — and is asked for where it does not', async (api) => {
     const { project, init } = await started(api, 1);
     const body = { batchId: init.batch.id };
     expect((await api.executeBatch(project, body)).refused(400, 'ERR_INVALID_REQUEST')).toContain('signedTx');
@@ -256,8 +247,7 @@ export function execute(under: () => Api): void {
     expect((await api.executeBatch(project, body)).done()).toEqual(answer);
   });
 
-  it('contract 1.4: "what is left of a batch that can run … until it has run or is cancelled (also if it is `FAILED`)"', async () => {
-    const api = under();
+  it('contract 1.4: "what is left of a batch that can run … until it has run or is cancelled (also if it is `FAILED`)"', async (api) => {
     const project = await api.register({ vaultTokens: '10', dailyBurn: '20' });
     const inits = [
       (await api.initBatch(project, burning(7))).done(),
@@ -272,9 +262,8 @@ export function execute(under: () => Api): void {
 }
 
 /** Approvals that the owner may sign in place of the issued one. */
-export function ownApprovals(under: () => Api): void {
-  it('contract 1.2: "the same single instruction …" — of either version', async () => {
-    const api = under();
+export function ownApprovals(): void {
+  it('contract 1.2: "the same single instruction …" — of either version', async (api) => {
     const { project, init } = await started(api, 1);
     const signedTx = await ownersOwn(api, project, [approval(project, BigInt(init.batch.batchIndex))], {
       isLegacy: true,
@@ -283,8 +272,7 @@ export function ownApprovals(under: () => Api): void {
     expect(answer.done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.2: "the same single instruction …" — and nothing else that the owner might have signed', async () => {
-    const api = under();
+  it('contract 1.2: "the same single instruction …" — and nothing else that the owner might have signed', async (api) => {
     const { project, init } = await started(api, 1);
     await api.service.expireBlockhashes();
     const own = approval(project, BigInt(init.batch.batchIndex));
@@ -312,8 +300,7 @@ export function ownApprovals(under: () => Api): void {
     ]);
   });
 
-  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS" — of the owner who cannot pay for an approval of their own', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS" — of the owner who cannot pay for an approval of their own', async (api) => {
     const { project, init } = await started(api, 1);
     const pay = SystemProgram.transfer({
       fromPubkey: new PublicKey(project.owner),
@@ -328,9 +315,8 @@ export function ownApprovals(under: () => Api): void {
 }
 
 /** Cases that advance days, so the service needs the test's clock. */
-export function executeOverDays(under: () => Api): void {
-  it('contract 1.4: "A batch that waits over midnight moves its reservation to the new day when it is executed."', async () => {
-    const api = under();
+export function executeOverDays(): void {
+  it('contract 1.4: "A batch that waits over midnight moves its reservation to the new day when it is executed."', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     const init = (await api.initBatch(project, burning(6))).done();
     passToNextNoon(api);
@@ -343,8 +329,7 @@ export function executeOverDays(under: () => Api): void {
     (await api.burn(project, aBurnRequest(4))).done();
   });
 
-  it('contract 1.4: "If the new day has no room, execute is refused and the batch keeps waiting."', async () => {
-    const api = under();
+  it('contract 1.4: "If the new day has no room, execute is refused and the batch keeps waiting."', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     const init = (await api.initBatch(project, burning(6))).done();
     passToNextNoon(api);

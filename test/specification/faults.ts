@@ -1,7 +1,8 @@
 /** Internal failures of the service, and messages with many problems (contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import type { Answer, Api } from './api.js';
+import { expect } from 'vitest';
+import type { Answer } from './api.js';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning } from './requests.js';
 
@@ -10,9 +11,8 @@ function expectUnavailable(answer: Answer): void {
   expect(Number(answer.http.headers['retry-after'])).toBeGreaterThan(0);
 }
 
-export function faults(under: () => Api): void {
-  it('contract 1.3: "ERR_FLYWHEEL_NOT_FOUND — the key\'s token has no registered project"', async () => {
-    const api = under();
+export function faults(): void {
+  it('contract 1.3: "ERR_FLYWHEEL_NOT_FOUND — the key\'s token has no registered project"', async (api) => {
     const project = await api.register();
     api.service.breakStore({ lost: 'flywheel', tokenId: project.tokenId });
     const init = await api.initBatch(project, burning(1), 'k-1');
@@ -23,8 +23,7 @@ export function faults(under: () => Api): void {
     (await api.executeBatch(project, body)).refused(400, 'ERR_FLYWHEEL_NOT_FOUND');
   });
 
-  it('contract 1.3: "500 | ERR_BATCH_INIT_FAILED … internal; no detail leaks"', async () => {
-    const api = under();
+  it('contract 1.3: "500 | ERR_BATCH_INIT_FAILED … internal; no detail leaks"', async (api) => {
     const project = await api.register();
     await api.beside({ chain: 'broken' }, async (ill) => {
       const message = (await ill.initBatch(project, burning(1))).refused(500, 'ERR_BATCH_INIT_FAILED');
@@ -32,8 +31,7 @@ export function faults(under: () => Api): void {
     });
   });
 
-  it('contract 1.3: "500 | ERR_BATCH_EXECUTE_FAILED … internal; no detail leaks" — and the batch stays ready', async () => {
-    const api = under();
+  it('contract 1.3: "500 | ERR_BATCH_EXECUTE_FAILED … internal; no detail leaks" — and the batch stays ready', async (api) => {
     const project = await api.register();
     const init = (await api.initBatch(project, burning(1))).done();
     await api.beside({ chain: 'broken' }, async (ill) => {
@@ -46,8 +44,7 @@ export function faults(under: () => Api): void {
     expect((await api.executeBatch(project, approved(project, init))).done().result.totalSuccessful).toBe(1);
   });
 
-  it('contract 1.3: "503 | ERR_UNAVAILABLE | … cluster out of reach …; `retry-after`" — nothing was done, the key is free', async () => {
-    const api = under();
+  it('contract 1.3: "503 | ERR_UNAVAILABLE | … cluster out of reach …; `retry-after`" — nothing was done, the key is free', async (api) => {
     const project = await api.register();
     const before = await supplyOf(api, project);
     const key = randomUUID();
@@ -62,8 +59,7 @@ export function faults(under: () => Api): void {
     (await api.initBatch(project, burning(2), key)).done();
   });
 
-  it('contract 1.3: "503 | ERR_UNAVAILABLE | store … out of reach" — locked by somebody else', async () => {
-    const api = under();
+  it('contract 1.3: "503 | ERR_UNAVAILABLE | store … out of reach" — locked by somebody else', async (api) => {
     const project = await api.register();
     await api.beside({ storePatienceMs: 50 }, async (waiting) => {
       const unlock = api.service.breakStore({ locked: true });
@@ -77,8 +73,7 @@ export function faults(under: () => Api): void {
     });
   });
 
-  it('contract 1.3: "ERR_INVALID_REQUEST … `message` has the paths of the first 20 problems and the number of the others"', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_INVALID_REQUEST … `message` has the paths of the first 20 problems and the number of the others"', async (api) => {
     const project = await api.register();
     const bad = { ...aBurnRequest(1), burnAmount: '1' };
     const actions = [{ action: 'BURN', amount: '1' }];
@@ -96,8 +91,7 @@ export function faults(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "ERR_DAILY_LIMIT_EXCEEDED — says the cap, what is used today (UTC), and what was requested"', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_DAILY_LIMIT_EXCEEDED — says the cap, what is used today (UTC), and what was requested"', async (api) => {
     const project = await api.register({ dailyBurn: '10', dailyAirdrop: '5' });
     (await api.burn(project, aBurnRequest(3))).done();
     const airdrop = { action: 'AIRDROP', toAddress: project.owner, amount: 5.5 } as const;

@@ -1,9 +1,10 @@
 /** The project, its vault and its registration (service specification, sections 1, 4.5 and 8). */
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { accounts, getProposalPda, getVaultPda } from '@sqds/multisig';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api } from './api.js';
+import { it } from './cases.js';
 import {
   accountInfoOf,
   balanceOf,
@@ -26,9 +27,8 @@ async function run(api: Api, project: Project, request: ReturnType<typeof burnin
   expect((await api.executeBatch(project, approved(project, init))).done().result.totalFailed).toBe(0);
 }
 
-export function flywheel(under: () => Api): void {
-  it('1: "protected by a multi-signature wallet that needs approval from both the project owner and the service operator"', async () => {
-    const api = under();
+export function flywheel(): void {
+  it('1: "protected by a multi-signature wallet that needs approval from both the project owner and the service operator"', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const { multisig: address, owner, operator } = project;
     const multisigPda = new PublicKey(address);
@@ -52,8 +52,7 @@ export function flywheel(under: () => Api): void {
     expect(await approvals()).toEqual([owner, operator].sort());
   });
 
-  it('1: "A flywheel has a public vault address that holds the native currency (for network fees) and the project tokens."', async () => {
-    const api = under();
+  it('1: "A flywheel has a public vault address that holds the native currency (for network fees) and the project tokens."', async (api) => {
     const project = await api.register({ vaultTokens: '77', vaultSol: '3' });
     const { vaultAddress, multisig, vaultIndex } = project;
     const [vault] = getVaultPda({ multisigPda: new PublicKey(multisig), index: vaultIndex });
@@ -62,8 +61,7 @@ export function flywheel(under: () => Api): void {
     expect(await lamportsOf(api, vaultAddress)).toBe(3_000_000_000n);
   });
 
-  it('1: "The project owner must fund it before any action can execute."', async () => {
-    const api = under();
+  it('1: "The project owner must fund it before any action can execute."', async (api) => {
     const project = await api.register({ vaultTokens: '0', vaultSol: '0' });
     const { vaultAddress } = project;
     const refusal = (await api.initBatch(project, burning(1))).refused(400, 'ERR_INSUFFICIENT_FUNDS');
@@ -74,8 +72,7 @@ export function flywheel(under: () => Api): void {
     expect(await balanceOf(api, project, vaultAddress)).toBe(0n);
   });
 
-  it('1: "Anyone may send tokens to it."', async () => {
-    const api = under();
+  it('1: "Anyone may send tokens to it."', async (api) => {
     const project = await api.register({ vaultTokens: '0' });
     const { vaultAddress } = project;
     const stranger = Keypair.generate();
@@ -87,8 +84,7 @@ export function flywheel(under: () => Api): void {
     expect(await balanceOf(api, project, vaultAddress)).toBe(0n);
   });
 
-  it('1: "A flywheel is registered once per project, … not through this interface."', async () => {
-    const api = under();
+  it('1: "A flywheel is registered once per project, … not through this interface."', async (api) => {
     const { project } = api;
     for (const path of ['/v1/flywheel', '/v1/flywheel/register', '/v1/flywheel/batch/register']) {
       const headers = { 'x-service-api-key': project.key, 'content-type': 'application/json' };
@@ -97,8 +93,7 @@ export function flywheel(under: () => Api): void {
     }
   });
 
-  it('1: "Registration … creates the multisig wallet and vault address, issues an API key with scopes, and defines the proof types."', async () => {
-    const api = under();
+  it('1: "Registration … creates the multisig wallet and vault address, issues an API key with scopes, and defines the proof types."', async (api) => {
     const project = await api.register({ scopes: ['burn'], proofTypes: ['A_TYPE', 'B_TYPE'] });
 
     expect(project.proofTypes).toEqual(['A_TYPE', 'B_TYPE']);
@@ -115,8 +110,7 @@ export function flywheel(under: () => Api): void {
     airdrop.refused(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
   });
 
-  it('1, 8: "Configurable daily limits cap the burn and airdrop amounts." — single burns', async () => {
-    const api = under();
+  it('1, 8: "Configurable daily limits cap the burn and airdrop amounts." — single burns', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     (await api.burn(project, aBurnRequest(6))).done();
     const before = await supplyOf(api, project);
@@ -130,8 +124,7 @@ export function flywheel(under: () => Api): void {
     (await api.burn(project, aBurnRequest(0.000001))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
   });
 
-  it('1, 8: "Configurable daily limits …" — per element of a batch of burns', async () => {
-    const api = under();
+  it('1, 8: "Configurable daily limits …" — per element of a batch of burns', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     const amounts = [6, 5, 4, 1];
     const { success, errors } = (
@@ -147,8 +140,7 @@ export function flywheel(under: () => Api): void {
     ]);
   });
 
-  it('1, 8: "Configurable daily limits …" — flywheel batches, burns and airdrops each by their own', async () => {
-    const api = under();
+  it('1, 8: "Configurable daily limits …" — flywheel batches, burns and airdrops each by their own', async (api) => {
     const project = await api.register({ dailyBurn: '10', dailyAirdrop: '3' });
     const to = someWallet();
     await run(api, project, burning(6, 4));
@@ -159,8 +151,7 @@ export function flywheel(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('1, 8: "Configurable daily limits …" — a batch that one cap refuses uses nothing of the other', async () => {
-    const api = under();
+  it('1, 8: "Configurable daily limits …" — a batch that one cap refuses uses nothing of the other', async (api) => {
     const project = await api.register({ dailyBurn: '10', dailyAirdrop: '4' });
     const both = (burn: number, airdrop: number) => ({
       pipelines: [

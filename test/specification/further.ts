@@ -1,7 +1,8 @@
 /** Operations beyond the specification (contract, section 1.7): lists, key information, fresh approvals, cancelling. */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Api } from './api.js';
+import { it } from './cases.js';
 import { lamportsOf, supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burning, signVote, someWallet } from './requests.js';
 
@@ -24,9 +25,8 @@ interface Listed {
   readonly txHash?: string;
 }
 
-export function further(under: () => Api): void {
-  it('contract 1.7: "Lists take `limit` (1 to 200, default 50) and `cursor`"', async () => {
-    const api = under();
+export function further(): void {
+  it('contract 1.7: "Lists take `limit` (1 to 200, default 50) and `cursor`"', async (api) => {
     const project = await api.register();
     const ids: string[] = [];
     for (const amount of [1, 2, 3]) {
@@ -45,8 +45,7 @@ export function further(under: () => Api): void {
       (await api.listBatches(project, { limit })).refused(400, 'ERR_INVALID_REQUEST');
   });
 
-  it('contract 1.7: lists by what burns and batches have', async () => {
-    const api = under();
+  it('contract 1.7: lists by what burns and batches have', async (api) => {
     const project = await api.register();
     const proof = { type: 'WATCH_AD', proof: { n: 1 } };
     const { hash, txHash } = (await api.burn(project, aBurnRequest(1, proof))).done();
@@ -94,8 +93,7 @@ export function further(under: () => Api): void {
     expect(await pipelines({ cursor: page.nextCursor ?? '' })).toEqual([1]);
   });
 
-  it('contract 1.7: the history has a row for each burn and airdrop that landed, alone or in a batch', async () => {
-    const api = under();
+  it('contract 1.7: the history has a row for each burn and airdrop that landed, alone or in a batch', async (api) => {
     const project = await api.register();
     const burned = (await api.burn(project, aBurnRequest(1.5))).done();
     const [toAddress, other] = [someWallet(), someWallet()];
@@ -160,8 +158,7 @@ export function further(under: () => Api): void {
       (await api.history(project, query)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
-  it('contract 1.7: "`GET /v1/tokenomics/key` | the API key of the request"', async () => {
-    const api = under();
+  it('contract 1.7: "`GET /v1/tokenomics/key` | the API key of the request"', async (api) => {
     const terms = { scopes: ['airdrop'], proofTypes: ['WATCH_AD'] } as const;
     const { id, key } = await api.service.createKey(terms);
     const { tokenId, symbol, mintAddress, decimals } = api.project;
@@ -171,8 +168,7 @@ export function further(under: () => Api): void {
     expect((await api.describeKey(api.project)).done()).toMatchObject({ proofTypes: null });
   });
 
-  it('contract 1.7: API keys limited to some proof types: "pipelines | the `payload` of those types"', async () => {
-    const api = under();
+  it('contract 1.7: API keys limited to some proof types: "pipelines | the `payload` of those types"', async (api) => {
     const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
     const narrow = (await api.service.createKey({ scopes: ['burn'], proofTypes: ['WATCH_AD'] })).key;
     const payloads = async (by: string) =>
@@ -181,8 +177,7 @@ export function further(under: () => Api): void {
     (await api.issueApproval(narrow, id)).refused(400, 'ERR_INVALID_PROOF');
   });
 
-  it('contract 1.7: "a fresh approval transaction, in the form of init\'s answer; a body is not needed"', async () => {
-    const api = under();
+  it('contract 1.7: "a fresh approval transaction, in the form of init\'s answer; a body is not needed"', async (api) => {
     const { project } = api;
     const { batch, ...init } = (await api.initBatch(project, burning(1))).done();
     await api.service.expireBlockhashes();
@@ -197,8 +192,7 @@ export function further(under: () => Api): void {
     (await api.issueApproval(project, batch.id)).refused(400, 'ERR_INVALID_REQUEST');
   });
 
-  it('contract 1.7: what a path says no body says again, and other operations need theirs', async () => {
-    const api = under();
+  it('contract 1.7: what a path says no body says again, and other operations need theirs', async (api) => {
     const id = randomUUID();
     for (const [answer, status, said] of [
       [
@@ -217,8 +211,7 @@ export function further(under: () => Api): void {
     (await api.cancelBatch(api.project, id)).refused(404, 'ERR_BATCH_NOT_FOUND');
   });
 
-  it('contract 1.7: cancel "votes the batch down, closes its accounts, and returns caps and rent" — a batch that waits, without its owner', async () => {
-    const api = under();
+  it('contract 1.7: cancel "votes the batch down, closes its accounts, and returns caps and rent" — a batch that waits, without its owner', async (api) => {
     const project = await api.register({ dailyBurn: '5' });
     const [supply, held] = [await supplyOf(api, project), await lamportsOf(api, project.operator)];
     const init = (await api.initBatch(project, burning(2, 3))).done();
@@ -244,8 +237,7 @@ export function further(under: () => Api): void {
     (await api.burn(project, aBurnRequest(5))).done();
   });
 
-  it('contract 1.7: cancel — "If the owner\'s vote is needed and missing, the answer is 200 `{ "ownerVoteNeeded": true, "cancelTx": base64 }`"', async () => {
-    const api = under();
+  it('contract 1.7: cancel — "If the owner\'s vote is needed and missing, the answer is 200 `{ "ownerVoteNeeded": true, "cancelTx": base64 }`"', async (api) => {
     const project = await api.register({ vaultTokens: '10', dailyBurn: '16' });
     const [first, failing] = [
       (await api.initBatch(project, burning(7))).done(),

@@ -1,15 +1,15 @@
 /** HTTP headers (service specification, section 5; contract, sections 1.1, 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { aBurnRequest, burning } from './requests.js';
-import { BODIES, OPERATIONS, type Wire, wireOf } from './wire.js';
+import { BODIES, call, OPERATIONS } from './wire.js';
 
-export function headers(under: () => Api): void {
-  const seen = (): Wire => wireOf(under());
-
-  it('5: "Header | `x-service-api-key`, carrying <API_KEY>" — in any case of the name, and by no other', async () => {
-    const { http, project } = seen();
+export function headers(): void {
+  it('5: "Header | `x-service-api-key`, carrying <API_KEY>" — in any case of the name, and by no other', async ({
+    http,
+    project,
+  }) => {
     const key = project.key;
     const status = async (sent: Record<string, string>, query = '') =>
       (await http.send('GET', `/v1/flywheel/batch/current${query}`, { headers: sent })).status;
@@ -26,8 +26,8 @@ export function headers(under: () => Api): void {
     expect(await status({}, `?x-service-api-key=${key}`)).toBe(401);
   });
 
-  it('contract 1.1: "`--api-key-header` or a profile sets another name, for client and server alike"', async () => {
-    const { api, project } = seen();
+  it('contract 1.1: "`--api-key-header` or a profile sets another name, for client and server alike"', async (api) => {
+    const { project } = api;
     await api.beside({ apiKeyHeader: 'X-Brand-Api-Key' }, async ({ http }) => {
       const status = async (name: string) =>
         (await http.send('GET', '/v1/flywheel/batch/current', { headers: { [name]: project.key } }))?.status;
@@ -35,8 +35,8 @@ export function headers(under: () => Api): void {
     });
   });
 
-  it('contract 1.1: "Paths are relative to a base address that may itself have a path."', async () => {
-    const { api, project } = seen();
+  it('contract 1.1: "Paths are relative to a base address that may itself have a path."', async (api) => {
+    const { project } = api;
     const headers = { 'x-service-api-key': project.key };
     for (const basePath of ['', '/a/deep-er/base']) {
       await api.beside({ basePath }, async ({ http }) => {
@@ -48,12 +48,12 @@ export function headers(under: () => Api): void {
     }
   });
 
-  it('contract 1.1: "Every response has a request id in `x-request-id`"', async () => {
-    const { http, call } = seen();
+  it('contract 1.1: "Every response has a request id in `x-request-id`"', async (api) => {
+    const { http } = api;
     for (const operation of OPERATIONS) {
-      const own = await call(operation, { 'x-request-id': `mine-${operation}` });
+      const own = await call(api, operation, { 'x-request-id': `mine-${operation}` });
       expect(own.headers['x-request-id']).toBe(`mine-${operation}`);
-      const refused = await call(operation, { 'x-service-api-key': '' });
+      const refused = await call(api, operation, { 'x-service-api-key': '' });
       expect([refused.status, refused.headers['x-request-id']]).toEqual([401, expect.stringMatching(/\S/)]);
     }
     for (const [method, path] of [
@@ -62,14 +62,14 @@ export function headers(under: () => Api): void {
     ] as const) {
       expect((await http.send(method, path)).headers['x-request-id']).toMatch(/\S/);
     }
-    const [one, two] = [await call('currentBatch'), await call('currentBatch')];
+    const [one, two] = [await call(api, 'currentBatch'), await call(api, 'currentBatch')];
     expect(one.headers['x-request-id']).not.toBe(two.headers['x-request-id']);
   });
 
-  it('contract 1.8: "Every answer of an operation … `RateLimit-Policy` and `RateLimit`", an unknown path or method neither', async () => {
+  it('contract 1.8: "Every answer of an operation … `RateLimit-Policy` and `RateLimit`", an unknown path or method neither', async (api) => {
     for (const operation of OPERATIONS) {
       for (const sent of [{}, { 'x-service-api-key': 'fwk_unknown' }]) {
-        const { headers: got } = await seen().call(operation, sent as Record<string, string>);
+        const { headers: got } = await call(api, operation, sent as Record<string, string>);
         expect(got['ratelimit-policy']).toMatch(/^"[a-z-]+";q=\d+;w=\d+$/);
         expect(got['ratelimit']).toMatch(/^"[a-z-]+";r=\d+;t=\d+$/);
       }
@@ -78,23 +78,22 @@ export function headers(under: () => Api): void {
       ['GET', '/v1/nowhere', 404],
       ['DELETE', '/v1/tokenomics/burn', 405],
     ] as const) {
-      const answer = await seen().http.send(method, path);
+      const answer = await api.http.send(method, path);
       const { 'ratelimit-policy': policy, ratelimit, 'x-request-id': requestId } = answer.headers;
       expect([answer.status, policy, ratelimit]).toEqual([status, undefined, undefined]);
       expect(requestId).toMatch(/\S/);
     }
   });
 
-  it('contract 1.1: a request id with a space or of more than 128 characters is not given back, a fresh one is', async () => {
-    const { call } = seen();
+  it('contract 1.1: a request id with a space or of more than 128 characters is not given back, a fresh one is', async (api) => {
     for (const sent of ['with space', 'x'.repeat(129)]) {
-      const { headers: got } = await call('currentBatch', { 'x-request-id': sent });
+      const { headers: got } = await call(api, 'currentBatch', { 'x-request-id': sent });
       expect(got['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     }
   });
 
-  it('contract 1.1: "Answers about a batch have its cost until now, in lamports: `x-batch-cost`" — also with a repeat', async () => {
-    const { http, project } = seen();
+  it('contract 1.1: "Answers about a batch have its cost until now, in lamports: `x-batch-cost`" — also with a repeat', async (api) => {
+    const { http, project } = api;
     const sent = { 'x-idempotency-key': randomUUID() };
     const text = JSON.stringify(BODIES.initBatch);
     const answers = [
@@ -104,12 +103,12 @@ export function headers(under: () => Api): void {
     const costs = answers.map((answer) => answer.http.headers['x-batch-cost']);
     expect(costs).toEqual([costs[0], expect.stringMatching(/^operator=[1-9]\d*;vault=0$/)]);
     expect(
-      (await seen().call('currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],
+      (await call(api, 'currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],
     ).toBeUndefined();
   });
 
-  it('contract 1.4: "A 400 for the content of the request alone … says `idempotency-key-unused: true`", at the door nothing does', async () => {
-    const { api, http } = seen();
+  it('contract 1.4: "A 400 for the content of the request alone … says `idempotency-key-unused: true`", at the door nothing does', async (api) => {
+    const { http } = api;
     const project = await api.register({ dailyBurn: '1' });
     const said = async (body: unknown, key = 'k-1') =>
       (await api.burn(project, body, key)).http.headers['idempotency-key-unused'];

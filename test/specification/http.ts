@@ -1,21 +1,21 @@
 /** HTTP paths, methods and bodies (service specification, sections 4 and 9; contract, section 1.3). */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { expect, it } from 'vitest';
-import { type Api, ROUTES } from './api.js';
+import { expect } from 'vitest';
+import { ROUTES } from './api.js';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest } from './requests.js';
-import { BODIES, errorOf, OPERATIONS, POSTS, type Wire, wireOf } from './wire.js';
+import { BODIES, call, errorOf, OPERATIONS, POSTS } from './wire.js';
 
 const MIB = 1_024 * 1_024;
 /** Deeper than the limit of a body. */
 const DEEP = `${'['.repeat(70)}${']'.repeat(70)}`;
 
-export function pathsAndMethods(under: () => Api): void {
-  const seen = (): Wire => wireOf(under());
-
-  it('contract 1.3: "404 / 405 | ERR_NOT_FOUND / ERR_METHOD_NOT_ALLOWED | unknown route / method" 9: "The version is the path prefix `/v1/`."', async () => {
-    const { http } = seen();
+export function pathsAndMethods(): void {
+  it('contract 1.3: "404 / 405 | ERR_NOT_FOUND / ERR_METHOD_NOT_ALLOWED | unknown route / method" 9: "The version is the path prefix `/v1/`."', async ({
+    http,
+  }) => {
     const unknown = await http.send('POST', '/v1/tokenomics/mint');
     expect([unknown.status, errorOf(unknown)]).toEqual([404, 'ERR_NOT_FOUND']);
     for (const operation of OPERATIONS) {
@@ -40,8 +40,7 @@ export function pathsAndMethods(under: () => Api): void {
     expect([head.status, head.headers['allow']]).toEqual([405, 'GET']);
   });
 
-  it('contract 1.3: "ERR_INVALID_REQUEST — the body is not JSON"', async () => {
-    const { http, project } = seen();
+  it('contract 1.3: "ERR_INVALID_REQUEST — the body is not JSON"', async ({ http, project }) => {
     const badUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     for (const operation of POSTS) {
       for (const text of [
@@ -63,8 +62,8 @@ export function pathsAndMethods(under: () => Api): void {
     }
   });
 
-  it('4: "Bodies are JSON." — contract 1.3: "415 ERR_UNSUPPORTED_MEDIA_TYPE — not JSON"', async () => {
-    const { api, http, project } = seen();
+  it('4: "Bodies are JSON." — contract 1.3: "415 ERR_UNSUPPORTED_MEDIA_TYPE — not JSON"', async (api) => {
+    const { http, project } = api;
     const before = await supplyOf(api, project);
     for (const type of [
       'text/plain',
@@ -95,8 +94,10 @@ export function pathsAndMethods(under: () => Api): void {
     }
   });
 
-  it('contract 1.3: "413 … | ERR_PAYLOAD_TOO_LARGE … | over the body limit (default 4 MiB), or too many JSON values (1.6)"', async () => {
-    const { http, project } = seen();
+  it('contract 1.3: "413 … | ERR_PAYLOAD_TOO_LARGE … | over the body limit (default 4 MiB), or too many JSON values (1.6)"', async ({
+    http,
+    project,
+  }) => {
     const large = (sizeBytes: number): string => `{"pad":"${'x'.repeat(sizeBytes - 10)}"}`;
     const key = { 'x-idempotency-key': randomUUID() };
     for (const body of [large(4 * MIB + 1), Readable.from([large(4 * MIB + 1)])]) {
@@ -110,11 +111,9 @@ export function pathsAndMethods(under: () => Api): void {
   });
 }
 
-export function bodies(under: () => Api): void {
-  const seen = (): Wire => wireOf(under());
-
-  it('4.4: "the JSON value `null`" — contract 1.3: "the four bytes `null`"', async () => {
-    const { api, http } = seen();
+export function bodies(): void {
+  it('4.4: "the JSON value `null`" — contract 1.3: "the four bytes `null`"', async (api) => {
+    const { http } = api;
     const project = await api.register();
     const headers = { 'x-service-api-key': project.key };
     const answer = await http.send('GET', '/v1/flywheel/batch/current', { headers });
@@ -122,19 +121,18 @@ export function bodies(under: () => Api): void {
     expect([answer.status, answer.headers['content-length']]).toEqual([200, '4']);
   });
 
-  it('4.4: "No parameters and no body." — a query changes nothing', async () => {
-    const { http, project } = seen();
+  it('4.4: "No parameters and no body." — a query changes nothing', async ({ http, project }) => {
     const headers = { 'x-service-api-key': project.key };
     const plain = await http.send('GET', '/v1/flywheel/batch/current', { headers });
     const queried = await http.send('GET', '/v1/flywheel/batch/current?tokenId=other', { headers });
     expect([queried.status, queried.bytes]).toEqual([200, plain.bytes]);
   });
 
-  it('4: "Bodies are JSON." — every answer is, and says so', async () => {
+  it('4: "Bodies are JSON." — every answer is, and says so', async (api) => {
     for (const operation of OPERATIONS) {
       for (const answer of [
-        await seen().call(operation),
-        await seen().call(operation, { 'x-service-api-key': 'fwk_unknown' }),
+        await call(api, operation),
+        await call(api, operation, { 'x-service-api-key': 'fwk_unknown' }),
       ]) {
         expect(answer.headers['content-type']).toMatch(/^application\/json(; charset=utf-8)?$/);
         expect(() => JSON.parse(answer.bytes.toString()) as unknown).not.toThrow();
@@ -143,8 +141,9 @@ export function bodies(under: () => Api): void {
     }
   });
 
-  it('4.2: "401: error body; API key missing or invalid." — before anything else of the request is looked at', async () => {
-    const { http } = seen();
+  it('4.2: "401: error body; API key missing or invalid." — before anything else of the request is looked at', async ({
+    http,
+  }) => {
     for (const by of [null, 'fwk_unknown']) {
       const answer = await http.post('burnBatch', by, '{"broken', { 'content-type': 'text/plain' });
       answer.refused(401, 'ERR_UNAUTHORIZED');
@@ -154,17 +153,16 @@ export function bodies(under: () => Api): void {
     }
   });
 
-  it('9: "The burn and batch burn operations are deprecated" — their answers say so, the others do not', async () => {
+  it('9: "The burn and batch burn operations are deprecated" — their answers say so, the others do not', async (api) => {
     for (const operation of OPERATIONS) {
-      const { headers } = await seen().call(operation);
+      const { headers } = await call(api, operation);
       const isDeprecated = operation === 'burn' || operation === 'burnBatch';
       expect([operation, headers['deprecation'] !== undefined]).toEqual([operation, isDeprecated]);
       if (isDeprecated) expect(headers['link']).toContain('/v1/flywheel/batch/init');
     }
   });
 
-  it('contract 1.3, 1.5: key, limit, scope, media type and body are looked at in this order', async () => {
-    const { api } = seen();
+  it('contract 1.3, 1.5: key, limit, scope, media type and body are looked at in this order', async (api) => {
     const { key } = await api.service.createKey({ scopes: ['airdrop'], proofTypes: null });
     const rateLimits = { burn: { name: 'burn', points: 1, windowSeconds: 60 } };
     await api.beside({ rateLimits }, async ({ http }) => {

@@ -2,16 +2,15 @@
  * Init requests with many problems, and reading a batch from its first moment (contract, sections 1.2 and 1.3; service
  * specification, section 2.5).
  */
-import { expect, it } from 'vitest';
-import type { Api } from './api.js';
+import { expect } from 'vitest';
+import { it } from './cases.js';
 import { viewsDuring } from './lifecycle.js';
 import { aPipeline, burnAction, burning } from './requests.js';
 
 const INDEX = /^[1-9]\d*$/;
 
-export function initProblems(under: () => Api): void {
-  it('contract 1.2: "It reports every problem at once, with pipeline and action index." — of every kind', async () => {
-    const api = under();
+export function initProblems(): void {
+  it('contract 1.2: "It reports every problem at once, with pipeline and action index." — of every kind', async (api) => {
     const project = await api.register({ vaultTokens: '10', dailyBurn: '5' });
     const height = await api.service.landedCount();
     const answer = await api.initBatch(project, {
@@ -48,8 +47,7 @@ export function initProblems(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('contract 1.2: "It reports every problem at once" — caps of both kinds and funds in tokens and SOL', async () => {
-    const api = under();
+  it('contract 1.2: "It reports every problem at once" — caps of both kinds and funds in tokens and SOL', async (api) => {
     const project = await api.register({
       vaultTokens: '1',
       vaultSol: '0',
@@ -65,8 +63,7 @@ export function initProblems(under: () => Api): void {
       expect(message).toContain(part);
   });
 
-  it('contract 1.2: AIRDROP — to nobody who could never spend it: the mint, a program', async () => {
-    const api = under();
+  it('contract 1.2: AIRDROP — to nobody who could never spend it: the mint, a program', async (api) => {
     const { mintAddress } = api.project;
     for (const toAddress of [
       mintAddress,
@@ -80,8 +77,7 @@ export function initProblems(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "It reports every problem at once" — a pipeline that is too large beside others', async () => {
-    const api = under();
+  it('contract 1.2: "It reports every problem at once" — a pipeline that is too large beside others', async (api) => {
     const large = Array.from({ length: 60 }, () => ({ action: 'MEMO', message: 'x'.repeat(40) }) as const);
     const answer = await api.initBatch(api.project, {
       pipelines: [aPipeline(large), aPipeline([burnAction(1)], { type: 'NOPE' })],
@@ -91,8 +87,7 @@ export function initProblems(under: () => Api): void {
       expect([answer.status, message]).toEqual([400, expect.stringContaining(part)]);
   });
 
-  it('2.5: batchIndex — "Multisig batch index used for execution": never empty, from the first instant that the batch can be read', async () => {
-    const api = under();
+  it('2.5: batchIndex — "Multisig batch index used for execution": never empty, from the first instant that the batch can be read', async (api) => {
     const project = await api.register();
     const views = await viewsDuring(api, project, (watched) =>
       watched.initBatch(project, burning(1, 2, 3, 4, 5)),
@@ -102,8 +97,7 @@ export function initProblems(under: () => Api): void {
     for (const { batchIndex } of batches) expect(batchIndex).toMatch(INDEX);
   });
 
-  it('2.5: batchIndex — also when the engine died before anything was on chain', async () => {
-    const api = under();
+  it('2.5: batchIndex — also when the engine died before anything was on chain', async (api) => {
     const project = await api.register();
     await api.beside({ dies: 'before blockhash' }, async (dead) => {
       expect((await dead.initBatch(project, burning(1), 'dead')).status).toBe(500);
@@ -112,8 +106,7 @@ export function initProblems(under: () => Api): void {
     expect(current === null || INDEX.test(current.batchIndex)).toBe(true);
   });
 
-  it('4.3: "404 `ERR_BATCH_NOT_FOUND` when no batch has that id." — a UUID or not', async () => {
-    const api = under();
+  it('4.3: "404 `ERR_BATCH_NOT_FOUND` when no batch has that id." — a UUID or not', async (api) => {
     for (const id of [
       '1f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11',
       '1',
@@ -129,10 +122,10 @@ export function initProblems(under: () => Api): void {
     }
   });
 
-  it('contract 1.6: of a payload no more is read than the largest proof can hold', async () => {
+  it('contract 1.6: of a payload no more is read than the largest proof can hold', async (api) => {
     const payloads = [32_700, 1_000_000].map((values) => JSON.stringify({ a: Array(values).fill(1) }));
     const pipelines = payloads.map((payload) => aPipeline([{ action: 'LOCK' }], { payload }));
-    const { message } = (await under().initBatch(under().project, { pipelines })).body as { message: string };
+    const { message } = (await api.initBatch(api.project, { pipelines })).body as { message: string };
     expect(message).toContain('pipelines[1].payload');
     expect(message).not.toContain('pipelines[0].payload');
   });

@@ -2,9 +2,10 @@
 import { ComputeBudgetProgram, Message, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import bs58 from 'bs58';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api, CompiledPipeline } from './api.js';
+import { it } from './cases.js';
 import { balanceOf, drain, lamportsOf, memosRun, supplyOf } from './chain-reading.js';
 import { aPipeline, approved, burnAction, burning, canonicalHash, someWallet } from './requests.js';
 
@@ -27,9 +28,8 @@ async function nothingBehind(api: Api, project: Project, ask: () => Promise<Answ
   return answer;
 }
 
-export function init(under: () => Api): void {
-  it('contract 1.2: "Request: { "pipelines": [ { "type", "payload", "actions" } ] }" — each field is needed', async () => {
-    const api = under();
+export function init(): void {
+  it('contract 1.2: "Request: { "pipelines": [ { "type", "payload", "actions" } ] }" — each field is needed', async (api) => {
     const good = aPipeline([burnAction(1)]);
     const bad: readonly (readonly [unknown, string])[] = [
       [{}, 'pipelines'],
@@ -57,8 +57,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "`payload` is the proof as JSON text (an object)." — refused otherwise', async () => {
-    const api = under();
+  it('contract 1.2: "`payload` is the proof as JSON text (an object)." — refused otherwise', async (api) => {
     const project = await api.register();
     for (const payload of [
       'not json',
@@ -77,8 +76,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "`type` is a proof type of the project."', async () => {
-    const api = under();
+  it('contract 1.2: "`type` is a proof type of the project."', async (api) => {
     const project = await api.register({ proofTypes: ['ONLY'] });
     const pipelines = [aPipeline([burnAction(1)], { type: 'ONLY' }), aPipeline([burnAction(1)])];
     const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));
@@ -91,8 +89,7 @@ export function init(under: () => Api): void {
     ]);
   });
 
-  it('contract 1.2: "`BUYBACK`, `LOCK` and `UNLOCK` are known names that are not available: 400 `ERR_ACTION_NOT_SUPPORTED`, nothing created"', async () => {
-    const api = under();
+  it('contract 1.2: "`BUYBACK`, `LOCK` and `UNLOCK` are known names that are not available: 400 `ERR_ACTION_NOT_SUPPORTED`, nothing created"', async (api) => {
     const project = await api.register();
     for (const action of ['BUYBACK', 'LOCK', 'UNLOCK']) {
       for (const unavailable of [{ action }, { action, amount: 1, until: 'tomorrow' }]) {
@@ -105,8 +102,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "An unknown name is 400 `ERR_INVALID_REQUEST`."', async () => {
-    const api = under();
+  it('contract 1.2: "An unknown name is 400 `ERR_INVALID_REQUEST`."', async (api) => {
     const project = await api.register();
     for (const action of ['MINT', 'burn', '', null, 5]) {
       const pipelines = [aPipeline([{ action, amount: 1 }])];
@@ -115,8 +111,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2: "Amounts are in whole tokens (not base units), positive."', async () => {
-    const api = under();
+  it('contract 1.2: "Amounts are in whole tokens (not base units), positive."', async (api) => {
     const project = await api.register();
     for (const amount of [0, -1, 0.0000001, 1e300]) {
       for (const action of [burnAction(amount), airdrop(someWallet(), amount)]) {
@@ -135,8 +130,7 @@ export function init(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(3_000_001n);
   });
 
-  it('contract 1.2: "The service validates everything …: … addresses"', async () => {
-    const api = under();
+  it('contract 1.2: "The service validates everything …: … addresses"', async (api) => {
     const project = await api.register();
     // Tokens sent to a vault's address as a wallet would be lost.
     for (const toAddress of ['', 'nobody', '0OIl', '1'.repeat(31), '1'.repeat(33), project.vaultAddress]) {
@@ -146,8 +140,7 @@ export function init(under: () => Api): void {
     }
   });
 
-  it('contract 1.2, 1.3: "`ERR_PIPELINE_TOO_LARGE`, which says which pipeline, how large it is, and how many actions would fit"', async () => {
-    const api = under();
+  it('contract 1.2, 1.3: "`ERR_PIPELINE_TOO_LARGE`, which says which pipeline, how large it is, and how many actions would fit"', async (api) => {
     const project = await api.register();
     const actions = Array.from({ length: 60 }, () => memo('x'.repeat(40)));
     const pipelines = [aPipeline([burnAction(1)]), aPipeline(actions)];
@@ -162,8 +155,7 @@ export function init(under: () => Api): void {
     (await api.initBatch(project, oneMore)).refused(400, 'ERR_PIPELINE_TOO_LARGE');
   });
 
-  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: vault … lacks tokens or SOL; says how much of what, and the address to fund"', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: vault … lacks tokens or SOL; says how much of what, and the address to fund"', async (api) => {
     const project = await api.register({ vaultTokens: '5', vaultSol: '0.001' });
     const pipelines = [aPipeline([burnAction(3), airdrop(someWallet(), 2.5)])];
     const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));
@@ -172,8 +164,7 @@ export function init(under: () => Api): void {
       expect(message).toContain(part);
   });
 
-  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: … or operator lacks … SOL"', async () => {
-    const api = under();
+  it('contract 1.3: "ERR_INSUFFICIENT_FUNDS — init: … or operator lacks … SOL"', async (api) => {
     const project = await api.register();
     const { operator } = project;
     await drain(api, operator, 1_000_000n);
@@ -182,8 +173,7 @@ export function init(under: () => Api): void {
     for (const part of [operator, '0.001 SOL']) expect(message).toContain(part);
   });
 
-  it('contract 1.2: "One pipeline is one batch transaction, in the order given." "its proof memo and its actions land together in ONE transaction"', async () => {
-    const api = under();
+  it('contract 1.2: "One pipeline is one batch transaction, in the order given." "its proof memo and its actions land together in ONE transaction"', async (api) => {
     const project = await api.register();
     const recipient = someWallet();
     const payloads = ['{"order":2}', '{"order":1}', '{"order":3}'];
@@ -202,8 +192,7 @@ export function init(under: () => Api): void {
     expect(await balanceOf(api, project, recipient)).toBe(3_000_000n);
   });
 
-  it('contract 1.2: "Response 200" — status FINALIZED, the pipelines with proofHash and instructions', async () => {
-    const api = under();
+  it('contract 1.2: "Response 200" — status FINALIZED, the pipelines with proofHash and instructions', async (api) => {
     const project = await api.register();
     const payload = '{ "b": 1.50, "a": "é" }';
     const pipelines = [aPipeline([burnAction(1.5), memo('hi')], { payload, type: 'WATCH_AD' })];
@@ -215,8 +204,7 @@ export function init(under: () => Api): void {
     ]);
   });
 
-  it('contract 1.2: "fee payer is the operator, who has already signed; the one missing signature is the project owner\'s"', async () => {
-    const api = under();
+  it('contract 1.2: "fee payer is the operator, who has already signed; the one missing signature is the project owner\'s"', async (api) => {
     const project = await api.register();
     const { owner, operator, multisig } = project;
     const { proposalApproveTx, batch } = (await api.initBatch(project, burning(1))).done();
@@ -247,8 +235,7 @@ export function init(under: () => Api): void {
     );
   });
 
-  it('contract 1.2: "`instructions` are one-instruction messages (payer = vault) that `Message.from` of web3.js decodes"', async () => {
-    const api = under();
+  it('contract 1.2: "`instructions` are one-instruction messages (payer = vault) that `Message.from` of web3.js decodes"', async (api) => {
     const project = await api.register();
     const actions = [burnAction(1), airdrop(someWallet(), 1), memo('hello')];
     const [pipeline] = (await api.initBatch(project, { pipelines: [aPipeline(actions)] })).done().batch
@@ -271,8 +258,7 @@ export function init(under: () => Api): void {
     expect(firstBytes.slice(1, 4)).toEqual([15, 1, 12]);
   });
 
-  it('contract 1.6: "A missing recipient token account is created (rent from the vault)"', async () => {
-    const api = under();
+  it('contract 1.6: "A missing recipient token account is created (rent from the vault)"', async (api) => {
     const project = await api.register();
     const [recipient, { vaultAddress }] = [someWallet(), project];
     const held = await lamportsOf(api, vaultAddress);
@@ -291,8 +277,7 @@ export function init(under: () => Api): void {
     expect(await balanceOf(api, project, recipient)).toBe(3_000_000n);
   });
 
-  it('contract 1.6: "pipelines | 1,000 a batch" — more are refused', async () => {
-    const api = under();
+  it('contract 1.6: "pipelines | 1,000 a batch" — more are refused', async (api) => {
     const pipelines = Array.from({ length: 1_001 }, () => aPipeline([memo('x')]));
     const project = await api.register();
     const answer = await nothingBehind(api, project, () => api.initBatch(project, { pipelines }));

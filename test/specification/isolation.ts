@@ -1,12 +1,12 @@
 /** Two projects of one service: the key of one cannot see, use up, replay or change anything of the other. */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
-import type { Answer, Api } from './api.js';
+import { expect } from 'vitest';
+import type { Answer } from './api.js';
+import { it } from './cases.js';
 import { aBurnRequest, approved, burning } from './requests.js';
 
-export function isolation(under: () => Api): void {
-  it('finds nothing of another project by an id, a proof or a signature, and says the same as for none', async () => {
-    const api = under();
+export function isolation(): void {
+  it('finds nothing of another project by an id, a proof or a signature, and says the same as for none', async (api) => {
     const [one, other] = [await api.register(), await api.register()];
     const burned = (await api.burn(one, aBurnRequest(1, { proof: { secret: randomUUID() } }))).done();
     const init = (await api.initBatch(one, burning(1))).done();
@@ -33,8 +33,7 @@ export function isolation(under: () => Api): void {
     expect((await api.getBatch(one, id)).done()).toEqual(before);
   });
 
-  it('tells by no cursor how much another project does, and takes none of its cursors', async () => {
-    const api = under();
+  it('tells by no cursor how much another project does, and takes none of its cursors', async (api) => {
     const [one, other] = [await api.register(), await api.register()];
     for (const project of [one, one, other, other]) {
       (await api.burn(project, aBurnRequest(1, { proof: { order: randomUUID() } }))).done();
@@ -54,8 +53,7 @@ export function isolation(under: () => Api): void {
     }
   });
 
-  it('finds nothing by a text that can be nowhere, and says so', async () => {
-    const api = under();
+  it('finds nothing by a text that can be nowhere, and says so', async (api) => {
     for (const text of ['\0', 'a\0b']) {
       for (const name of ['type', 'txHash', 'proofHash'])
         (await api.listBurns(api.project, { [name]: text })).refused(400, 'ERR_INVALID_REQUEST');
@@ -65,8 +63,7 @@ export function isolation(under: () => Api): void {
     }
   });
 
-  it('leaves the caps of one project to it', async () => {
-    const api = under();
+  it('leaves the caps of one project to it', async (api) => {
     const [one, other] = [await api.register({ dailyBurn: '2' }), await api.register({ dailyBurn: '2' })];
     (await api.burn(one, aBurnRequest(2))).done();
     (await api.burn(one, aBurnRequest(1))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');

@@ -1,7 +1,8 @@
 /** States and transitions of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Api, Batch } from './api.js';
+import { it } from './cases.js';
 import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
 import { approved, burning } from './requests.js';
 
@@ -32,9 +33,8 @@ export async function viewsDuring(
   return views;
 }
 
-export function lifecycle(under: () => Api): void {
-  it('3: "AVAILABLE_TO_QUEUE — Created, not yet finalized for execution." contract 1.2: "If set-up fails midway, the batch stays so with `initResult.failedTxMsg`"', async () => {
-    const api = under();
+export function lifecycle(): void {
+  it('3: "AVAILABLE_TO_QUEUE — Created, not yet finalized for execution." contract 1.2: "If set-up fails midway, the batch stays so with `initResult.failedTxMsg`"', async (api) => {
     const project = await api.register();
     const batch = await stopped(api, project, 'stopped');
     expect([batch.status, batch.executeResult]).toEqual(['AVAILABLE_TO_QUEUE', undefined]);
@@ -52,8 +52,7 @@ export function lifecycle(under: () => Api): void {
     expect(successfulExecutions.flatMap(({ txHashes }) => txHashes)).toHaveLength(totalSuccessful);
   });
 
-  it('3, 7: "FAILED — Execution failed." "A batch with status FAILED reports details in `executeResult`"', async () => {
-    const api = under();
+  it('3, 7: "FAILED — Execution failed." "A batch with status FAILED reports details in `executeResult`"', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const inits = [
       (await api.initBatch(project, burning(7))).done(),
@@ -79,8 +78,7 @@ export function lifecycle(under: () => Api): void {
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
 
-  it('3: AVAILABLE_TO_QUEUE → FINALIZED — "initResult becomes present"', async () => {
-    const api = under();
+  it('3: AVAILABLE_TO_QUEUE → FINALIZED — "initResult becomes present"', async (api) => {
     const project = await api.register();
     const views = await viewsDuring(api, project, (watched) => watched.initBatch(project, burning(1, 2)));
     const batches = views.filter((view) => view !== null);
@@ -91,8 +89,7 @@ export function lifecycle(under: () => Api): void {
       expect(initResult !== undefined).toBe(status === 'FINALIZED');
   });
 
-  it('3: FINALIZED → EXECUTED or FAILED — "executeResult becomes present", and no other move', async () => {
-    const api = under();
+  it('3: FINALIZED → EXECUTED or FAILED — "executeResult becomes present", and no other move', async (api) => {
     const project = await api.register({ vaultTokens: '10' });
     const first = (await api.initBatch(project, burning(7))).done();
     const second = (await api.initBatch(project, burning(8))).done();
@@ -111,8 +108,7 @@ export function lifecycle(under: () => Api): void {
     }
   });
 
-  it('3, 4.4: "the current batch is the most recent batch of the token that has not reached a final state"', async () => {
-    const api = under();
+  it('3, 4.4: "the current batch is the most recent batch of the token that has not reached a final state"', async (api) => {
     const project = await api.register();
     const current = async () => (await api.currentBatch(project)).done()?.id;
     const older = (await api.initBatch(project, burning(1))).done();
@@ -123,16 +119,14 @@ export function lifecycle(under: () => Api): void {
     expect(await current()).toBe(older.batch.id);
   });
 
-  it('4.3: "Success: flywheel batch (2.5)." — for the id in any case of its letters', async () => {
-    const api = under();
+  it('4.3: "Success: flywheel batch (2.5)." — for the id in any case of its letters', async (api) => {
     const project = await api.register();
     const { id } = (await api.initBatch(project, burning(1))).done().batch;
     const batch = (await api.getBatch(project, id)).done();
     expect((await api.getBatch(project, id.toUpperCase())).done()).toEqual(batch);
   });
 
-  it('4.4: "The batch is determined from the authenticated API key (its token)." — the same for every key of the token', async () => {
-    const api = under();
+  it('4.4: "The batch is determined from the authenticated API key (its token)." — the same for every key of the token', async (api) => {
     const { id } = (await api.initBatch(api.project, burning(1))).done().batch;
     for (const scope of ['burn', 'airdrop'] as const) {
       const { key } = await api.service.createKey({ scopes: [scope], proofTypes: [] });
@@ -140,8 +134,7 @@ export function lifecycle(under: () => Api): void {
     }
   });
 
-  it('4.5: "Status of a batch can be polled with 4.3 and 4.4 after calling init or execute." — init burns nothing, execute what it says', async () => {
-    const api = under();
+  it('4.5: "Status of a batch can be polled with 4.3 and 4.4 after calling init or execute." — init burns nothing, execute what it says', async (api) => {
     const project = await api.register();
     const supply = await supplyOf(api, project);
     const init = (await api.initBatch(project, burning(1, 2, 4))).done();
@@ -158,8 +151,7 @@ export function lifecycle(under: () => Api): void {
     expect(supply - (await supplyOf(api, project))).toBe(7_000_000n);
   });
 
-  it('contract 1.2: "Another init with the same idempotency key continues where set-up stopped."', async () => {
-    const api = under();
+  it('contract 1.2: "Another init with the same idempotency key continues where set-up stopped."', async (api) => {
     const project = await api.register();
     const batch = await stopped(api, project, 'stopped');
     await sendLamports(api, treasuryOf(api), project.operator, 1_000_000_000n);

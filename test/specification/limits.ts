@@ -1,8 +1,9 @@
 /** Default rate limits, and replays beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api, By, OperationName } from './api.js';
+import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
@@ -79,10 +80,9 @@ const secondKey = async ({ service }: Api): Promise<string> =>
   (await service.createKey({ scopes: ['burn', 'airdrop'], proofTypes: null })).key;
 
 /** Limits of a server without configured limits. */
-export function rateLimits(under: () => Api): void {
+export function rateLimits(): void {
   for (const { row, policy, allowed, windowSeconds, ask } of LIMITS) {
-    it(row, async () => {
-      const api = under();
+    it(row, async (api) => {
       await api.beside({ rateLimits: {} }, async (limited) => {
         const project = await limited.register();
         const answers = await many(allowed + 5, () => ask(limited, project));
@@ -97,8 +97,7 @@ export function rateLimits(under: () => Api): void {
     });
   }
 
-  it('8: "… per API key" — another key of the same project has a limit of its own', async () => {
-    const api = under();
+  it('8: "… per API key" — another key of the same project has a limit of its own', async (api) => {
     await api.beside({ rateLimits: {} }, async (limited) => {
       const keys = [await secondKey(api), await secondKey(api)];
       for (const key of keys) {
@@ -110,8 +109,7 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "(per API key and operation)" — one operation that is used up leaves the others', async () => {
-    const api = under();
+  it('contract 1.5: "(per API key and operation)" — one operation that is used up leaves the others', async (api) => {
     await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       (await limited.burnBatch(project, [aBurnRequest(1)])).done();
@@ -125,8 +123,7 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "A 429 also has `retry-after` in seconds" — after which the request is taken', async () => {
-    const api = under();
+  it('contract 1.5: "A 429 also has `retry-after` in seconds" — after which the request is taken', async (api) => {
     await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       await many(10, () => limited.currentBatch(project));
@@ -139,8 +136,7 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: `RateLimit` counts down to nothing', async () => {
-    const api = under();
+  it('contract 1.5: `RateLimit` counts down to nothing', async (api) => {
     await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       const left = (await many(10, () => limited.initBatch(project, {}))).map(({ http }) =>
@@ -150,8 +146,7 @@ export function rateLimits(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "A refused request does nothing and does not use up its idempotency key."', async () => {
-    const api = under();
+  it('contract 1.5: "A refused request does nothing and does not use up its idempotency key."', async (api) => {
     const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const once = { name: 'burn', points: 1, windowSeconds: 60 };
@@ -165,7 +160,7 @@ export function rateLimits(under: () => Api): void {
     expect((await api.burn(project, aBurnRequest(2), key)).replayed).toBe(false);
   });
 
-  describe('repeats', () => repeats(under));
+  describe('repeats', repeats);
 }
 
 const ONE_A_MINUTE = { points: 1, windowSeconds: 60 };
@@ -176,9 +171,8 @@ const RATE_OF_ONE = {
   executeBatch: { name: 'batch-execute', ...ONE_A_MINUTE },
 };
 
-function repeats(under: () => Api): void {
-  it('4.2: "the original result is returned" — a second, identical burn-batch within the 10 seconds is a repeat, not 429', async () => {
-    const api = under();
+function repeats(): void {
+  it('4.2: "the original result is returned" — a second, identical burn-batch within the 10 seconds is a repeat, not 429', async (api) => {
     await api.beside({ rateLimits: {} }, async (limited) => {
       const project = await limited.register();
       const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2, { type: 'NOPE' })]];
@@ -194,8 +188,7 @@ function repeats(under: () => Api): void {
     });
   });
 
-  it('4.1: "the original result is returned" — also when the ten burns of the second are used up', async () => {
-    const api = under();
+  it('4.1: "the original result is returned" — also when the ten burns of the second are used up', async (api) => {
     await api.beside(
       { rateLimits: { burn: { name: 'burn', points: 10, windowSeconds: 60 } } },
       async (limited) => {
@@ -210,8 +203,7 @@ function repeats(under: () => Api): void {
     );
   });
 
-  it('contract 1.5: "A repeat of a stored success is answered beyond the limit too" — init', async () => {
-    const api = under();
+  it('contract 1.5: "A repeat of a stored success is answered beyond the limit too" — init', async (api) => {
     await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const project = await limited.register();
       const [key, request] = [randomUUID(), { pipelines: [aPipeline([burnAction(1)])] }];
@@ -222,8 +214,7 @@ function repeats(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: "(repeats: ten times as wide)" — and not wider', async () => {
-    const api = under();
+  it('contract 1.5: "(repeats: ten times as wide)" — and not wider', async (api) => {
     await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const project = await limited.register();
       const [key, request] = [randomUUID(), [aBurnRequest(1)]];
@@ -236,8 +227,7 @@ function repeats(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: beyond the limit, what cannot be a repeat is refused before its body is read', async () => {
-    const api = under();
+  it('contract 1.5: beyond the limit, what cannot be a repeat is refused before its body is read', async (api) => {
     const currentBatch = { name: 'batch-current', ...ONE_A_MINUTE };
     await api.beside({ rateLimits: { ...RATE_OF_ONE, currentBatch } }, async ({ http }) => {
       const { project } = api;
@@ -250,8 +240,7 @@ function repeats(under: () => Api): void {
     });
   });
 
-  it('contract 1.5: beyond the limit, what may be a repeat is judged like every request', async () => {
-    const api = under();
+  it('contract 1.5: beyond the limit, what may be a repeat is judged like every request', async (api) => {
     const airdrop = (await api.service.createKey({ scopes: ['airdrop'], proofTypes: null })).key;
     await api.beside({ rateLimits: RATE_OF_ONE }, async ({ http }) => {
       const key = { 'x-idempotency-key': randomUUID() };
@@ -270,8 +259,7 @@ function repeats(under: () => Api): void {
     });
   });
 
-  it('contract 1.4: beyond the limit a repeat is given only to a key that may have it', async () => {
-    const api = under();
+  it('contract 1.4: beyond the limit a repeat is given only to a key that may have it', async (api) => {
     await api.beside({ rateLimits: RATE_OF_ONE }, async (limited) => {
       const [key, request] = [randomUUID(), aBurnRequest(1)];
       const mine = await secondKey(api);

@@ -1,8 +1,9 @@
 /** At most once: idempotency keys, their owners, and recovery from a crash (contract, section 1.4). */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Scope } from '../support/in-process-service.js';
 import type { Api, By } from './api.js';
+import { it } from './cases.js';
 import { landedRecord, supplyOf } from './chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning, passToNextNoon } from './requests.js';
 
@@ -32,9 +33,8 @@ const keyWith = async (
   ...scopes: Scope[]
 ): Promise<string> => (await service.createKey({ scopes, proofTypes })).key;
 
-export function once(under: () => Api): void {
-  it('contract 1.4: "optional on burn, init, execute (1 to 255 visible ASCII characters)"', async () => {
-    const api = under();
+export function once(): void {
+  it('contract 1.4: "optional on burn, init, execute (1 to 255 visible ASCII characters)"', async (api) => {
     const { project } = api;
     for (const key of ['!', '~', 'order/77#1', 'x'.repeat(255)]) {
       const request = aBurnRequest(1);
@@ -50,8 +50,7 @@ export function once(under: () => Api): void {
     }
   });
 
-  it('contract 1.4: "Scope: project + operation + value" — another project or operation may use the same value', async () => {
-    const api = under();
+  it('contract 1.4: "Scope: project + operation + value" — another project or operation may use the same value', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const [one, two] = [await api.register(), await api.register()];
     for (const project of [one, two]) expect((await api.burn(project, request, key)).replayed).toBe(false);
@@ -60,8 +59,7 @@ export function once(under: () => Api): void {
     expect((await api.burn(one, request, key)).replayed).toBe(true);
   });
 
-  it('contract 1.4: "An API key that replaces another one finds the same requests, so nothing runs twice." — a new API key of the project gets the first answer', async () => {
-    const api = under();
+  it('contract 1.4: "An API key that replaces another one finds the same requests, so nothing runs twice." — a new API key of the project gets the first answer', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const [old, fresh] = [await keyWith(api, null, 'burn'), await keyWith(api, null, 'burn')];
     const before = await supplyOf(api, api.project);
@@ -71,8 +69,7 @@ export function once(under: () => Api): void {
     expect(before - (await supplyOf(api, api.project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "An API key gets a stored answer … only if it has the operation\'s scope and may use every proof type"', async () => {
-    const api = under();
+  it('contract 1.4: "An API key gets a stored answer … only if it has the operation\'s scope and may use every proof type"', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     (await api.burn(await keyWith(api, null, 'burn'), request, key)).done();
     const before = await supplyOf(api, api.project);
@@ -83,8 +80,7 @@ export function once(under: () => Api): void {
     expect(await supplyOf(api, api.project)).toBe(before);
   });
 
-  it('contract 1.4: "Fingerprint: SHA-256 of the canonical body." — the order of keys does not count', async () => {
-    const api = under();
+  it('contract 1.4: "Fingerprint: SHA-256 of the canonical body." — the order of keys does not count', async (api) => {
     const key = randomUUID();
     const first = await api.burn(api.project, aBurnRequest(1, { proof: { a: 1, b: { c: 2, d: 3 } } }), key);
     const { type, proof: _, burnAmount, persistOnchain } = aBurnRequest(1);
@@ -98,8 +94,7 @@ export function once(under: () => Api): void {
     );
   });
 
-  it('contract 1.3, 1.4: "ERR_IDEMPOTENCY_KEY_REUSED — the same key came with a different body" is 422', async () => {
-    const api = under();
+  it('contract 1.3, 1.4: "ERR_IDEMPOTENCY_KEY_REUSED — the same key came with a different body" is 422', async (api) => {
     const { project } = api;
     const [key, request] = [randomUUID(), aBurnRequest(1, { proof: { n: 1 } })];
     (await api.burn(project, request, key)).done();
@@ -120,8 +115,7 @@ export function once(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(before);
   });
 
-  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY | a request with the same key is still running; `retry-after: 1`"', async () => {
-    const api = under();
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY | a request with the same key is still running; `retry-after: 1`"', async (api) => {
     const { arrived, letGo, beforeSending } = pause();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     await api.beside({ beforeSending }, async (slow) => {
@@ -136,8 +130,7 @@ export function once(under: () => Api): void {
     });
   });
 
-  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY" — of an init, and 422 for another body meanwhile', async () => {
-    const api = under();
+  it('contract 1.3: "409 | ERR_DUPLICATE_IDEMPOTENCY_KEY" — of an init, and 422 for another body meanwhile', async (api) => {
     const project = await api.register();
     const { arrived, letGo, beforeSending } = pause();
     await api.beside({ beforeSending }, async (slow) => {
@@ -153,8 +146,7 @@ export function once(under: () => Api): void {
     });
   });
 
-  it('contract 1.4: "failed (400, 401, 403, 413, 429 …) | … a failed request does not use the key up"', async () => {
-    const api = under();
+  it('contract 1.4: "failed (400, 401, 403, 413, 429 …) | … a failed request does not use the key up"', async (api) => {
     const project = await api.register({ burnWalletTokens: '1' });
     const key = randomUUID();
     const airdropOnly = await keyWith(api, null, 'airdrop');
@@ -172,8 +164,7 @@ export function once(under: () => Api): void {
     expect([answer.status, answer.replayed]).toEqual([200, false]);
   });
 
-  it('contract 1.4: "a failed request does not use the key up" — init', async () => {
-    const api = under();
+  it('contract 1.4: "a failed request does not use the key up" — init', async (api) => {
     const project = await api.register({ vaultTokens: '1' });
     for (const body of [{}, burning(2), { pipelines: [aPipeline([burnAction(1)], { type: 'NOPE' })] }]) {
       expect((await api.initBatch(project, body, 'key')).status).toBe(400);
@@ -181,8 +172,7 @@ export function once(under: () => Api): void {
     expect((await api.initBatch(project, burning(1), 'key')).done().batch.status).toBe('FINALIZED');
   });
 
-  it('contract 1.4: a repeated init gives the batch it made, and makes no other', async () => {
-    const api = under();
+  it('contract 1.4: a repeated init gives the batch it made, and makes no other', async (api) => {
     const project = await api.register();
     const request = burning(1);
     const first = await api.initBatch(project, request, 'key');
@@ -194,8 +184,7 @@ export function once(under: () => Api): void {
     (await api.initBatch(project, burning(2), 'key')).refused(422, 'ERR_IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('contract 1.4: a repeated execute gives the result it came to', async () => {
-    const api = under();
+  it('contract 1.4: a repeated execute gives the result it came to', async (api) => {
     const project = await api.register();
     const request = approved(project, (await api.initBatch(project, burning(1))).done());
     const first = await api.executeBatch(project, request, 'key');
@@ -205,8 +194,7 @@ export function once(under: () => Api): void {
     expect(await supplyOf(api, project)).toBe(supply);
   });
 
-  it('contract 1.4: "A UUID is one key in any case."', async () => {
-    const api = under();
+  it('contract 1.4: "A UUID is one key in any case."', async (api) => {
     const project = await api.register();
     const [key, requests] = [randomUUID(), [aBurnRequest(1)]];
     const before = await supplyOf(api, project);
@@ -218,9 +206,8 @@ export function once(under: () => Api): void {
 }
 
 /** Cases that advance time, so the service needs the test's clock. */
-export function onceOverTime(under: () => Api): void {
-  it('contract 1.4: "At most once, also after a crash" — a server that hangs is waited for, for a quarter of a minute', async () => {
-    const api = under();
+export function onceOverTime(): void {
+  it('contract 1.4: "At most once, also after a crash" — a server that hangs is waited for, for a quarter of a minute', async (api) => {
     const project = await api.register();
     const { arrived, letGo, beforeSending } = pause();
     const [key, request, before] = [randomUUID(), aBurnRequest(1), await supplyOf(api, project)];
@@ -241,8 +228,7 @@ export function onceOverTime(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "At most once, also after a crash" — the time counts from the last that was stored', async () => {
-    const api = under();
+  it('contract 1.4: "At most once, also after a crash" — the time counts from the last that was stored', async (api) => {
     const project = await api.register();
     const [hold, key] = [pause(), randomUUID()];
     const beforeSending = async (nth: number): Promise<void> => {
@@ -262,27 +248,23 @@ export function onceOverTime(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(140n * UNIT);
   });
 
-  it.each([
-    ['was not sent yet', false],
-    ['had landed', true],
-  ])('contract 1.4: "At most once, also after a crash" — of a burn that %s', async (_name, landed) => {
-    const api = under();
-    const project = await api.register();
-    const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)]];
-    const before = await supplyOf(api, project);
-    await api.beside({ dies: landed ? 'after landing' : 'before sending' }, async (dead) => {
-      expect((await dead.burnBatch(project, requests, key)).status).toBeGreaterThanOrEqual(500);
+  for (const landed of [false, true])
+    it(`contract 1.4: "At most once, also after a crash" — of a burn that ${landed ? 'had landed' : 'was not sent yet'}`, async (api) => {
+      const project = await api.register();
+      const [key, requests] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)]];
+      const before = await supplyOf(api, project);
+      await api.beside({ dies: landed ? 'after landing' : 'before sending' }, async (dead) => {
+        expect((await dead.burnBatch(project, requests, key)).status).toBeGreaterThanOrEqual(500);
+      });
+      expect(before - (await supplyOf(api, project))).toBe(landed ? 3n * UNIT : 0n);
+      const { success } = (await api.burnBatch(project, requests, key)).done();
+      expect(success).toHaveLength(2);
+      expect(before - (await supplyOf(api, project))).toBe(3n * UNIT);
+      const landings = success.map(({ txHash }) => landedRecord(api, txHash));
+      expect((await Promise.all(landings)).map(({ error }) => error)).toEqual([null, null]);
     });
-    expect(before - (await supplyOf(api, project))).toBe(landed ? 3n * UNIT : 0n);
-    const { success } = (await api.burnBatch(project, requests, key)).done();
-    expect(success).toHaveLength(2);
-    expect(before - (await supplyOf(api, project))).toBe(3n * UNIT);
-    const landings = success.map(({ txHash }) => landedRecord(api, txHash));
-    expect((await Promise.all(landings)).map(({ error }) => error)).toEqual([null, null]);
-  });
 
-  it('contract 1.4: "Answers are kept at least 30 days" — also past a clean-up', async () => {
-    const api = under();
+  it('contract 1.4: "Answers are kept at least 30 days" — also past a clean-up', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const first = await api.burn(api.project, request, key);
     api.service.passTime(30 * DAY_MS - 60_000);
@@ -291,8 +273,7 @@ export function onceOverTime(under: () => Api): void {
     expect([again.done(), again.replayed]).toEqual([first.done(), true]);
   });
 
-  it('contract 1.4: "A pending request never expires; the service brings it to its outcome."', async () => {
-    const api = under();
+  it('contract 1.4: "A pending request never expires; the service brings it to its outcome."', async (api) => {
     const project = await api.register();
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const before = await supplyOf(api, project);
@@ -305,8 +286,7 @@ export function onceOverTime(under: () => Api): void {
     expect(before - (await supplyOf(api, project))).toBe(UNIT);
   });
 
-  it('contract 1.4: "by a clock that cannot run ahead of the chain\'s" — an engine in the far future forgets nothing', async () => {
-    const api = under();
+  it('contract 1.4: "by a clock that cannot run ahead of the chain\'s" — an engine in the far future forgets nothing', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const first = await api.burn(api.project, request, key);
     await api.service.reconcile(60 * DAY_MS);
@@ -314,8 +294,7 @@ export function onceOverTime(under: () => Api): void {
     expect([again.done(), again.replayed]).toEqual([first.done(), true]);
   });
 
-  it('contract 1.4: "Caps count by UTC day." — the next day has a cap of its own', async () => {
-    const api = under();
+  it('contract 1.4: "Caps count by UTC day." — the next day has a cap of its own', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     (await api.burn(project, aBurnRequest(10))).done();
     (await api.burn(project, aBurnRequest(1))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');

@@ -1,8 +1,9 @@
 /** Compares the server's OpenAPI document with the specification, and with every answer of this suite. */
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { answerJudge, type OpenApiDocument, type OpenApiOperation } from '../support/openapi.js';
 import { type Api, type OperationName, ROUTES } from './api.js';
+import { it, running } from './cases.js';
 
 const OPERATIONS = Object.keys(ROUTES) as OperationName[];
 
@@ -28,7 +29,7 @@ function resolve(document: OpenApiDocument, schema: unknown): Json {
   );
 }
 
-export function openApi(under: () => Api): void {
+export function openApi(): void {
   let document: OpenApiDocument;
   const described = (operation: OperationName): OpenApiOperation => {
     const [method, path] = ROUTES[operation];
@@ -43,7 +44,7 @@ export function openApi(under: () => Api): void {
 
   // A server describes its own limits, so this one has the limits of the contract.
   beforeAll(() =>
-    under().beside({ rateLimits: {} }, async ({ http }) => {
+    running().beside({ rateLimits: {} }, async ({ http }) => {
       const answer = await http.send('GET', '/openapi.json');
       document = JSON.parse(answer.bytes.toString()) as OpenApiDocument;
     }),

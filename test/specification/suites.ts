@@ -1,7 +1,7 @@
 /**
  * The service specification, sentence by sentence, over HTTP; the contract fills its gaps. Each case names a section and a quote.
  */
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import type { InProcessService } from '../support/in-process-service.js';
 import { access } from './access.js';
 import { amounts } from './amounts.js';
@@ -12,6 +12,7 @@ import { burnRecords } from './burn-records.js';
 import { burnRequests } from './burn-request.js';
 import { burnBatches, burnResults } from './burn-result.js';
 import { burnValues } from './burn-values.js';
+import { it, runOn } from './cases.js';
 import { costs } from './costs.js';
 import { errors } from './errors.js';
 import { exactBodies, exactPayloads } from './exact-numbers.js';
@@ -29,7 +30,7 @@ import { rateLimits } from './limits.js';
 import { once, onceOverTime } from './once.js';
 import { expectDescribed, openApi } from './openapi.js';
 
-type Cases = (under: () => Api) => void;
+type Cases = () => void;
 
 export const BURNS: Readonly<Record<string, Cases>> = {
   'burn requests': burnRequests,
@@ -96,12 +97,13 @@ export function specification(
   let api: Api;
   beforeAll(async () => {
     api = new Api(await open());
+    runOn(api);
   });
   afterAll(async () => {
     await api.close();
     await api.service.close();
   });
-  for (const [what, cases] of Object.entries(suites)) describe(what, () => cases(() => api));
+  for (const [what, cases] of Object.entries(suites)) describe(what, cases);
   // Last, when nearly every answer has been recorded.
-  it('answers all of it as its OpenAPI document says', () => expectDescribed(api));
+  it('answers all of it as its OpenAPI document says', expectDescribed);
 }
