@@ -1,10 +1,17 @@
-/** `npm run check`: lint, types and build beside each other, then all tests. The output of each comes when it has ended. */
+/**
+ * `npm run check`: builds, then runs all tests with types and lint beside them, which work while tests wait. The output of each
+ * comes when it has ended.
+ */
 import { spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+
+const npm = (stdio, ...words) => spawn('npm', ['run', '--silent', ...words], { stdio });
 
 /** @returns whether the script succeeded. */
 function run(script, ...words) {
   const startedMs = performance.now();
-  const child = spawn('npm', ['run', '--silent', script, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = npm(['ignore', 'pipe', 'pipe'], script, ...words);
+  setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text) => {
@@ -19,11 +26,12 @@ function run(script, ...words) {
   );
 }
 
-// The compiler takes one core for as long as the others take together.
-const buildThenLint = async () => [await run('build', '--', '--no-types'), await run('lint')].every(Boolean);
-const areFine = (await Promise.all([run('types'), buildThenLint()])).every(Boolean);
-if (areFine)
-  spawn('npm', ['run', '--silent', 'test:all'], { stdio: 'inherit' }).once('close', (status) => {
-    process.exitCode = status ?? 1;
-  });
-else process.exitCode = 1;
+const passes = (child) => new Promise((done) => child.once('close', (status) => done(status === 0)));
+
+let isFine = await run('build', '--', '--no-types');
+if (isFine) {
+  const beside = Promise.all([run('types'), run('lint')]);
+  const tests = await passes(npm('inherit', 'test:all'));
+  isFine = (await beside).every(Boolean) && tests;
+}
+process.exitCode = isFine ? 0 : 1;

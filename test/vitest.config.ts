@@ -9,12 +9,13 @@ interface Kind {
   readonly timeoutMs?: number;
   /** Reloads all modules for each file. */
   readonly isolate?: boolean;
-  /** Files in parallel. */
-  readonly workers?: number;
 }
 
-/** Projects with the same settings; no retries. */
-const project = (name: string, { include, timeoutMs = 60_000, isolate = true, workers = 3 }: Kind) => ({
+/** Files in parallel on two cores: tier 1 alone only computes, the others wait for processes and slots too. */
+const WORKERS = process.argv.includes('quick') ? 2 : 3;
+
+/** Projects with the same settings, which run in one go; no retries. */
+const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
   test: {
     name,
     isolate,
@@ -23,9 +24,7 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true, wo
     hookTimeout: timeoutMs,
     retry: 0,
     pool: 'forks' as const,
-    maxWorkers: workers,
-    // Projects with the same number of workers run together; projects that wait for processes run first.
-    sequence: { groupOrder: 3 - workers },
+    maxWorkers: WORKERS,
   },
 });
 
@@ -34,7 +33,7 @@ const ORDER = ['simulation', 'built', 'alone', 'quick'];
 
 /** They take long for their size, by which a first run sorts the files of a project. */
 const SMALL_BUT_LONG =
-  /\/(?:core\/(?:postgres|cluster)\/(?:core|store)|abuse\/client-journal|e2e\/(?:faulty-node|two-files))\.test\.ts$/;
+  /\/(?:core\/(?:postgres|cluster)\/(?:core|store)|e2e\/(?:crash|database|faults|faulty-node|lying-proxy|two-files))\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -65,8 +64,6 @@ export default defineConfig({
           ),
         ],
         isolate: false,
-        // CPU-bound: one worker for each of two cores.
-        workers: 2,
       }),
       // Tier 2, `npm run test:all`: tier 1 and all below, which partly wait for processes and slots.
       project('built', { include: ['{core,abuse,e2e}/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { Random } from '../fuzz/random.js';
 import { initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { flywheel } from '../support/spawn.js';
 import type { BenchRatio } from './ratio.js';
@@ -33,17 +34,6 @@ const PATHS: Readonly<Record<Kind, string>> = {
   list: '/v1/tokenomics/burns?limit=20',
 };
 
-/** Seeded numbers in [0, 1) (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 async function askOnce(agent: Agent, url: string, key: string, kind: Kind, index: number): Promise<void> {
   const isBurn = kind === 'burn';
   const { statusCode, body } = await request(url + PATHS[kind], {
@@ -68,8 +58,8 @@ async function askOnce(agent: Agent, url: string, key: string, kind: Kind, index
 /** @returns the 99th percentile of reads of the current batch, in ms. */
 async function p99Of(url: string, keys: readonly string[], seconds: number, seed: number): Promise<number> {
   const agent = new Agent({ connections: CONNECTIONS });
-  const random = randomNumbers(seed);
-  const gapMs = (): number => (-Math.log(1 - random()) * MS) / A_SECOND;
+  const random = new Random(seed);
+  const gapMs = (): number => (-Math.log(1 - random.bits() / 2 ** 32) * MS) / A_SECOND;
   const times: number[] = [];
   const startMs = performance.now();
   const asked: Promise<void>[] = [];
@@ -77,7 +67,7 @@ async function p99Of(url: string, keys: readonly string[], seconds: number, seed
     const waitMs = dueMs - performance.now();
     if (waitMs > 0) await setTimeout(waitMs);
     const kind = MIX[asked.length % MIX.length] as Kind;
-    const key = keys[Math.floor(random() * keys.length)] as string;
+    const key = random.pick(keys);
     const answered = askOnce(agent, url, key, kind, asked.length);
     asked.push(answered.then(() => void (kind === 'current' && times.push(performance.now() - dueMs))));
   }

@@ -190,7 +190,7 @@ export class Answer<Value = unknown> {
 }
 
 /** Sends requests to the servers in turn, and records every answer. */
-export class HttpClient {
+class HttpClient {
   readonly seen: HttpAnswer[] = [];
   readonly #urls: readonly string[];
   readonly #agent = new Agent({ connections: 256 });
