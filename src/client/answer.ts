@@ -5,11 +5,11 @@ import { pathText } from '../contract/validate.js';
 import { ERRORS, isErrorCode } from '../errors/codes.js';
 import { EXIT, exitOfStatus } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
+import type { HttpAnswer } from '../transport/transport.js';
 import { MAX_JSON_DEPTH } from '../values/canonical-json.js';
 import { measureJson } from '../values/strict-json.js';
 import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
-import type { HttpAnswer } from './transport.js';
 
 /** A page of the most and largest items fits. */
 export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;

@@ -1,8 +1,8 @@
 /** The lines of `-v`: requests and answers, with the key masked and without bodies. */
 import { RATE_LIMIT_HEADER, REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import type { HttpAnswer, HttpFailure, HttpRequest } from '../transport/transport.js';
 import { visibleLine } from '../values/text.js';
 import type { Mask } from './mask.js';
-import type { HttpAnswer, HttpFailure, HttpRequest } from './transport.js';
 
 export type HttpLog = ReturnType<typeof createHttpLog>;
 

@@ -6,16 +6,16 @@ import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER } from '../contract/heade
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
+import type { ProxySettings } from '../transport/dial.js';
+import { createTransport, type HttpAnswer, type Transport } from '../transport/transport.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import { answerContext } from './answer.js';
 import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
-import type { ProxySettings } from './dial.js';
 import { createHttpLog } from './http-log.js';
 import { type Mask, maskValue } from './mask.js';
 import { baseAddress, keyHeaderName, prepareCall } from './request.js';
 import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
-import { createTransport, type HttpAnswer, type Transport } from './transport.js';
 
 export interface RemoteServiceDeps {
   /** http or https, with or without a path. */

@@ -6,20 +6,26 @@
  */
 import type * as z from 'zod';
 import type { Call } from '../contract/call.js';
-import { REQUEST_ID_HEADER, RETRY_AFTER_HEADER } from '../contract/headers.js';
+import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { MAX_TRIES } from '../contract/limits.js';
 import type { Operation } from '../contract/operations.js';
 import type { BatchStatus } from '../contract/schemas/batch.js';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { EXIT } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { hintForService, sentenceOf } from '../transport/connection-failure.js';
+import {
+  type HttpAnswer,
+  type HttpFailure,
+  type HttpRequest,
+  retryAfterMs,
+  type Transport,
+} from '../transport/transport.js';
 import type { Clock } from '../values/time.js';
 import { answerContext, decodeProblem, decodeValue, MAX_ANSWER_BYTES } from './answer.js';
 import type { Finding, Warning } from './check-answer.js';
-import { hintForService } from './connection-failure.js';
 import type { HttpLog } from './http-log.js';
 import { type Mask, maskError, maskValue } from './mask.js';
-import type { HttpAnswer, HttpFailure, HttpRequest, Transport } from './transport.js';
 
 /** Prefix of the request ids of this client. An answer with a different id of this prefix belongs to another request. */
 export const OWN_REQUEST_ID = 'flywheel-';
@@ -92,15 +98,6 @@ function isRetryable({ code, options, status = 0 }: FlywheelError, trusted: bool
   return RETRYABLE_STATUSES.has(status);
 }
 
-/** Retry-After, seconds or HTTP date (RFC 9110, section 10.2.3), as milliseconds from now. */
-function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  const text = header.trim();
-  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
-  const dateMs = Date.parse(text);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
-}
-
 /** Remaining time of one call, and the part of it for waits between tries. */
 interface Budget {
   readonly endMs: number;
@@ -109,14 +106,10 @@ interface Budget {
 
 const leftMs = ({ clock }: Sender, { endMs }: Budget): number => Math.max(0, endMs - clock.nowMs());
 
-/** A leading host name keeps its case. */
-const sentence = (reason: string, host: string): string =>
-  `${reason.startsWith(host) ? reason : reason.charAt(0).toUpperCase() + reason.slice(1)}.`;
-
 function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
   const { reason, cause, hint } = failure;
   return {
-    error: new FlywheelError('ERR_UNAVAILABLE', sentence(reason, host), {
+    error: new FlywheelError('ERR_UNAVAILABLE', `${sentenceOf(reason, host)}.`, {
       ...{ cause, ...(hint === undefined ? hintForService(reason, host) : { hint }) },
     }),
     retryable: failure.retryable,
@@ -166,7 +159,7 @@ function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number)
   if (isRedirect(status)) return redirected(answer);
   const { error: said, trusted } = decodeProblem(answer, call.mask);
   const error = notOffered(call, said);
-  const waitMs = retryAfterMs(answer.headers[RETRY_AFTER_HEADER], nowMs);
+  const waitMs = retryAfterMs(answer.headers, nowMs);
   const isOfService = trusted && said.options.foreignCode === undefined && isEchoed(call, answer);
   return {
     error: error.with({

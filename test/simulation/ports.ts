@@ -19,7 +19,13 @@ import { replacing } from '../support/doubles.js';
 import type { Fault } from './faults.js';
 import type { SimProcess } from './process.js';
 
-export type { HttpAnswer, HttpFailure, HttpRequest, Terms, Transport } from '../../src/client/transport.js';
+export type {
+  HttpAnswer,
+  HttpFailure,
+  HttpRequest,
+  Terms,
+  Transport,
+} from '../../src/transport/transport.js';
 export type { LocalChain };
 
 /** Thrown where a step cannot stay pending; the dead process has no effect any more. */

@@ -4,7 +4,7 @@ import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
 import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/cluster-chain.js';
-import { createTransport } from '../../src/client/transport.js';
+import { createTransport } from '../../src/transport/transport.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import type { TestEngine } from './engine.js';

@@ -4,7 +4,7 @@ import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
 import { createRpcChain, type RpcChain } from '../../src/chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
-import { createTransport } from '../../src/client/transport.js';
+import { createTransport } from '../../src/transport/transport.js';
 
 export interface TestRpcOptions {
   readonly quorum?: number;

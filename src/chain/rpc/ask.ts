@@ -6,6 +6,7 @@
  * only; errors and malformed answers end the request before.
  */
 import type { Connection, PublicKey } from '@solana/web3.js';
+import type { HttpAnswer, HttpFailure, Terms } from '../../transport/transport.js';
 import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { jsonText } from '../../values/exact-number.js';
@@ -82,7 +83,7 @@ const isResult = (json: JsonValue | undefined): json is JsonObject =>
 async function exchange(
   asked: Asked,
   params: unknown,
-  terms: Omit<ExchangeTerms, 'maxBytes'>,
+  terms: Omit<Terms, 'maxBytes'>,
   nowMs: number,
 ): Promise<JsonValue> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: REQUEST_ID, method: asked.method, params });
@@ -125,7 +126,7 @@ async function openLine(request: Line['request']): Promise<Line> {
 export async function askOnce<Value>(
   node: RpcNode,
   question: Question<Value>,
-  terms: Omit<ExchangeTerms, 'maxBytes'>,
+  terms: Omit<Terms, 'maxBytes'>,
   { minContextSlot, nowMs }: { readonly minContextSlot?: number | undefined; readonly nowMs: number },
 ): Promise<{ readonly value: Value } | Trouble> {
   const asked = { node, method: question.method };
@@ -149,32 +150,8 @@ export async function askOnce<Value>(
   return isBehind ? behind(asked, minContextSlot - slot) : { value };
 }
 
-export interface NodeAnswer {
-  readonly kind: 'answer';
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-  readonly unread?: string;
-}
-
-export interface NodeSilence {
-  readonly kind: 'failure';
-  /** Starts with a lower-case letter or a host, without a full stop. */
-  readonly reason: string;
-  readonly hint?: string;
-  readonly retryable: boolean;
-  readonly cause: unknown;
-}
-
-interface ExchangeTerms {
-  readonly timeoutMs: number;
-  /** Of the response body; further bytes are dropped. */
-  readonly maxBytes: number;
-  readonly signal?: AbortSignal | undefined;
-}
-
 export interface RpcNode {
   readonly address: NodeAddress;
   /** Posts a JSON body. @throws `ERR_INTERRUPTED` as soon as the signal is aborted. */
-  post(body: string, terms: ExchangeTerms): Promise<NodeAnswer | NodeSilence>;
+  post(body: string, terms: Terms): Promise<HttpAnswer | HttpFailure>;
 }

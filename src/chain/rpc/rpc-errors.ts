@@ -1,8 +1,10 @@
 /** Classifies failed requests and words their errors. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions } from '../../errors/flywheel-error.js';
+import { sentenceOf } from '../../transport/connection-failure.js';
+import { type HttpAnswer, type HttpFailure, retryAfterMs } from '../../transport/transport.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import type { NodeAnswer, NodeSilence, RpcNode } from './ask.js';
+import type { RpcNode } from './ask.js';
 
 export interface Trouble {
   /** Kinds other than `other` change how the pool goes on. */
@@ -94,17 +96,14 @@ export const unbelievable = (asked: Asked, what: string): Trouble => ({
 
 const shown = ({ node }: Asked, text: string): string => node.address.hide(text).slice(0, MAX_SHOWN_LENGTH);
 
-export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: NodeSilence): Trouble {
-  const isHost = reason.startsWith(asked.node.address.host);
-  const sentence = `${isHost ? 'The RPC node ' : reason.charAt(0).toUpperCase()}${isHost ? reason : reason.slice(1)}`;
-  return trouble(sentence, { cause, hint }, { retryable });
-}
-
-function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const text = header?.trim() ?? '';
-  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
-  const dateMs = Date.parse(text);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: HttpFailure): Trouble {
+  const { host } = asked.node.address;
+  const isHost = reason.startsWith(host);
+  return trouble(
+    isHost ? `The RPC node ${reason}` : sentenceOf(reason, host),
+    { cause, hint },
+    { retryable },
+  );
 }
 
 function describeText(text: string, contentType = ''): string {
@@ -143,12 +142,12 @@ function troubleOf(asked: Asked, stated: RpcErrorBody, waitMs: number | undefine
  */
 export function withoutResult(
   asked: Asked,
-  answer: NodeAnswer,
+  answer: HttpAnswer,
   json: JsonValue | undefined,
   nowMs: number,
 ): Trouble {
   const { status, text, headers } = answer;
-  const waitMs = retryAfterMs(headers['retry-after'], nowMs);
+  const waitMs = retryAfterMs(headers, nowMs);
   const stated = statedError(json);
   if (status === RATE_LIMIT_STATUS) return limited(asked, status, waitMs);
   if (NOT_ALLOWED_STATUSES.has(status)) return notAllowed(asked, status);

@@ -1,12 +1,12 @@
 /** Broken proxies: no request passes, the command ends, and no password is shown. */
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { proxyFor } from '../../../src/client/dial.js';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
 import type { Service } from '../../../src/contract/service.js';
 import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { proxyFor } from '../../../src/transport/dial.js';
 import { Secret } from '../../../src/values/secret.js';
 import { EXAMPLES } from '../../support/fake-service.js';
 import {

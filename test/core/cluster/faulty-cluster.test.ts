@@ -129,7 +129,8 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
 describe('where only what is final counts', () => {
   it('a pipeline that has landed and is not final yet is its own all the same, when it is asked for again', async () => {
     let isOut = async (): Promise<boolean> => false;
-    const out = { kind: 'failure', reason: 'the line is down', retryable: false, cause: undefined } as const;
+    const down = { reason: 'the line is down', retryable: false, maybeSent: false, cause: undefined };
+    const out = { kind: 'failure', ...down } as const;
     const under = await openOnCluster({
       wrap: ({ address, post }) => ({
         address,

@@ -299,7 +299,7 @@ it('a dead node holds the first question for 5 seconds, where another one answer
     address: nodeAddress('http://127.0.0.1:1', 'the test'),
     post: async (_body, { timeoutMs }) => {
       limits.push(timeoutMs);
-      return { kind: 'failure', reason: 'no answer', retryable: true, cause: undefined };
+      return { kind: 'failure', reason: 'no answer', retryable: true, maybeSent: false, cause: undefined };
     },
   };
   const { chain: reader } = createRpcChain({ ...options, nodes: [dead, ...options.nodes] });

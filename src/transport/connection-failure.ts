@@ -32,6 +32,10 @@ const OWN_AUTHORITY =
 const NOBODY_LISTENS = 'No server is running there. Start one with `flywheel serve`, or use --local.';
 const CLOCK = 'Check the clock of this machine. If it is right, the service must renew its certificate.';
 
+/** Without a full stop. A leading host name keeps its case. */
+export const sentenceOf = (reason: string, host: string): string =>
+  reason.startsWith(host) ? reason : reason.charAt(0).toUpperCase() + reason.slice(1);
+
 const unreached = (host: string, code: string): string => `${host} cannot be reached (${code})`;
 
 export const hintForService = (reason: string, host: string): { readonly hint?: string } =>

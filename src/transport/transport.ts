@@ -42,6 +42,14 @@ export interface Terms {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Retry-After, seconds or HTTP date (RFC 9110, section 10.2.3), as milliseconds from now. */
+export function retryAfterMs({ 'retry-after': header = '' }: HttpAnswer['headers'], nowMs: number) {
+  const text = header.trim();
+  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1_000);
+  const dateMs = Date.parse(text);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+}
+
 interface TransportOptions {
   readonly requestTimeoutMs: number;
   readonly proxy: ProxySettings;
