@@ -13,6 +13,7 @@ import type { MachineProject } from '../support/machines.js';
 import { type Asked, Clients } from './machines/clients.js';
 import { KILL, MISHAPS, type Mishap } from './machines/mishaps.js';
 import { CAP, openWorld, REPORTS_A_MINUTE, type World } from './machines/world.js';
+import type { OpenTorture, TorturePart } from './part.js';
 
 const BURNS = 12;
 const MAX_ELEMENTS = 12;
@@ -87,7 +88,7 @@ function pipelinesOf(random: Random, project: MachineProject): Wanted {
   return { project, apiKey: project.apiKey, key, units, path, body: JSON.stringify({ pipelines }) };
 }
 
-class MachinesTorture {
+class MachinesTorture implements OpenTorture {
   readonly #world: World;
   readonly #clients: Clients;
   readonly #before: ReadonlyMap<MachineProject, bigint>;
@@ -287,11 +288,12 @@ function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): n
   return units.reduce((sum, one, index) => sum + (failed.has(index) ? 0 : one), 0);
 }
 
-export const OF = `${BURNS} requests, a batch and some mishaps on three servers`;
-
-export async function openTorture(seed: number): Promise<MachinesTorture> {
-  const world = await openWorld(seed);
-  const before = new Map<MachineProject, bigint>();
-  for (const project of Object.values(world.projects)) before.set(project, await world.supplyOf(project));
-  return new MachinesTorture(world, before, new Random(seed));
-}
+export const tortureMachines: TorturePart = {
+  of: `${BURNS} requests, a batch and some mishaps on three servers`,
+  async open(seed) {
+    const world = await openWorld(seed);
+    const before = new Map<MachineProject, bigint>();
+    for (const project of Object.values(world.projects)) before.set(project, await world.supplyOf(project));
+    return new MachinesTorture(world, before, new Random(seed));
+  },
+};
