@@ -41,16 +41,14 @@ const MAX_READ = 20_000;
 /**
  * Every act on these accounts, unordered. Anyone can name the accounts, so above the limit only transactions that also name a
  * member of the multisig are read: without a member, only closing is possible.
- * @param sinceMs - a time before the accounts were created.
  * @returns `null` when the nodes lack a part of the history, or a part cannot be decoded.
  */
 async function readActs(
   chain: ChainReader,
   multisig: Address,
   accounts: readonly Address[],
-  sinceMs: number,
 ): Promise<Acts | null> {
-  const named = (await naming(chain, accounts, sinceMs))?.filter(({ failed }) => !failed);
+  const named = (await naming(chain, accounts, 0))?.filter(({ failed }) => !failed);
   if (named === undefined) return null;
   const all = new Set(named.map(({ signature }) => signature));
   const isWhole = all.size <= MAX_READ;
@@ -178,19 +176,13 @@ const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> 
 /**
  * Reconstructs a batch from the history of the chain alone. Only successful transactions count, and only instructions on this
  * batch: its address derives from multisig and index, and the program has checked the address.
- *
- * @param sinceMs - a time before the batch was created. @default as far back as the nodes store
  * @returns `null` when the nodes lack a part of the history, or a part cannot be decoded.
  */
-export async function readPastBatch(
-  chain: ChainReader,
-  ref: BatchRef,
-  sinceMs = 0,
-): Promise<PastBatch | null> {
+export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<PastBatch | null> {
   const { multisig, batchIndex } = ref;
   const batch = transactionAddress(multisig, batchIndex).address;
   const proposal = proposalAddress(multisig, batchIndex).address;
-  const past = await readActs(chain, multisig, [batch, proposal], sinceMs);
+  const past = await readActs(chain, multisig, [batch, proposal]);
   if (past === null) return null;
   const of = (name: InstructionName): readonly Act[] =>
     past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);

@@ -216,9 +216,16 @@ function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchStat
 }
 
 /**
- * Any member can execute an approved batch, so it counts from now on, even if it is refused here for exceeding the caps.
- * Pipelines that members executed are not held: they landed, and may count as part of a gap.
+ * The batch counts from now on if it has room, also where members approved it; without room it keeps waiting. Checked before the
+ * hold is written: a hold from now on is room that a lower cap leaves alone.
  */
+const holdRoom = ({ context, batch, lease }: BatchWork): Promise<void> =>
+  lease.write(async (tx) => {
+    await refuseOverCaps(tx, context, batch);
+    await holdFromNow(tx, batch);
+  });
+
+/** Pipelines that members executed are not held: they landed, and may count as part of a gap. */
 async function begin(work: BatchWork, state: BatchState): Promise<readonly (readonly Instruction[])[]> {
   const { deps, context, batch, lease } = work;
   const { flywheel } = context;
@@ -228,11 +235,8 @@ async function begin(work: BatchWork, state: BatchState): Promise<readonly (read
   // Not cached: members may execute more meanwhile.
   const readPast = pastOf(deps.chain, flywheel, batch);
   const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
-  await lease.write(async (tx) => {
-    await countForeign(tx, work, foreign);
-    await holdFromNow(tx, batch);
-  });
-  await deps.store.read((tx) => refuseOverCaps(tx, context, batch));
+  if (foreign.length > 0) await lease.write((tx) => countForeign(tx, work, foreign));
+  await holdRoom(work);
   await waitOutTimeLock(deps, batch.id, state, lease);
   return inTurns(executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch)));
 }
@@ -260,7 +264,7 @@ function failureOf(
  * chain differs from the plan.
  */
 async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
-  const { context, batch, lease } = work;
+  const { context, batch } = work;
   const { flywheel } = context;
   const found = await readPlanned(work);
   if (kindOf(found) !== 'Active') return 'again';
@@ -268,10 +272,7 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
   const vote = await givenVote(work, found, signedTx);
   // Either vote may complete the approval, so the batch counts before any vote is sent. It keeps counting if the vote fails: a
   // lagging node may not show the votes of others yet.
-  await lease.write(async (tx) => {
-    await refuseOverCaps(tx, context, batch);
-    await holdFromNow(tx, batch);
-  });
+  await holdRoom(work);
   if (vote !== null) {
     await landApproval(work, vote);
     return 'again';

@@ -81,16 +81,17 @@ export async function readBatchOnChain(
   return { multisig: multisig.value, batch: batch.value, proposal: proposal.value, transactions };
 }
 
-const CLOCK_SKEW_MS = 600_000;
-
 /** `null` when the node lacks a part of the history. */
 export type ReadPast = () => Promise<PastBatch | null>;
 
-export function pastOf(chain: Chain, { multisig }: FlywheelRecord, planned: BatchRecord): ReadPast {
-  const { batchIndex, dateCreated } = planned;
+export function pastOf(
+  chain: Chain,
+  { multisig }: FlywheelRecord,
+  { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
+): ReadPast {
   let past: Promise<PastBatch | null> | undefined;
   return () => {
-    past ??= readPastBatch(chain, { multisig, batchIndex }, Date.parse(dateCreated) - CLOCK_SKEW_MS);
+    past ??= readPastBatch(chain, { multisig, batchIndex });
     return past;
   };
 }

@@ -9,6 +9,7 @@ import {
   signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
+import { approveOutside } from '../../../support/other-tools.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-01-31T12:00:00.000Z');
@@ -80,6 +81,22 @@ describe('a cap', () => {
       test.project.call(),
     );
     expect(await execute(fresh)).toMatchObject({ totalSuccessful: 1 });
+  });
+
+  it('has room on a later day for what members have approved, or that waits, also after the cap was lowered', async () => {
+    const approved = await init(6);
+    await approveOutside(test, approved);
+    nowMs += DAY_MS;
+    await burn(5);
+    const over = { code: 'ERR_DAILY_LIMIT_EXCEEDED' };
+    await expect(execute(approved)).rejects.toMatchObject(over);
+    // What waits without room is none that a lower cap would have to leave alone.
+    await test.engine.setCaps({ burn: '9' });
+    await expect(execute(approved)).rejects.toMatchObject(over);
+    expect((await test.engine.caps()).burn).toEqual({ used: '5', cap: '9', left: '4' });
+    nowMs += DAY_MS;
+    expect(await execute(approved)).toMatchObject({ totalSuccessful: 1 });
+    expect((await test.engine.caps()).burn).toEqual({ used: '6', cap: '9', left: '3' });
   });
 
   it('cannot be what the token cannot express', async () => {
