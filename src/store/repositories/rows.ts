@@ -63,8 +63,10 @@ const RULES: readonly Rule[] = [
   {
     name: 'caps',
     what: 'days over their cap',
+    // A lower cap leaves alone what counted before.
     rows: `select 1 from daily_usage join flywheels on flywheels.token_id = daily_usage.token_id
-      where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end`,
+      where landed > case kind when 'burn' then daily_burn_cap else daily_airdrop_cap end
+      and (date_caps_lowered is null or day > substr(date_caps_lowered, 1, 10))`,
   },
   {
     name: 'days',

@@ -68,6 +68,8 @@ describe('a cap', () => {
     await expect(init(1)).rejects.toMatchObject(REFUSED);
     expect(await execute(waiting)).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
     expect((await test.engine.caps()).burn).toEqual({ used: '9', cap: '4', left: '0' });
+    const broken = (await test.store.read((tx) => tx.rules.check())).filter(({ wrong }) => wrong > 0);
+    expect(broken).toEqual([]);
   });
 
   it('that is lowered holds for what takes its room on a later day, or was set up since', async () => {
