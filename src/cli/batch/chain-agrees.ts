@@ -93,7 +93,7 @@ async function contradictionOf(
       : `${said}. The chain says ${found.executed}, and that the proposal is ${found.kind}.`;
   if (landed === total && total > 0 && !isCancelled) return null;
   const closed = `${said}. On chain the batch is closed`;
-  if (batch.status === 'EXECUTED') return `${closed}.`;
+  if (batch.status !== 'FAILED') return `${closed}.`;
   // Members may have ended it with their own tools, which the service tells as failed until it is cancelled here.
   return pastContradiction(await readPastBatch(chain, ref), landed, closed);
 }
@@ -165,7 +165,7 @@ async function isOnChain(
   if (kind === 'embedded' || chain === null || pins === null || isSetUp(batch)) return false;
   const ref = refOf(pins, batch);
   const size = (await readBatchAccounts(chain, ref, 0)).batch.value?.size ?? 0;
-  if (size === 0 || listed === null) return size > 0;
+  if (size === 0 || listed === null || listed.length === 0) return size > 0;
   // What is half closed is over.
   const found = await readBatch(chain, ref).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) return null;

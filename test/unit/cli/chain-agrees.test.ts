@@ -115,10 +115,16 @@ describe('a batch that is closed on chain', () => {
     });
   });
 
-  it('is not believed to have failed, which leaves it open', async () => {
-    await expect(requireChainAgrees(session, chainWith([made]), batch, said(0))).rejects.toMatchObject({
-      code: 'ERR_OUTCOME_UNKNOWN',
-    });
+  it('has failed, or was executed, where the chain says as much; what waits is not closed', async () => {
+    await requireChainAgrees(session, chainWith([made]), batch, said(0));
     await requireChainAgrees(session, chainWith([]), batch, said(2));
+    const waits = { ...batch, status: 'FINALIZED' as const };
+    for (const [other, count] of [
+      [batch, 1],
+      [waits, 0],
+    ] as const)
+      await expect(
+        requireChainAgrees(session, chainWith([made]), other, said(count)),
+      ).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
   });
 });
