@@ -172,6 +172,8 @@ describe('the journal', () => {
     expect(taken(journal.begin({ ...other, elements: elements('c', 'd') })).isNew).toBe(true);
     const more = request({ content: sha256('more'), elements: elements('b') });
     expect(journal.begin(more).status).toBe('overlap');
+    expect(journal.begin({ ...more, again: true }).status).toBe('overlap');
+    first.markPrinted();
     expect(journal.begin({ ...more, again: true }).status).toBe('taken');
   });
 
