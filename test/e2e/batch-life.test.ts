@@ -1,7 +1,6 @@
 /** Batches that fail, wait or are cancelled: the rest of each is executed once, or never. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { failedInPart, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
@@ -12,7 +11,6 @@ import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
 import {
   anOperator,
-  ending,
   gateOf,
   makeTemplate,
   type Operator,
@@ -22,7 +20,7 @@ import {
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
-import { declineOn, pageIn, signOn } from '../support/wallet-page.js';
+import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
 
 let template: Template;
 beforeAll(async () => {
@@ -247,6 +245,19 @@ describe('the line that is printed', () => {
   });
 });
 
+it('of a batch that is over, init says so, and gives no approval and no next command', async () => {
+  const operator = await anOperator('embedded', template);
+  expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
+  const out = join(operator.directory, 'approval.json');
+  for (const form of ['json', 'human']) {
+    const told = await operator.run('batch', 'init', 'three.json', '--out', out, '--output', form);
+    expect([told.exit, told.stdout]).toEqual([0, expect.stringMatching(/executed/i)]);
+    expect(`${told.stdout}${told.stderr}`).not.toMatch(/Approval file|Next:|batch (?:approve|execute)|waits/);
+    if (form === 'json') expect(JSON.parse(told.stdout).batch.status).toBe('EXECUTED');
+  }
+  expect(existsSync(out)).toBe(false);
+});
+
 describe('a batch that waits', () => {
   const DECLINED =
     /still waits for approval\. \(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
@@ -277,42 +288,15 @@ describe('a batch that waits', () => {
 });
 
 describe('batch run --wallet', () => {
-  /** Runs a command and uses its page as soon as it appears. @returns the exit and the number of pages. */
-  async function withPage(
-    operator: Operator,
-    words: readonly string[],
-    use: (url: string) => Promise<void>,
-  ): Promise<Spawned & { readonly pages: number }> {
-    const child = operator.start(...words);
-    const pages = new Set<string>();
-    let text = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      const url = pageIn(text);
-      if (url === undefined || pages.has(url)) return;
-      pages.add(url);
-      void use(url);
-    });
-    return { ...(await ending(child)), pages: pages.size };
-  }
   const RUN = ['batch', 'run', 'three.json', '--wallet', '--json'];
-  const signerOf = ({ owner }: Operator) => {
-    const keypair = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(owner, 'utf8'))));
-    return (wire: Uint8Array): Uint8Array => {
-      const transaction = VersionedTransaction.deserialize(wire);
-      transaction.sign([keypair]);
-      return transaction.serialize();
-    };
-  };
-
   it.each(sampleOf(['embedded', 'remote'] as const, 2))(
     'after a no in the wallet waits, and goes on to its end with a yes (%s)',
     async (mode) => {
       const operator = await anOperator(mode, template);
       operator.write('three.json', THREE);
-      const sign = signerOf(operator);
+      const sign = signerOf(operator.owner);
       rmSync(operator.owner);
-      const declined = await withPage(operator, RUN, declineOn);
+      const declined = await withPage(operator.start(...RUN), declineOn);
       expect([declined.exit, declined.pages, problemOf(declined)]).toMatchObject([
         ...[130, 1],
         { error: 'ERR_DECLINED', message: expect.stringContaining('still waits for approval') },
@@ -320,9 +304,9 @@ describe('batch run --wallet', () => {
       expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
       expect(await operator.pending()).toEqual([]);
       const [, approve = ''] = /execute it: `flywheel ([^`]*)/.exec(problemOf(declined).hint ?? '') ?? [];
-      const again = await withPage(operator, [...approve.split(' '), '--json'], declineOn);
+      const again = await withPage(operator.start(...approve.split(' '), '--json'), declineOn);
       expect([again.exit, again.pages]).toEqual([130, 1]);
-      const ran = await withPage(operator, RUN, (url) => signOn(url, sign));
+      const ran = await withPage(operator.start(...RUN), (url) => signOn(url, sign));
       expect([ran.exit, ran.pages, ran.exit === 0 ? '' : ran.stderr]).toEqual([0, 1, '']);
       expect(JSON.parse(ran.stdout)).toMatchObject({ result: { totalSuccessful: 3 } });
       const told = await operator.run(...RUN);
@@ -337,7 +321,7 @@ describe('batch run --wallet', () => {
     const operator = await anOperator('remote', template);
     operator.write('three.json', THREE);
     gateOf(operator).fate = ({ path }): Fate => (path.endsWith('/batch/execute') ? 'drop' : 'pass');
-    const ran = await withPage(operator, RUN, (url) => signOn(url, signerOf(operator)));
+    const ran = await withPage(operator.start(...RUN), (url) => signOn(url, signerOf(operator.owner)));
     expect([ran.exit, ran.pages, problemOf(ran).error]).toEqual([7, 1, 'ERR_OUTCOME_UNKNOWN']);
     expect(await operator.pending()).toMatchObject([{ operation: 'batch', outcome: 'unknown' }]);
     gateOf(operator).fate = () => 'pass';

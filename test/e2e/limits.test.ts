@@ -57,6 +57,29 @@ describe('batch run', () => {
   });
 });
 
+describe('a batch that waits', () => {
+  it('and is over a limit is advised by nobody, and the line of `pending` keeps to the limit', async () => {
+    const operator = await limited('--batch-tokens', '2.5');
+    const words = runWords(operator, 'waits');
+    const init = ['batch', 'init', 'waits.json', '--profile', 'main', '--json'];
+    const { id } = JSON.parse((await operator.run(...init)).stdout).batch;
+    const refused = await operator.run(...words);
+    expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
+    expect(problemOf(refused).hint).toMatch(new RegExp(`^Cancel it: \`flywheel batch cancel ${id} [^\`]+\`$`));
+    const listed = await operator.run('pending', '--profile', 'main', '--json');
+    const [{ resume }] = JSON.parse(listed.stdout);
+    expect(resume).toMatch(new RegExp(`^flywheel batch execute ${id} .*--local --profile main `));
+    const line = `${resume} --yes --expect ${join(operator.directory, 'waits.json')}`;
+    // Another profile may be the current one by then.
+    expect((await operator.run('profile', 'use', '--none')).exit).toBe(0);
+    const pasted = await operator.paste(line);
+    expect([pasted.exit, pasted.stdout]).toEqual([REFUSED, '']);
+    expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
+    // Without the profile, nothing limits it.
+    expect((await operator.paste(line.replace('--profile main ', ''))).exit).toBe(0);
+  });
+});
+
 describe('two processes at once', () => {
   it('approve together no more than a day allows', async () => {
     const operator = await limited('--day-tokens', '8');

@@ -1,4 +1,4 @@
-/** Kills `flywheel local init` at each of its writes; other commands run before a repeat completes it. */
+/** Commands that are killed at one of their writes: `local init`, before and after which others run, and `profile add`. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -34,6 +34,31 @@ function place(env: Record<string, string> = {}) {
 const killedAt = (point: number): Record<string, string> => ({
   NODE_OPTIONS: `--require ${HOOK}`,
   KILL_POINT: String(point),
+});
+
+describe('a profile whose address and key are replaced', () => {
+  it('never has the old key beside the new address, however early it is killed', async () => {
+    const [old, now] = ['http://127.0.0.1:9', 'http://127.0.0.2:9'];
+    const add = (home: string, url: string, key: string, env: Record<string, string> = {}) =>
+      flywheelHere(
+        { home, stdin: key, env },
+        ...['profile', 'add', 'works', '--update', '--api-url', url, '--api-key-stdin', '--json'],
+      );
+    // Each of its three files takes its name between two points.
+    for (const [point, left] of [
+      [3, 'old address, no key'],
+      [5, 'new address, no key'],
+      [7, 'new address, new-key'],
+    ] as const) {
+      const home = emptyDirectory();
+      const read = (name: string) => JSON.parse(readFileSync(join(home, '.config/flywheel', name), 'utf8'));
+      expect((await add(home, old, 'old-key')).exit).toBe(0);
+      expect([point, (await add(home, now, 'new-key', killedAt(point))).signal]).toEqual([point, 'SIGKILL']);
+      const { apiUrl } = read('profiles.json').profiles.works;
+      const key = read('api-keys.json').works ?? 'no key';
+      expect([point, `${apiUrl === old ? 'old' : 'new'} address, ${key}`]).toEqual([point, left]);
+    }
+  });
 });
 
 describe('a set-up that is killed', () => {

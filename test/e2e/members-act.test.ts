@@ -1,7 +1,7 @@
 /** Members of the multisig act on a batch with their own tools, between and during commands: nothing is done twice. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
+import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
@@ -9,7 +9,6 @@ import { failedInPart } from '../support/deeds.js';
 import { sampleOf } from '../support/long.js';
 import {
   anOperator,
-  ending,
   type Mode,
   makeTemplate,
   nodeOf,
@@ -19,7 +18,7 @@ import {
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
-import { pageIn, signOn } from '../support/wallet-page.js';
+import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { type Members, membersOf } from './members.js';
 
 let template: Template;
@@ -318,23 +317,9 @@ describe('a file of which members do parts with their own tools is done once', (
     'where they %s while the page of a wallet is open, which is told so',
     async (vote, exit, told) => {
       const { operator, members, id, index } = await initiated('embedded');
-      const owner = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
+      const sign = signerOf(operator.owner);
       const child = operator.start('batch', 'approve', id, '--wallet', '--json');
-      let url: string | undefined;
-      child.stderr?.on('data', (chunk: Buffer) => {
-        if (url !== undefined) return;
-        url = pageIn(chunk.toString());
-        if (url === undefined) return;
-        const page = url;
-        void members.vote(index, vote).then(() =>
-          signOn(page, (wire) => {
-            const transaction = VersionedTransaction.deserialize(wire);
-            transaction.sign([owner]);
-            return transaction.serialize();
-          }),
-        );
-      });
-      const ended = await ending(child);
+      const ended = await withPage(child, (page) => members.vote(index, vote).then(() => signOn(page, sign)));
       expect([ended.exit, `${ended.stdout}${ended.stderr}`]).toEqual([exit, expect.stringContaining(told)]);
     },
   );
