@@ -65,7 +65,9 @@ describe('a batch that waits', () => {
     const { id } = JSON.parse((await operator.run(...init)).stdout).batch;
     const refused = await operator.run(...words);
     expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
-    expect(problemOf(refused).hint).toMatch(new RegExp(`^Cancel it: \`flywheel batch cancel ${id} [^\`]+\`$`));
+    expect(problemOf(refused).hint).toMatch(
+      new RegExp(`^Cancel it: \`flywheel batch cancel ${id} [^\`]+\`$`),
+    );
     const listed = await operator.run('pending', '--profile', 'main', '--json');
     const [{ resume }] = JSON.parse(listed.stdout);
     expect(resume).toMatch(new RegExp(`^flywheel batch execute ${id} .*--local --profile main `));
