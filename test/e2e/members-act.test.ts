@@ -284,9 +284,18 @@ describe('a file of which members do parts with their own tools is done once', (
       6,
       { error: 'ERR_STORE_BEHIND', hint: expect.stringContaining('`flywheel db accept-gap`') },
     ]);
-    expect((await json('db', 'accept-gap', '--yes', '--expect', '3')).value.gap).toMatchObject({
-      burned: '3',
-    });
+    const asked = await json('db', 'accept-gap');
+    const [gap, refusal] = asked.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect([asked.exit, gap.notice, refusal.error]).toEqual([
+      2,
+      expect.stringContaining('3 burns'),
+      'ERR_USAGE',
+    ]);
+    const accepted = await json('db', 'accept-gap', '--yes', '--expect', '3');
+    expect(accepted.value.gap).toMatchObject({ burned: '3' });
     expect((await json('db', 'check', '--chain')).exit).toBe(0);
     const ran = await run(scene, 'seven.json');
     expect([ran.exit, ran.value?.result.totalSuccessful]).toEqual([0, 7]);

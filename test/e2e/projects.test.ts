@@ -91,6 +91,11 @@ describe('two projects of a database', () => {
     expect([shop.project, game.project]).toEqual(['shop', 'game']);
     for (const { project: name, apiKey } of [shop, game])
       expect(readFileSync(join(home, 'data', 'api-keys', name), 'utf8').trim()).toBe(apiKey.key);
+    const { checks } = (await run('doctor', '--project', 'shop')) as {
+      checks: { name: string; ok: boolean }[];
+    };
+    for (const name of ['rpc', 'chain clock'])
+      expect([name, checks.filter((one) => one.name === name)]).toMatchObject([name, [{ ok: true }]]);
     const held = [await lamports(project.operator.address), await lamports(SQUADS_TREASURY)];
     const taken = [
       ['mint', register('other', tokens.shop)],
