@@ -78,7 +78,7 @@ export interface ActionKind<Source extends Named = Named, Content extends Named 
   readonly usage: Usage | null;
   /** @throws `ERR_INVALID_REQUEST` for an amount, address or text that the chain cannot represent. */
   content(source: Source, decimals: number): Content;
-  /** A reason not to run the action although the chain would accept it; no full stop. */
+  /** A reason not to run the action although the chain would accept it; without its addresses and a full stop. */
   warning(content: Content, mint: Address): string | undefined;
   recipients(content: Content): readonly Address[];
   instructions(content: Content, token: VaultToken): readonly Instruction[];

@@ -126,10 +126,10 @@ export const airdropAction = {
   warning: ({ toAddress }, mint) => {
     const what =
       toAddress === mint ? 'the mint of the project' : PROGRAMS.has(toAddress) ? 'a program' : null;
-    if (what !== null) return `toAddress ${toAddress} is ${what}, not a wallet: tokens sent there are lost`;
+    if (what !== null) return `tokens sent to ${what} are lost`;
     return isOnCurve(toAddress)
       ? undefined
-      : `toAddress ${toAddress} is not a wallet: the address is off the curve, so no key exists for it and tokens sent there could be lost`;
+      : 'tokens sent to an address off the curve could be lost, because no key exists for it';
   },
   recipients: ({ toAddress }) => [toAddress],
   instructions: ({ toAddress, amount }, { vault, vaultTokenAccount, ...token }) => {

@@ -73,8 +73,21 @@ export function initProblems(): void {
       const airdrop = { action: 'AIRDROP', toAddress, amount: 1 } as const;
       const answer = await api.initBatch(api.project, { pipelines: [aPipeline([airdrop])] });
       const { message } = answer.body as { message: string };
-      expect([answer.status, message]).toEqual([400, expect.stringContaining('not a wallet')]);
+      expect([answer.status, message]).toEqual([400, expect.stringContaining(toAddress)]);
     }
+  });
+
+  it('contract 1.2: AIRDROP — an address off the curve: the reason once, and every address', async (api) => {
+    const { vaultAddress, multisig } = api.project;
+    const airdrops = [vaultAddress, multisig];
+    const pipelines = airdrops.map((toAddress) => aPipeline([{ action: 'AIRDROP', toAddress, amount: 1 }]));
+    const answer = await api.initBatch(api.project, { pipelines });
+    const { message } = answer.body as { message: string };
+    expect([answer.status, message.split('no key exists')]).toEqual([
+      400,
+      [expect.any(String), expect.any(String)],
+    ]);
+    for (const part of airdrops) expect(message).toContain(part);
   });
 
   it('contract 1.2: "It reports every problem at once" — a pipeline that is too large beside others', async (api) => {

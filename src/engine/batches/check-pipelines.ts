@@ -1,6 +1,7 @@
 /** Request → checked pipelines, and every problem with its pipeline and action index. */
 import {
   actionContent,
+  actionRecipients,
   actionWarning,
   isSourceAction,
   type SourceAction,
@@ -24,6 +25,7 @@ import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 
 /** Places that a problem of several pipelines names. */
 const MAX_PLACES = 10;
+const MAX_ADDRESSES = 50;
 
 export interface CheckedPipeline {
   readonly type: string;
@@ -76,7 +78,8 @@ export async function checkPipelines(
     if (checked !== undefined) pipelines.set(index, checked);
     await pause();
   }
-  return { pipelines, problems: [...checks.problems, ...checks.unknownTypes()], asked: checks.asked };
+  const problems = [...checks.problems, ...checks.unknownTypes(), ...checks.warnings()];
+  return { pipelines, problems, asked: checks.asked };
 }
 
 class PipelineChecks {
@@ -84,6 +87,8 @@ class PipelineChecks {
   readonly asked = { burn: 0n, airdrop: 0n };
   /** Places of the pipelines with a type that is not permitted. */
   readonly #unknown = new Map<string, string[]>();
+  /** Addresses with their places, by the reason not to send there. */
+  readonly #warned = new Map<string, string[]>();
 
   constructor(
     private readonly principal: Principal,
@@ -103,7 +108,8 @@ class PipelineChecks {
       const place = `actions[${at}]`;
       return !broken.has(place) && this.#checkAction(action as Action, `${where}.${place}`);
     });
-    if (this.problems.length > before || proofHash === undefined || !isKnown) return undefined;
+    if (this.problems.length > before || sound.length < actions.length || proofHash === undefined || !isKnown)
+      return undefined;
     const checked = { type: type as string, payload: payload as string, proofHash };
     return { ...checked, actions: sound as SourceAction[], actionCount };
   }
@@ -140,6 +146,23 @@ class PipelineChecks {
     });
   }
 
+  #warn(warning: string, place: string): false {
+    const places = this.#warned.get(warning);
+    if (places === undefined) this.#warned.set(warning, [place]);
+    else places.push(place);
+    return false;
+  }
+
+  /** One problem for each reason, with its addresses. */
+  warnings(): readonly Problem[] {
+    return Array.from(this.#warned, ([warning, places]) => {
+      const count = places.length === 1 ? '' : `${places.length} recipients: `;
+      const more = places.length > MAX_ADDRESSES ? ` and ${places.length - MAX_ADDRESSES} more` : '';
+      const text = `${count}${warning}: ${places.slice(0, MAX_ADDRESSES).join(', ')}${more}`;
+      return { code: 'ERR_INVALID_REQUEST', text };
+    });
+  }
+
   #hash(payload: string, where: string): Sha256 | undefined {
     try {
       // A value takes at least two bytes, so a proof with more values is too large anyway.
@@ -165,7 +188,8 @@ class PipelineChecks {
     try {
       const content = actionContent(action, this.token.decimals);
       const warning = actionWarning(content, this.token.mintAddress);
-      if (warning !== undefined) throw new FlywheelError('ERR_INVALID_REQUEST', `${warning}.`);
+      if (warning !== undefined)
+        return this.#warn(warning, `${actionRecipients(content).join(', ')} (${where})`);
       if (usage !== null) this.asked[usage] += totalOf(usage, [content]);
       return true;
     } catch (error) {
