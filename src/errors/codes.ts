@@ -52,6 +52,9 @@ export const ERRORS = {
   ERR_INVALID_PROOF: wire(
     400,
     'the proof type is unknown or not permitted for the key, or the proof is invalid',
+    {
+      hint: 'Use a proof type of the project. They are set once, by --proof-type of `flywheel local init` or `flywheel register`; `flywheel keys list` shows those of each key.',
+    },
   ),
   ERR_BURN_TOKENOMICS_FAILED: wire(
     400,
