@@ -3,7 +3,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { sentenceLines } from './output/table.js';
 
-export const canAsk = (session: Session): boolean =>
+export const canAsk = (session: Pick<Session, 'settings' | 'context'>): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
 /** Shows the subject of a question. With JSON messages and no question, the text is a notice. */
@@ -20,20 +20,14 @@ export function showSubject(session: Session, text: string): void {
 export async function requireConsent(
   session: Session,
   question: string,
-  {
-    without = '--yes',
-    declined = 'Declined. Nothing was sent.',
-    typed,
-  }: { without?: string; declined?: string; typed?: string } = {},
+  { without = '--yes', typed }: { without?: string; typed?: string } = {},
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
     throw new FlywheelError(
       'ERR_USAGE',
       `Without a terminal this command needs ${without}. Nothing was changed.`,
-      {
-        hint: `Add ${without} to agree to this: ${question}`,
-      },
+      { hint: `The command asks "${question}" To agree, add ${without}.` },
     );
   }
   session.output.progress.clear();
@@ -42,8 +36,11 @@ export async function requireConsent(
     `${sentenceLines(asked, session.context.io.stderr).join('\n')} `,
   );
   if (answer === null || !isConsent(answer.trim().toLowerCase(), typed))
-    throw new FlywheelError('ERR_DECLINED', declined);
+    throw new FlywheelError('ERR_DECLINED', DECLINED);
 }
+
+/** The answer no has the same sentence everywhere. A batch that `batch run` set up before its question still waits. */
+export const DECLINED = 'Declined. Nothing was signed or changed.';
 
 const isConsent = (answer: string, typed: string | undefined): boolean =>
   typed === undefined ? /^y(es)?$/.test(answer) : answer === typed.toLowerCase();

@@ -93,7 +93,8 @@ export async function executeRequest(
     requireDataDirectory(path, settings);
     return (await runCommand(session)) || EXIT.done;
   } catch (thrown) {
-    throw (await import('./hints.js')).withPlace(thrown, settings);
+    const { ofRevokedKey, withPlace } = await import('./hints.js');
+    throw withPlace(await ofRevokedKey(thrown, session), settings);
   } finally {
     session.output.progress.clear();
     await session.close();

@@ -1,8 +1,13 @@
 /** Lines to paste: hints with the flags of this run, and what approves a waiting batch. */
 import { existsSync } from 'node:fs';
+import { digestText, pipelinesDigest } from '../actions/pipelines.js';
 import type { Settings } from '../compose/settings.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { ownerFile } from '../files/directories.js';
+import { ownBatch } from './batch/batch-stages.js';
+import type { Session } from './command.js';
+import { canAsk } from './consent.js';
+import { toSourcePipelines } from './input/pipelines-plan.js';
 import { commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
@@ -26,6 +31,27 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
   return thrown.with({ hint: `${way}${hint}` });
 }
 
+/** The service does not tell a revoked key from an unknown one; the data directory does. */
+export async function ofRevokedKey(thrown: unknown, session: Session): Promise<unknown> {
+  if (!isFlywheelError(thrown, 'ERR_UNAUTHORIZED') || session.settings.apiUrl.value !== null) return thrown;
+  const keys = await session.local().then(
+    (local) => local.listKeys(),
+    () => [],
+  );
+  const own = keys.find(({ isInUse }) => isInUse);
+  const end = own?.dateRevoked ?? own?.dateExpires;
+  if (own === undefined || end == null) return thrown;
+  const how = own.dateRevoked === null ? 'expired' : 'was revoked';
+  return new FlywheelError(
+    'ERR_UNAUTHORIZED',
+    `The API key of this machine, ${own.name ?? own.id}, ${how} on ${end}. Nothing was sent.`,
+    {
+      ...thrown.options,
+      hint: 'Create another key: `flywheel keys create`. Then set FLYWHEEL_API_KEY to it.',
+    },
+  );
+}
+
 /** `--keypair` with the owner's file: of this run, of the settings, or of the embedded project. Empty if none is known. */
 export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: string | null): readonly string[] {
   const own = apiUrl.value === null ? ownerFile(dataDir.value) : null;
@@ -34,10 +60,17 @@ export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: strin
   return file === null ? [] : ['--keypair', file];
 }
 
-/** The one command that every screen prints for a batch that waits for approval. */
-export function nextCommand(settings: Settings, batchId: string, typed?: string | null): string {
+/**
+ * The one command that every screen prints for a batch that waits for approval. Without a terminal it needs `--expect` and `--yes`;
+ * for a batch of this machine the digest is that of the own file.
+ */
+export async function nextCommand(session: Session, batchId: string, typed?: string | null): Promise<string> {
+  const { settings } = session;
   const owner = ownerFlags(settings, typed);
-  return owner.length === 0
-    ? commandLine(settings, 'batch', 'approve', batchId, '--wallet')
-    : commandLine(settings, 'batch', 'execute', batchId, ...owner);
+  if (owner.length === 0) return commandLine(settings, 'batch', 'approve', batchId, '--wallet');
+  if (canAsk(session)) return commandLine(settings, 'batch', 'execute', batchId, ...owner);
+  const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
+  const digest = own && pipelinesDigest(toSourcePipelines(own.stage.pipelines(own.pipelines)));
+  const expected = digest === undefined ? 'pipelines.json' : digestText(digest);
+  return commandLine(settings, 'batch', 'execute', batchId, ...owner, '--expect', expected, '--yes');
 }

@@ -63,9 +63,11 @@ export function noteReply(
   { meta }: Reply<unknown>,
   { isLast = true, isOpen = false }: { readonly isLast?: boolean; readonly isOpen?: boolean } = {},
 ): void {
-  const rent = isOpen ? ' Rent in it comes back when the batch is closed.' : '';
+  const rent = isOpen
+    ? 'Rent is included and comes back when the batch is closed.'
+    : 'Rent that came back is left out.';
   // The cost in the last reply covers all steps.
-  if (isLast && meta.cost !== undefined) output.notice(`${costSentence(meta.cost)}${rent}`);
+  if (isLast && meta.cost !== undefined) output.notice(`${costSentence(meta.cost)} ${rent}`);
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }
 

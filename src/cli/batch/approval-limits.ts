@@ -21,12 +21,12 @@ import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { utcDay } from '../../values/time.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { commandLine } from '../operation/resume-line.js';
 import { shellLine } from '../shell-line.js';
-import { lookAlikeText, twiceText } from '../views/approval.js';
+import { lookAlikeText, twiceText, unusualText } from '../views/approval.js';
+import { amountText } from '../views/unit.js';
 import {
   type ApprovalRecord,
   type AskedBatch,
@@ -180,7 +180,7 @@ export async function earlierOf(
   let known = (await knownBut(own)) ?? NOTHING;
   const id = known.paid.length === 0 ? undefined : await setUp?.();
   if (id !== undefined) known = (await knownBut([...own, id])) ?? NOTHING;
-  return comparedWith(known, pipelines, flywheel);
+  return comparedWith(known, pipelines, flywheel, (await session.service()).symbol);
 }
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
@@ -234,7 +234,7 @@ export async function requirePlanApprovable(
 export async function holdApproval<Result>(
   session: Session,
   batchId: string,
-  { description, token: { flywheel } }: Review,
+  { description, token: { flywheel, symbol } }: Review,
   { repeat, isAsked }: { readonly repeat: Repeat; readonly isAsked: boolean },
   use: (held: HeldApproval) => Promise<Result>,
 ): Promise<Result> {
@@ -257,7 +257,7 @@ export async function holdApproval<Result>(
         );
       requireWithin(settings, asked, used);
     });
-    const earlier = comparedWith(reservation.known, pipelines, flywheel);
+    const earlier = comparedWith(reservation.known, pipelines, flywheel, symbol);
     if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
     const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
     return await use({
@@ -276,6 +276,7 @@ function comparedWith(
   { paid, count, largest, unseen, alike }: Known,
   pipelines: readonly PipelineContent[],
   { multisig, owner, operator, mint, vault, vaultTokenAccount, decimals }: Flywheel,
+  symbol: string | null,
 ): Earlier {
   const outflow = outflowOf(pipelines);
   const recipients = [...outflow.recipients.keys()];
@@ -289,12 +290,13 @@ function comparedWith(
   const resembling = lookAlikes(recipients, known);
   const alarms = resembling.map((one) => lookAlikeText(one, pipelines));
   if (paid.length > 0) alarms.unshift(twiceText(paid, pipelines.length));
+  const unusual = unusualText(pipelines);
+  if (unusual !== null) alarms.push(`UNUSUAL: ${unusual}.`);
   const first = 'This is the first approval of this project on this machine.';
   if (count === 0) return { paid, alike: resembling, alarms, strangers: null, news: [first] };
-  const [total, before] = [totalOutflow(outflow), largest].map((one) => formatTokenAmount(one, decimals));
-  const isLargest = totalOutflow(outflow) > largest;
-  const news = isLargest
-    ? [`This is the largest batch so far: ${total} tokens. The largest before had ${before}.`]
-    : [];
+  const total = totalOutflow(outflow);
+  const [now, before] = [total, largest].map((one) => amountText(one, { decimals, symbol }));
+  const news =
+    total > largest ? [`This is the largest batch so far: ${now}. The largest before moved ${before}.`] : [];
   return { paid, alike: resembling, alarms, strangers: new Set(unseen), news };
 }

@@ -151,11 +151,10 @@ export async function approveBatch(
     showJudgement(session, judgement, held, expectation);
     const { typed } = held;
     const question = viewQuestion(review, held, unit);
-    const declined = `Declined. Nothing was signed, and batch ${batchId} is unchanged.`;
     // With `--yes` the digest was given by --expect.
     await (typed === null
-      ? requireConsent(session, question, { declined })
-      : requireConsent(session, `${question} ${TYPE_DIGEST}`, { declined, typed }));
+      ? requireConsent(session, question)
+      : requireConsent(session, `${question} ${TYPE_DIGEST}`, { typed }));
     invariant(checked !== null, 'What was issued has been checked.');
     const isValid = await chain.isBlockhashValid(checked.blockhash);
     const current = isValid ? wire : await freshWire(chain, pins, batchIndex);

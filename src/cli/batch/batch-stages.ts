@@ -1,5 +1,10 @@
 /** The stages of a batch operation: one batch of the whole file, then one per `--rest` of what had not landed. */
-import type { Batch, ExecuteResult, InitBatchResult } from '../../contract/schemas/batch.js';
+import type {
+  Batch,
+  ExecuteResult,
+  InitBatchRequest,
+  InitBatchResult,
+} from '../../contract/schemas/batch.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid } from '../../values/ids.js';
 import type { Entry, Notes } from '../journal/journal.js';
@@ -109,4 +114,13 @@ export class CurrentStage {
   get runAnswer(): RunResult | undefined {
     return this.#entry.answer(this.runAnswerName) as RunResult | undefined;
   }
+}
+
+/** The operation of a batch, if this batch is its last and its file is not dropped yet. */
+export function ownBatch(entry: Entry | undefined, batchId: string) {
+  const body = entry?.body();
+  if (entry === undefined || body === undefined) return undefined;
+  const { pipelines } = JSON.parse(body) as InitBatchRequest;
+  const stage = new CurrentStage(entry);
+  return stage.note.batchId === batchId ? { stage, pipelines } : undefined;
 }

@@ -272,7 +272,7 @@ export class BatchWork implements Work<Outcome> {
     };
   }
 
-  present(outcome: Outcome): FlywheelError | undefined {
+  async present(outcome: Outcome): Promise<FlywheelError | undefined> {
     const session = this.#session;
     const { output, settings } = session;
     const { out, failedOut } = this.#options;
@@ -282,9 +282,10 @@ export class BatchWork implements Work<Outcome> {
     if (failedOut !== null) writeRest(session, failedOut, pick(this.#request.pipelines, left));
     const failure = batchFailure(session, batch);
     if ('answer' in outcome) {
-      const next = `Next: ${nextCommand(settings, batch.id)}`;
+      const { symbol } = await session.service();
+      const next = `Next: ${await nextCommand(session, batch.id)}`;
       output.result(outcome.answer, (style) => [
-        ...viewInitBatch(outcome.answer, style),
+        ...viewInitBatch(outcome.answer, symbol, style),
         ...(isFinal(batch) ? [] : [next]),
       ]);
       return failure;
@@ -409,7 +410,7 @@ export class BatchWork implements Work<Outcome> {
       ? commandLine(settings, 'batch', 'approve', id, '--wallet')
       : settings.yes
         ? agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest)
-        : nextCommand(settings, id, file);
+        : await nextCommand(this.#session, id, file);
     const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
     try {
       if (this.#wallet) {

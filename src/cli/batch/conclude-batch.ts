@@ -1,6 +1,6 @@
 /** How a batch ended, the same for `run`, `execute`, `cancel` and a rest: checked against the user's chain, then noted here. */
 import { CANCELLED } from '../../contract/call.js';
-import type { Batch, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
+import type { Batch, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver, type Verdict } from '../journal/journal.js';
@@ -8,7 +8,7 @@ import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { noteExecuted } from './approval-limits.js';
-import { CurrentStage } from './batch-stages.js';
+import { type CurrentStage, ownBatch } from './batch-stages.js';
 import { type Approved, type KnownBatch, landedCount, requireRanAsApproved } from './chain-agrees.js';
 
 /**
@@ -74,15 +74,6 @@ export const verdictOf = (
     answers: result === undefined ? {} : { [stage.runAnswerName]: { batch, result, left } },
   };
 };
-
-/** The operation of a batch, if this batch is its last and its file is not dropped yet. */
-export function ownBatch(entry: Entry | undefined, batchId: string) {
-  const body = entry?.body();
-  if (entry === undefined || body === undefined) return undefined;
-  const { pipelines } = JSON.parse(body) as InitBatchRequest;
-  const stage = new CurrentStage(entry);
-  return stage.note.batchId === batchId ? { stage, pipelines } : undefined;
-}
 
 /**
  * For commands that name a batch by its id. Its operation in the journal ends too: cancelled if nothing of its file landed, and

@@ -111,9 +111,7 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   if (chain === null || pins === null)
     session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
   else await show(session, opened, chain, pins, BigInt(batchIndex));
-  await requireConsent(session, `Cancel batch ${id}? Its other transactions will not be executed.`, {
-    declined: `Declined. Nothing was signed, and batch ${id} is unchanged.`,
-  });
+  await requireConsent(session, `Cancel batch ${id}? Its other transactions will not be executed.`);
 }
 
 /** What could not be approved is only a warning: it is no reason to leave the batch executable. */

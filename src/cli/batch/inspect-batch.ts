@@ -16,12 +16,15 @@ import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
+import { nextCommand } from '../hints.js';
 import { namedText } from '../operation/elements.js';
+import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
+import { wrapText } from '../output/table.js';
 import { summedUp, viewRows, viewSummary } from '../views/approval.js';
 import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
-import { countedFromOne, type Unit } from '../views/unit.js';
+import { countedFromOne, countText, type Unit } from '../views/unit.js';
 import { earlierOf } from './approval-limits.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
@@ -71,21 +74,39 @@ async function inspectOpen(
     pipelines === null || flywheel === null
       ? null
       : await earlierOf(session, flywheel, { ...look.description, pipelines });
-  const passed = `The checks passed. ${expectation === null ? 'To compare a file, add --expect' : 'The batch is the expected one'}.`;
+  const warnings = earlier?.alarms ?? [];
+  const checked =
+    expectation === null
+      ? 'The checks passed. To compare a file, add --expect.'
+      : 'The checks passed. The batch is the expected one.';
+  const passed =
+    warnings.length === 0
+      ? checked
+      : `The checks passed, with ${countText(warnings.length, 'warning')}. Read the warnings before you approve.`;
+  const next =
+    problem === null && batch.id !== ''
+      ? [
+          `Next: ${look.isApproved ? commandLine(session.settings, 'batch', 'execute', batch.id) : await nextCommand(session, batch.id)}`,
+        ]
+      : [];
   return {
-    value: openJson(batch, look, unit, { problem, warnings: earlier?.alarms ?? [] }),
+    value: openJson(batch, look, unit, { problem, warnings }),
     view: (style: Style): readonly string[] => {
       const rows = viewRows(look, earlier, unit, style);
       const verdict =
         problem === null
-          ? style.good(look.isApproved ? 'The owner has approved this batch.' : passed)
+          ? (warnings.length === 0 ? style.good : style.warn)(
+              look.isApproved ? 'The owner has approved this batch.' : passed,
+            )
           : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`);
       const summary =
         earlier === null ? [] : viewSummary(summedUp(look, pins?.owner ?? null, earlier, unit), unit, style);
       return [
         ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
-        ...(earlier?.alarms ?? []).map((text) => style.bad(safeLine(text))),
-        ...(problem === null ? [verdict, ...summary] : [...summary, verdict]),
+        ...warnings.flatMap((text) => wrapText(text, style.width).map((line) => style.bad(line))),
+        ...summary,
+        verdict,
+        ...next,
       ];
     },
   };

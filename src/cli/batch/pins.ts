@@ -92,9 +92,7 @@ export async function pinsForApproval(
 export async function confirmPins(session: Session, pins: Pins): Promise<void> {
   const { output, settings } = session;
   output.show(viewPins(pins, output.noticeStyle).join('\n'));
-  await requireConsent(session, 'Is this your project, and are all values correct?', {
-    declined: 'Declined. Nothing was pinned or signed.',
-  });
+  await requireConsent(session, 'Is this your project, and are all values correct?');
   const name = settings.profile.value;
   if (name === null) {
     output.tell('No profile is in use, so the pins apply to this command only.');

@@ -1,6 +1,5 @@
 /** A pipelines file as an operation of the journal, and its plan for `--dry-run`. */
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
-import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
@@ -116,19 +115,23 @@ export async function showPipelinesPlan(
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
   const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
-  const alarms = earlier?.alarms ?? [];
-  for (const text of alarms) session.output.warn(text);
+  const { alarms } = earlier ?? { alarms: [] };
+  alarms.forEach(session.output.warn);
   const summed: Summed = {
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
     vault: foreseen?.vault ?? null,
     vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
-    executionFees: LAMPORTS_PER_SIGNATURE * BigInt(content.length),
+    operator: foreseen && operatorOf(foreseen),
   };
   const warnings = [...equal, ...alarms];
   session.output.result({ ...plan, warnings }, (style) =>
     viewPipelinesPlan(plan, { summed, decimals }, outlook, style),
   );
 }
+
+const operatorOf = ({ costs }: BatchForesight): Summed['operator'] => ({
+  ...{ fees: BigInt(costs.feeLamports), bound: 'at most', rent: BigInt(costs.rentPaidLamports) },
+});
 
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
   sources

@@ -16,7 +16,7 @@ import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { plainStyle } from '../output/color.js';
-import { summaryOf, unusualText, viewQuestion, viewRows } from '../views/approval.js';
+import { summaryOf, viewQuestion, viewRows } from '../views/approval.js';
 import { type HeldApproval, holdApproval, repeatBy, TYPE_DIGEST } from './approval-limits.js';
 import { type BatchName, batchName, readApproval } from './approval-source.js';
 import { type Judgement, judge, showJudgement, summedFor, type ToApprove } from './approve-batch.js';
@@ -109,12 +109,10 @@ function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefin
   const { review, pins, unit } = judgement;
   const { digest } = review.description;
   const rows = viewRows(review, held, unit, plainStyle(Number.POSITIVE_INFINITY));
-  const unusual = unusualText(review.description.pipelines ?? []);
   return {
     title: viewQuestion(review, held, unit),
     warnings: [
       ...held.alarms,
-      ...(unusual === null ? [] : [`UNUSUAL: ${unusual}`]),
       ...held.news,
       ...(expected === undefined
         ? ['The batch was not compared with a pipelines file. Add --expect FILE to compare it.']
@@ -145,9 +143,7 @@ async function requireDigest(
   if (typed === null) return;
   if (session.settings.yes && expectation === null)
     throw refuse('Large batch: --yes needs --expect. Nothing was signed.');
-  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
-    ...{ typed, declined: 'Declined. Nothing was signed.' },
-  });
+  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, { typed });
 }
 
 /** @param signed - called for a signed approval, before it is sent */

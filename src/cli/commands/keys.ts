@@ -1,5 +1,6 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
 import type { ApiKeyCreated } from '../../contract/admin.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { defineCommand } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { ApiKeyInfo, AuditAct, Caps } from '../context.js';
@@ -10,7 +11,7 @@ import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { capFields, keyFields } from '../views/project.js';
-import { tokensText } from '../views/unit.js';
+import { grouped, tokensText } from '../views/unit.js';
 
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;
@@ -49,14 +50,24 @@ const AUDIT_CSV: Columns<AuditAct> = {
   detail: (act) => JSON.stringify(act.detail),
 };
 
+/** The name of a key, or the caps that were set. */
+function detailText({ name, before, after }: AuditAct['detail']): string {
+  if (typeof name === 'string') return `(${name})`;
+  if (!isJsonObject(before) || !isJsonObject(after)) return '';
+  const text = (cap: unknown): string => (typeof cap === 'string' ? grouped(cap) : 'none');
+  return (['burn', 'airdrop'] as const)
+    .filter((usage) => before[usage] !== after[usage])
+    .map((usage) => `${usage} cap ${text(before[usage])} → ${text(after[usage])}`)
+    .join(', ');
+}
+
 function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string[] {
   if (acts.length === 0) return ['The audit log is empty.'];
   const { detail: _, ...columns } = AUDIT_CSV;
   const shown: Columns<AuditAct> = {
     ...columns,
     project: (act) => act.project ?? 'all',
-    subject: ({ subject, detail: { name } }) =>
-      [subject, typeof name === 'string' ? `(${name})` : null].filter(Boolean).join(' '),
+    subject: ({ subject, detail }) => [subject, detailText(detail)].filter(Boolean).join(' '),
   };
   return tableLines(acts, shown, width);
 }
@@ -155,10 +166,7 @@ export const commands = {
       const cap = (typed: string | undefined) => (typed === 'none' ? null : typed);
       const asked = { burn: cap(burn), airdrop: cap(airdrop) };
       const raised = raisedCaps(await local.caps(), asked);
-      if (raised.length > 0)
-        await requireConsent(session, `Raise ${raised.join(' and ')}?`, {
-          declined: 'Declined. The caps are unchanged.',
-        });
+      if (raised.length > 0) await requireConsent(session, `Raise ${raised.join(' and ')}?`);
       return local.setCaps(asked);
     },
     view: (caps: Caps, style) => fieldLines(capFields(caps), style),

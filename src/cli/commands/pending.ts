@@ -10,7 +10,7 @@ import type { BurnBatchBody } from '../burn/burn-batch-work.js';
 import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
-import { canAsk, requireConsent } from '../consent.js';
+import { requireConsent } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation, wasCancelled } from '../operation/begin-operation.js';
@@ -29,19 +29,14 @@ import { agoText } from '../views/unit.js';
 import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
 /** The key is printed for support requests. */
-const operationRow = (session: Session, operation: OperationSummary) => {
+const operationRow = async (session: Session, operation: OperationSummary) => {
   const { id, kind, key, state, dateBegun, dateChanged, busy, command } = operation;
   const waiting = waitingId(operation);
-  // Without a terminal, approving a batch needs `--yes`, which its first command lacked.
-  const isAsked = kind === 'batch' && !canAsk(session) && !session.settings.yes && !command.includes('--yes');
   const outcome = state === 'open' ? 'unknown' : waiting === undefined ? 'not printed yet' : WAITS;
   return {
     ...{ id: waiting ?? id, operation: kind, outcome, running: busy },
     ...{ command: shellLine(['flywheel', ...command]), idempotencyKey: key, dateBegun, dateChanged },
-    resume:
-      waiting === undefined
-        ? `${resumeLine(session, operation)}${isAsked ? ' --yes' : ''}`
-        : nextCommand(session.settings, waiting),
+    resume: waiting === undefined ? resumeLine(session, operation) : await nextCommand(session, waiting),
   };
 };
 
@@ -79,16 +74,17 @@ async function waitingBatches(session: Session, named: ReadonlySet<string>) {
     const message = `Batches that wait for approval could not be listed. ${items.message}`;
     return new FlywheelError(items.code, message, items.options);
   }
-  return items
-    .filter(({ id }) => !named.has(id))
-    .map(({ id, totals, dateCreated: dateBegun }) => ({
+  const waiting = items.filter(({ id }) => !named.has(id));
+  return Promise.all(
+    waiting.map(async ({ id, totals, dateCreated: dateBegun }) => ({
       ...{ id, operation: 'batch', outcome: WAITS, running: false, totals },
-      ...{ dateBegun, resume: nextCommand(session.settings, id) },
-    }));
+      ...{ dateBegun, resume: await nextCommand(session, id) },
+    })),
+  );
 }
 
 type Row =
-  | ReturnType<typeof operationRow>
+  | Awaited<ReturnType<typeof operationRow>>
   | Awaited<ReturnType<typeof leftByService>>[number]
   | Exclude<Awaited<ReturnType<typeof waitingBatches>>, FlywheelError>[number];
 
@@ -138,9 +134,9 @@ async function list(session: Session, journal: Journal): Promise<void> {
   ];
   const waiting = await waitingBatches(session, new Set(begun));
   const listed = 'code' in waiting ? [] : waiting;
-  const own = pending
-    .map((operation) => operationRow(session, operation))
-    .filter((row) => !listed.some(({ id }) => id === row.id));
+  const own = (await Promise.all(pending.map((operation) => operationRow(session, operation)))).filter(
+    (row) => !listed.some(({ id }) => id === row.id),
+  );
   const rows = [...own, ...left, ...listed];
   const { symbol } = await session.service();
   const nowMs = session.context.clock.nowMs();
@@ -281,7 +277,7 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
 /** @throws `ERR_INPUT_INVALID` when there is nothing to resume */
 async function resumeOne(session: Session, journal: Journal, id: string, terms: Terms): Promise<void> {
   const resumed = await resumeOperation(session, journal, id, terms);
-  if (resumed === 'not there') throw notThere(session, id);
+  if (resumed === 'not there') throw await notThere(session, id);
   if (resumed === 'told before')
     throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
       hint: 'Run the original command again to see its stored result.',
@@ -290,27 +286,28 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
 
 const MAX_SHOWN = 40;
 
-const notThere = ({ settings }: Session, id: string): FlywheelError =>
-  new FlywheelError(
+const notThere = async (session: Session, id: string): Promise<FlywheelError> => {
+  const { settings } = session;
+  return new FlywheelError(
     'ERR_INPUT_INVALID',
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `The journal of this machine does not have that batch. Execute it: \`${nextCommand(settings, id)}\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id, ...ownerFlags(settings))}\``
+        ? `The journal of this machine does not have that batch. Execute it: \`${await nextCommand(session, id)}\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id, ...ownerFlags(settings))}\``
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );
+};
 
 async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
-  if (found === undefined) throw notThere(session, id);
+  if (found === undefined) throw await notThere(session, id);
   await requireConsent(
     session,
     `Forget \`${shellLine(['flywheel', ...found.command])}\`, started ${found.dateBegun}? If its requests were sent, the same command sends them a second time.`,
-    { declined: 'Declined. Nothing was forgotten.' },
   );
   const entry = await takeOperation(session, journal, id);
-  if (entry === undefined) throw notThere(session, id);
+  if (entry === undefined) throw await notThere(session, id);
   if (isOver(entry.state)) entry.markPrinted();
   else if (await giveUp(entry)) {
     entry.markPrinted();

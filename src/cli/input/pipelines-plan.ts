@@ -2,7 +2,7 @@
 import type { Usage } from '../../actions/action.js';
 import { digestText, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import { ACTION_NAMES, type ActionName, isSourceAction, usageOf } from '../../actions/registry.js';
-import type { Pipeline } from '../../contract/schemas/batch.js';
+import type { Action, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
@@ -40,18 +40,30 @@ function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] 
   });
 }
 
+/** Amounts are whole tokens as decimal text. */
+export function totalsOf(
+  pipelines: readonly { readonly actions: readonly Action[] }[],
+): ListedBatch['totals'] {
+  const actions = pipelines.flatMap((pipeline) => pipeline.actions).filter(isSourceAction);
+  const sum = (usage: Usage): string =>
+    sumAmounts(actions.flatMap((one) => (usageOf(one) === usage && 'amount' in one ? [one.amount] : [])));
+  const recipients = new Set(actions.flatMap((one) => ('toAddress' in one ? [one.toAddress] : [])));
+  return {
+    ...{ pipelines: pipelines.length, burn: sum('burn'), airdrop: sum('airdrop') },
+    recipients: recipients.size,
+  };
+}
+
 export function planPipelines(pipelines: readonly Pipeline[]) {
   const sources = toSourcePipelines(pipelines);
   const actions = sources.flatMap((source) => source.actions);
-  const amounts = (usage: Usage): readonly number[] =>
-    actions.flatMap((action) => (usageOf(action) === usage && 'amount' in action ? [action.amount] : []));
+  const { burn, airdrop } = totalsOf(sources);
   const count = (name: ActionName): number => actions.filter(({ action }) => action === name).length;
   return {
     dryRun: true as const,
     pipelines: sources.length,
     actions: Object.fromEntries(ACTION_NAMES.map((name) => [name.toLowerCase(), count(name)])),
-    totalBurn: sumAmounts(amounts('burn')),
-    totalAirdrop: sumAmounts(amounts('airdrop')),
+    ...{ totalBurn: burn, totalAirdrop: airdrop },
     digest: digestText(pipelinesDigest(sources)),
   };
 }

@@ -97,7 +97,8 @@ async function begin(
       () => journal.begin(now),
       (entry) => requireLost(session, journal, entry, now, work),
     );
-    if ('changes' in begun && !('overlaps' in begun)) throw changedElements(begun.changes, now.kind);
+    if ('changes' in begun && !('overlaps' in begun))
+      throw changedElements(begun.changes, now.kind, now.elements.length);
     if (!('overlaps' in begun)) {
       requireToDo(begun, now, isRest);
       return begun;

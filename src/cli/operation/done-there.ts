@@ -111,20 +111,21 @@ async function compare(
   const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
   throw notSent(
     `${mayLand.length} of ${countText(elements.length, nounOf(kind))} belong to another, unfinished request of the service: ${which}.`,
-    finishHint(session, kind, [...ids], opened),
+    await finishHint(session, kind, [...ids], opened),
     SAYS_ALL,
   );
 }
 
-function finishHint(
-  { settings }: Session,
+async function finishHint(
+  session: Session,
   kind: OperationKind,
   [id = 'BATCH_ID']: readonly string[],
   { isOnThisMachine }: Pick<OpenedService, 'isOnThisMachine'>,
-): string {
+): Promise<string> {
+  const { settings } = session;
   const line = (...words: readonly string[]): string => commandLine(settings, ...words);
   if (kind === 'batch')
-    return `Finish that batch first: \`${nextCommand(settings, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
+    return `Finish that batch first: \`${await nextCommand(session, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
   return isOnThisMachine
     ? `Finish that request first: \`${line('pending', 'resume')}\``
     : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;

@@ -30,10 +30,12 @@ export function withoutOverlap(
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
   const noun = nounOf(kind);
-  const changed = `${countText(changes.length, noun)} landed before with another amount or recipient.`;
+  const news = countText(elements.length - overlaps.length - changes.length, `new ${noun}`);
   const sentence = [
     describe(elements.length, overlaps, noun),
-    ...(changes.length === 0 ? [] : [changed]),
+    ...(changes.length === 0
+      ? []
+      : [`${countText(changes.length, noun)} landed before with another amount or recipient.`]),
   ].join(' ');
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
@@ -47,11 +49,9 @@ export function withoutOverlap(
       ? wayOut(session, unfinished)
       : overlaps.length === elements.length
         ? 'Add --again to send everything again.'
-        : `${
-            changes.length === 0
-              ? 'Add --rest to send only what has not landed.'
-              : `Add --rest --allow-changed to send what has not landed, and ${countText(changes.length, noun)} in full on top of the earlier amount.`
-          } Add --again to send everything again.`;
+        : changes.length === 0
+          ? `To send only the ${news}, add --rest. --again sends everything again.`
+          : `To send only the ${news}, take the changed ones out of the file and add --rest. --rest --allow-changed also sends the changed ones in full, on top of the earlier amount. --again sends everything again.`;
   throw notSent(sentence, hint);
 }
 
@@ -72,7 +72,7 @@ export async function requireUnchanged(
   const journal = await (await session.service()).journal();
   const changes = journal.changed(elements, indexes);
   if (changes.length === 0) return;
-  const error = changedElements(changes, kind).with({ keyUnused: false });
+  const error = changedElements(changes, kind, indexes.length).with({ keyUnused: false });
   if (isNew || isOver(state)) throw error;
   const batchId = batchStages(notes).at(-1)?.batchId;
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
@@ -85,7 +85,12 @@ export async function requireUnchanged(
   });
 }
 
-export function changedElements(changes: readonly ChangedElement[], kind: OperationKind): FlywheelError {
+/** @param count - of all elements to send */
+export function changedElements(
+  changes: readonly ChangedElement[],
+  kind: OperationKind,
+  count: number,
+): FlywheelError {
   const noun = nounOf(kind);
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
@@ -93,10 +98,11 @@ export function changedElements(changes: readonly ChangedElement[], kind: Operat
       `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount.`,
       'Add --again to burn this amount too.',
     );
+  const news = count - changes.length;
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
     `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
-    'Add --allow-changed to send the full new amount on top of the earlier one. Add --again to send the whole file again. To send only the others, remove what has changed from the file.',
+    `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}--allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
   );
 }
 

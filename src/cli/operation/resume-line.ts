@@ -2,6 +2,7 @@
 import type { Settings } from '../../compose/settings.js';
 import type { Session } from '../command.js';
 import { type Use, usesOf } from '../config/command-uses.js';
+import { canAsk } from '../consent.js';
 import type { OperationSummary } from '../journal/journal.js';
 import { asFlywheelError } from '../report-failure.js';
 import { shellLine } from '../shell-line.js';
@@ -9,11 +10,13 @@ import { breaksOff, outcomeUnknown } from './verdicts.js';
 
 /** Needs no files or options of the operation: the journal has them. */
 export function resumeLine(
-  { settings }: Pick<Session, 'settings'>,
-  { id, command }: Pick<OperationSummary, 'id' | 'command'>,
+  session: Pick<Session, 'settings' | 'context'>,
+  { id, kind, command }: Pick<OperationSummary, 'id' | 'kind' | 'command'>,
 ): string {
-  // Consent given with the command lasts until the operation ends.
-  const yes = settings.yes || command.includes('--yes');
+  const { settings } = session;
+  // Consent given with the command lasts until the operation ends. Without a terminal, approving a batch needs it.
+  const isNeeded = kind === 'batch' && !canAsk(session);
+  const yes = settings.yes || isNeeded || command.includes('--yes');
   return agreedLine({ ...settings, yes }, 'pending', 'resume', id);
 }
 

@@ -74,6 +74,7 @@ const reportTotals = ({
   ['operator paid', solText(total.operatorLamports)],
   ['vault paid', solText(total.vaultLamports)],
   ['cost', solText(total.costLamports)],
+  ['', 'Includes rent of open batches, which comes back.'],
   ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];
 

@@ -146,8 +146,14 @@ export interface Summed {
   readonly vault: { readonly before: string; readonly after: string } | null;
   /** SOL that the vault pays for accounts of new recipients; `null`: not simulated. */
   readonly vaultSol: string | null;
-  /** Signature fees of executing, in lamports. */
-  readonly executionFees: bigint;
+  /** Lamports that the operator pays. */
+  readonly operator: {
+    readonly fees: bigint;
+    /** What `fees` are: a least or a greatest sum. */
+    readonly bound: 'at least' | 'at most';
+    /** Comes back when the batch is closed; `null`: the multisig has no rent collector, so it does not. */
+    readonly rent: bigint | null;
+  } | null;
   /** The approving account; `null`: unknown here. */
   readonly signer: string | null;
   /** `null`: unknown. */
@@ -160,10 +166,11 @@ export function summedUp(
   earlier: Summed['earlier'],
   { decimals }: Unit,
 ): Summed {
-  const { executionFees } = costsOf(description, changes);
+  const { executionFees: fees, rentReturned, rentCollector } = costsOf(description, changes);
   const tokens = (amount: bigint): string => formatTokenAmount(amount, decimals);
   return {
-    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier, executionFees },
+    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier },
+    operator: { fees, bound: 'at least', rent: rentCollector === null ? null : rentReturned },
     vault: changes && {
       before: tokens(changes.vaultTokens.before),
       after: tokens(changes.vaultTokens.after),
@@ -226,9 +233,13 @@ function alarmFields({ pipelines, earlier }: Summed): readonly Field[] {
   ];
 }
 
+/** Each sum of rent or fees says whether it comes back. */
+const operatorText = ({ fees, bound, rent }: NonNullable<Summed['operator']>): string =>
+  `pays ${bound} ${solText(fees)} of fees; ${rent === null ? 'its rent does not come back' : `${solText(rent)} of rent comes back`}`;
+
 /** Labels in capitals appear only for problems. */
 export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
-  const { pipelines, vault, vaultSol, executionFees, signer } = summed;
+  const { pipelines, vault, vaultSol, operator, signer } = summed;
   const tokens = (amount: string): string => tokensText(amount, unit.symbol);
   return [
     ...alarmFields(summed),
@@ -236,7 +247,7 @@ export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
     ...airdropFields(summed, unit),
     ['vault', vault === null ? 'not simulated' : `${tokens(vault.before)} → ${tokens(vault.after)}`],
     ['vault SOL', vaultSol ?? 'not simulated'],
-    ['fees', `at least ${solText(executionFees)} to execute, paid by the operator`],
+    ['operator', operator && operatorText(operator)],
     ['signs as', signer],
   ];
 }

@@ -148,13 +148,9 @@ export function viewBatchContent(
 
 /** What the summary does not have. */
 function effectFields({ description, changes }: Look, unit: Unit): readonly Field[] {
-  const { vaultRent, rentReturned, rentCollector } = costsOf(description, changes);
+  const { vaultRent, rentCollector } = costsOf(description, changes);
   const returned: readonly Field[] = [
-    [
-      'rent back',
-      `${amountText(rentReturned, SOL)} ${rentCollector === null ? 'is not returned: there is no rent collector' : 'to'}`,
-    ],
-    ['', rentCollector],
+    ['rent back to', rentCollector ?? 'nobody: there is no rent collector'],
   ];
   if (changes === null || vaultRent === null) return returned;
   const { airdrop } = contentSums(description);

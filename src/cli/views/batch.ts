@@ -5,7 +5,7 @@ import {
   sourceText,
   actionText as wordsOf,
 } from '../../actions/registry.js';
-import type { Settings } from '../../compose/settings.js';
+import { shownSymbol } from '../../chain/tokens/accounts.js';
 import { isCancelled } from '../../contract/call.js';
 import type {
   Action,
@@ -18,22 +18,19 @@ import type {
 } from '../../contract/schemas/batch.js';
 import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
-import { nextCommand } from '../hints.js';
 import { sumAmounts } from '../input/amount.js';
+import { totalsOf } from '../input/pipelines-plan.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
 import { type Summed, viewSummary } from './approval.js';
-import { countText, grouped, linkField, linkOf, STATUS_WORDS, solText, tokensText } from './unit.js';
+import { countText, grouped, linkField, linkOf, STATUS_WORDS, tokensText } from './unit.js';
 
 export function statusOf(batch: Batch): string {
   if (isCancelled(batch)) return 'cancelled';
   const words = STATUS_WORDS[batch.status];
   return batch.dateCancelled === undefined ? words : `${words}, then cancelled`;
 }
-
-const nextLine = ({ id, status }: Batch, settings: Settings): readonly string[] =>
-  status === 'FINALIZED' ? [`Next: ${nextCommand(settings, id)}`] : [];
 
 const headOf = (batch: Batch, name: string, style: Style): readonly string[] => {
   const isBad = batch.status === 'FAILED' && !isCancelled(batch);
@@ -64,11 +61,6 @@ export const viewExecuteResult = (result: ExecuteResult, head: string, style: St
   ...fieldLines(executeFields(result), style),
 ];
 
-export const viewBatchAndNext = (batch: Batch, settings: Settings, style: Style): readonly string[] => [
-  ...viewBatch(batch, style),
-  ...nextLine(batch, settings),
-];
-
 export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = []): readonly string[] => [
   ...headOf(batch, `Batch ${safeLine(batch.id)}`, style),
   ...fieldLines(
@@ -93,10 +85,13 @@ export const viewBatch = (batch: Batch, style: Style, more: readonly Field[] = [
   ),
 ];
 
-export const viewInitBatch = ({ batch }: InitBatchResult, style: Style): readonly string[] =>
-  viewBatch(batch, style, [['pipelines', grouped(batch.pipelines.length)]]);
-
 /** @param symbol - `null` if unknown */
+export const viewInitBatch = (
+  { batch }: InitBatchResult,
+  symbol: string | null,
+  style: Style,
+): readonly string[] => viewBatch(batch, style, totalFields(totalsOf(batch.pipelines), symbol));
+
 export function totalFields(
   { pipelines, burn, airdrop, recipients }: ListedBatch['totals'],
   symbol: string | null,
@@ -119,7 +114,8 @@ const SHORT_STATUS: Readonly<Partial<Record<BatchStatus, string>>> = {
 
 export const viewBatchList = (
   batches: readonly ListedBatch[],
-  settings: Settings,
+  symbol: string | null,
+  next: readonly string[],
   style: Style,
 ): readonly string[] =>
   batches.length === 0
@@ -137,7 +133,8 @@ export const viewBatchList = (
           style.width,
           { right: ['burns', 'airdrops'] },
         ),
-        ...batches.flatMap((batch) => nextLine(batch, settings)),
+        `Amounts are in ${shownSymbol(symbol) ?? 'tokens'}.`,
+        ...next,
       ];
 
 /** For scripts: amounts without separators and symbol. */
@@ -196,14 +193,10 @@ export const viewPipelinesPlan = (
 ];
 
 const foreseenFields = (
-  { supply, usedToday, costs }: NonNullable<BatchPlan['foreseen']>,
+  { supply, usedToday }: NonNullable<BatchPlan['foreseen']>,
   symbol: string | null,
 ): readonly Field[] => [
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),
-  [
-    'operator pays',
-    `${solText(costs.rentPaidLamports)} of rent, returned when the batch is closed, and at most ${solText(costs.feeLamports)} of fees in all`,
-  ],
 ];

@@ -88,6 +88,10 @@ export const ACTS: AuditAct[] = [
     ...{ subject: 'key-1', detail: {} },
   },
   {
+    ...{ date: DATE, actor: 'ann@ops pid 8', action: 'caps.set', project: 'FLY', subject: null },
+    detail: { before: { burn: '5000', airdrop: null }, after: { burn: null, airdrop: null } },
+  },
+  {
     ...{ date: DATE, actor: 'ann@ops pid 6', action: 'copy', project: null },
     ...{ subject: null, detail: { rows: 5 } },
   },

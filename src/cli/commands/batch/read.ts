@@ -3,6 +3,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { ACTION_NAMES } from '../../../actions/registry.js';
 import {
   type Batch,
+  type BatchPipelinesQuery,
   batchStatusSchema,
   type ListedBatch,
   PIPELINE_STATES,
@@ -16,12 +17,22 @@ import { inspectBatch, verifyBatch } from '../../batch/inspect-batch.js';
 import { refuse, requirePins, requireReadable } from '../../batch/pins.js';
 import { expectationOf, readExpectation, requireOwnMultisig, unitOfToken } from '../../batch/review.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { nextCommand } from '../../hints.js';
+import { totalsOf } from '../../input/pipelines-plan.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
-import { getBatch, isFinal } from '../../operation/service-record.js';
+import { getBatch, isEnded, isFinal } from '../../operation/service-record.js';
 import { EXPECT_OPTION, parseBatchId } from '../../options.js';
+import type { Style } from '../../output/color.js';
 import type { Columns } from '../../output/table.js';
 import { callWith, noteReply } from '../../send.js';
-import { actionWords, statusOf, viewBatchAndNext, viewBatchList, viewPipelines } from '../../views/batch.js';
+import {
+  actionWords,
+  statusOf,
+  totalFields,
+  viewBatch,
+  viewBatchList,
+  viewPipelines,
+} from '../../views/batch.js';
 
 const MAX_LIMIT = 100_000;
 const LIST_LIMIT = { most: MAX_LIMIT, fallback: 50 };
@@ -32,8 +43,36 @@ const POLL_MS = 1_000;
 async function readBatch(session: Session, batchId: string): Promise<Batch> {
   const opened = await session.service();
   const reply = await opened.service.getBatch({ batchId }, callWith(session, opened));
-  noteReply(session, reply);
+  noteReply(session, reply, { isOpen: !isEnded(reply.value) });
   return reply.value;
+}
+
+/** For people: a batch with its totals, if its pipelines can be listed, and the command that approves it. */
+async function screenOf(session: Session, batch: Batch): Promise<(style: Style) => readonly string[]> {
+  if (session.output.mode !== 'human') return () => [];
+  const { symbol } = await session.service();
+  const pipelines = await pipelinesOf(session, { batchId: batch.id }).catch(() => null);
+  session.context.signal.throwIfAborted();
+  const totals = pipelines === null ? [] : totalFields(totalsOf(pipelines), symbol);
+  const next = await nextLines(session, [batch]);
+  return (style) => [...viewBatch(batch, style, totals), ...next];
+}
+
+const nextLines = async (session: Session, batches: readonly Batch[]): Promise<readonly string[]> =>
+  Promise.all(
+    batches
+      .filter(({ status }) => status === 'FINALIZED')
+      .map(async ({ id }) => `Next: ${await nextCommand(session, id)}`),
+  );
+
+async function pipelinesOf(
+  session: Session,
+  query: BatchPipelinesQuery,
+  part: ReturnType<typeof partOf> = { limit: MAX_LIMIT, cursor: undefined },
+): Promise<readonly PipelineState[]> {
+  const opened = await session.service();
+  const call = callWith(session, opened);
+  return listedItems(session, part, (page) => opened.service.batchPipelines({ ...query, ...page }, call));
 }
 
 /** Polls until the batch is final. In ndjson every state on the way is a line. */
@@ -96,7 +135,8 @@ async function list(session: Session, _args: [], options: OptionsOf<typeof listO
   const batches = await listedItems(session, part, (page) =>
     opened.service.listBatches({ ...page, ...filter }, call),
   );
-  await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, session.settings, style));
+  const next = await nextLines(session, batches);
+  await session.output.list(batches, LIST_CSV, (style) => viewBatchList(batches, opened.symbol, next, style));
 }
 
 const SHOW_CSV: Columns<PipelineState> = {
@@ -123,19 +163,14 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
   const part = partOf(options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
   const { state } = options;
   const filter = { ...pipelineQuery(options), ...(state === undefined ? {} : { state }) };
-  const opened = await session.service();
-  const call = callWith(session, opened);
-  const { value: batch } = await opened.service.getBatch({ batchId }, call);
-  const pipelines = await listedItems(session, part, (page) =>
-    opened.service.batchPipelines({ batchId, ...filter, ...page }, call),
-  );
+  const batch = await getBatch(session, batchId);
+  const pipelines = await pipelinesOf(session, { batchId, ...filter }, part);
+  const { symbol } = await session.service();
+  const head = await screenOf(session, batch);
   await session.output.list(
     pipelines,
     SHOW_CSV,
-    (style) => [
-      ...viewBatchAndNext(batch, session.settings, style),
-      ...viewPipelines(pipelines, opened.symbol, style),
-    ],
+    (style) => [...head(style), ...viewPipelines(pipelines, symbol, style)],
     { ...batch, pipelines },
   );
 }
@@ -206,7 +241,7 @@ export const commands = {
     run: async (session, [id], { watch: isWatched = false }) => {
       const batchId = parseBatchId(id);
       const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
-      session.output.result(batch, (style) => viewBatchAndNext(batch, session.settings, style));
+      session.output.result(batch, await screenOf(session, batch));
       const failure = isWatched ? batchFailure(session, batch) : undefined;
       if (failure !== undefined) throw failure;
     },
@@ -225,10 +260,9 @@ export const commands = {
       const opened = await session.service();
       const reply = await opened.service.currentBatch(callWith(session, opened));
       const batch = reply.value;
-      noteReply(session, reply);
-      session.output.result(batch, (style) =>
-        batch === null ? ['No batch in progress.'] : viewBatchAndNext(batch, session.settings, style),
-      );
+      noteReply(session, reply, { isOpen: true });
+      const view = batch === null ? () => ['No batch in progress.'] : await screenOf(session, batch);
+      session.output.result(batch, view);
     },
     output: ['a batch, as `flywheel batch status` prints it, or null'],
     examples: ['flywheel batch current', 'flywheel batch current --json'],

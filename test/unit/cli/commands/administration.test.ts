@@ -6,6 +6,7 @@ import type { ApiKeyInfo, LocalAdmin } from '../../../../src/cli/context.js';
 import { createDatabaseAdmin, type DatabaseAdmin } from '../../../../src/compose/database-admin.js';
 import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
+import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { localWith, person, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
@@ -71,6 +72,27 @@ describe('keys', () => {
       'Commands on this machine use this key. The service refuses them from now on. Create another key with `flywheel keys create`, then set FLYWHEEL_API_KEY to it.',
     );
     expect((await revoking(other).run('keys', 'revoke', other.id)).stderr).toBe('');
+  });
+
+  it('tell by themselves when the one of this machine was revoked', async () => {
+    const [used] = KEYS as [ApiKeyInfo];
+    const service = fakeService();
+    service.answer('history', () => {
+      throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or invalid.');
+    });
+    const told = async (keys: ApiKeyInfo[]) =>
+      refusal(
+        testCli({
+          service,
+          opened: { kind: 'embedded' },
+          openers: localWith({ listKeys: async () => keys }),
+        }),
+        'history',
+      );
+    const revoked = await told([{ ...used, dateRevoked: DATE }]);
+    expect(revoked.slice(0, 2)).toEqual([4, 'ERR_UNAUTHORIZED']);
+    expect(revoked.join()).toContain(`was revoked on ${DATE}`);
+    expect((await told([{ ...used, dateExpires: null }])).join()).not.toContain('revoked on');
   });
 
   it('have a name', async () => {
@@ -151,6 +173,7 @@ describe('audit', () => {
       lines(
         'date,who,what,project,subject,detail',
         `${LATER},ann@ops pid 7,keys.revoke,FLY,key-1,{}`,
+        `${DATE},ann@ops pid 8,caps.set,FLY,,"${JSON.stringify(ACTS[1]?.detail).replaceAll('"', '""')}"`,
         `${DATE},ann@ops pid 6,copy,,,"{""rows"":5}"`,
       ),
     );
