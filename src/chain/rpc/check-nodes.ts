@@ -40,8 +40,8 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
     const latencyMs = clock.nowMs() - startedMs;
     const version = address.hide(await pool.one(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
     const slot = await pool.one(SLOT_QUESTION);
-    const known = { genesisHash, cluster: clusterName(genesisHash), slot, slotsBehind: 0, version };
-    state = { ...known, latencyMs, clockAheadMs: null };
+    const cluster = clusterName(genesisHash);
+    state = { genesisHash, cluster, slot, slotsBehind: 0, version, latencyMs, clockAheadMs: null };
     // Not every node supports getHealth.
     const [health] = await pool.askAll(HEALTH_QUESTION);
     if (health !== undefined && 'kind' in health && health.kind === 'behind') throw health.error;

@@ -40,7 +40,7 @@ import {
   isLanded,
   type LandedStatus,
   pastQuestion,
-  rentQuestion,
+  RENT_QUESTION,
   type SeenStatus,
   SIGNATURES_PER_PAGE,
   sameStatus,
@@ -48,7 +48,7 @@ import {
   transactionQuestion,
   validityQuestion,
 } from './questions.js';
-import { RecentFees, toNull } from './recent-fees.js';
+import { createRecentFees, toNull } from './recent-fees.js';
 
 /** Lifetime of the cached finalized state; an older one only proves less. */
 const FINALIZED_FOR_MS = 5_000;
@@ -112,7 +112,7 @@ class ClusterChain implements Chain {
     this.#terms = terms;
     this.pollMs = terms.pollMs;
     this.#outgoing = new Outgoing(pool, terms.clock);
-    this.fees = new RecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
+    this.fees = createRecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
   }
 
   /** The pool makes sure that all nodes of the quorum have the same. */
@@ -184,7 +184,7 @@ class ClusterChain implements Chain {
   async rent(): Promise<Rent> {
     const nowMs = this.#terms.clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
-    const voices = await this.#pool.ask(rentQuestion(0));
+    const voices = await this.#pool.ask(RENT_QUESTION);
     const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
     this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
     return this.#rent.rent;

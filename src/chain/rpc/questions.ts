@@ -141,12 +141,12 @@ export const GENESIS_QUESTION = question({
   read: (genesis) => hash(genesis, 'a genesis hash'),
 });
 
-export const rentQuestion = (sizeBytes: number) =>
-  question({
-    method: 'getMinimumBalanceForRentExemption',
-    ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(sizeBytes),
-    read: (lamports) => BigInt(count(lamports, 'a balance')),
-  });
+/** `getMinimumBalanceForRentExemption` of an account without data. */
+export const RENT_QUESTION = question({
+  method: 'getMinimumBalanceForRentExemption',
+  ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(0),
+  read: (lamports) => BigInt(count(lamports, 'a balance')),
+});
 
 export const validityQuestion = (blockhash: string) =>
   question({

@@ -1,6 +1,5 @@
 /** Priority fees: the price follows recent fees of the cluster and never exceeds the user's limit. */
 import { isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../chain.js';
 import { unsigned } from '../transaction/wire.js';
@@ -30,36 +29,28 @@ export function toNull(error: unknown): null {
 }
 
 /** Prices from one node; a false price is bounded by the user's limit. */
-export class RecentFees implements PriorityFees {
-  readonly maxLamports: bigint;
-  readonly #pool: NodePool;
-  readonly #clock: Clock;
-  readonly #prices = new Map<string, Price>();
-  #lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
-
-  constructor(pool: NodePool, clock: Clock, maxLamports: bigint) {
-    this.#pool = pool;
-    this.#clock = clock;
-    this.maxLamports = maxLamports;
-  }
-
-  async priceOf(written: readonly Address[]): Promise<bigint> {
-    if (this.maxLamports === 0n) return 0n;
-    const accounts = [...new Set(written)].sort();
-    const known = this.#prices.get(accounts.join());
-    if (known !== undefined && this.#clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
-    // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
-    const told = (await this.#pool.one(recentFeesQuestion(accounts)).catch(toNull)) ?? [];
-    const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || this.#lastMicroLamports);
-    this.#lastMicroLamports = microLamports || this.#lastMicroLamports;
-    if (this.#prices.size >= MAX_PRICES) this.#prices.clear();
-    this.#prices.set(accounts.join(), { microLamports, askedMs: this.#clock.nowMs() });
-    return microLamports;
-  }
-
-  async computeUnitsOf(message: Uint8Array): Promise<number | null> {
-    const trial = trialQuestion(unsigned(message));
-    const tried = await this.#pool.one({ ...trial, isOptional: true }).catch(toNull);
-    return tried?.refusal === null ? tried.computeUnits : null;
-  }
+export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
+  const prices = new Map<string, Price>();
+  let lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
+  return {
+    maxLamports,
+    async priceOf(written) {
+      if (maxLamports === 0n) return 0n;
+      const accounts = [...new Set(written)].sort();
+      const known = prices.get(accounts.join());
+      if (known !== undefined && clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
+      // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
+      const told = (await pool.one(recentFeesQuestion(accounts)).catch(toNull)) ?? [];
+      const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || lastMicroLamports);
+      lastMicroLamports = microLamports || lastMicroLamports;
+      if (prices.size >= MAX_PRICES) prices.clear();
+      prices.set(accounts.join(), { microLamports, askedMs: clock.nowMs() });
+      return microLamports;
+    },
+    async computeUnitsOf(message) {
+      const trial = trialQuestion(unsigned(message));
+      const tried = await pool.one({ ...trial, isOptional: true }).catch(toNull);
+      return tried?.refusal === null ? tried.computeUnits : null;
+    },
+  };
 }
