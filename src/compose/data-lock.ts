@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { loadSqlite, prepareSqliteFile } from '../files/sqlite-connection.js';
+import { loadSqlite, prepareSqliteFile, type SqliteConnection } from '../files/sqlite-connection.js';
 import { isBusy } from '../files/sqlite-errors.js';
 
 /** A set-up takes a fraction of a second, or a few seconds on a busy machine. */
@@ -20,27 +20,23 @@ interface DataLock {
 async function take(path: string, begin: string, refusal: string): Promise<DataLock> {
   const name = { path, noun: 'lock' };
   const connect = await loadSqlite(name);
+  let held: SqliteConnection | undefined;
   try {
     prepareSqliteFile(name, true);
-    const connection = connect({ use: 'bare', busyTimeoutMs: 0 });
-    try {
-      connection.exec(begin);
-      // A read transaction takes its lock with its first read.
-      connection.prepare('select count(*) from sqlite_master').get();
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
-    let isHeld = true;
-    const close = (): void => {
-      if (!isHeld) return;
-      isHeld = false;
-      // The driver keeps a closed connection's locks until its statements are collected.
-      connection.exec('rollback');
-      connection.close();
+    held = connect({ use: 'bare', busyTimeoutMs: 0 });
+    held.exec(begin);
+    // A read transaction takes its lock with its first read.
+    held.prepare('select count(*) from sqlite_master').get();
+    return {
+      close() {
+        // The driver keeps a closed connection's locks until its statements are collected.
+        held?.exec('rollback');
+        held?.close();
+        held = undefined;
+      },
     };
-    return { close };
   } catch (cause) {
+    held?.close();
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
       hint: 'Stop the other flywheel processes, or wait until they end. Then run the command again.',
       cause,

@@ -21,9 +21,11 @@ import { Secret } from '../values/secret.js';
 
 const FORMAT_VERSION = 2;
 
+export const addressField = z.custom<Address>((value) => typeof value === 'string' && isAddress(value));
+
 const LEDGER = z.object({
   /** Source of the SOL of `local fund`. */
-  treasury: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)),
+  treasury: addressField,
   ownerKeypair: z.string(),
   /** Run the real Squads program instead of the built-in one. */
   squadsProgram: z.boolean(),
@@ -97,14 +99,16 @@ export function readVersioned<Content>(path: string, content: z.ZodType<Content>
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done */
-export function requireDataConfig(dataDir: string): LocalConfig | ClusterConfig {
-  const config = readDataConfig(dataDir);
-  if (config !== undefined) return config;
-  if (exists(dataFiles(dataDir).registration))
-    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not finished.`, {
-      hint: 'Run the same `flywheel register` command again to finish the registration.',
-    });
-  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in ${dataDir}.`);
+export const requireDataConfig = (dataDir: string): LocalConfig | ClusterConfig =>
+  readDataConfig(dataDir) ?? withoutProject(dataDir);
+
+/** @throws `ERR_LOCAL_NOT_FOUND`, always */
+export function withoutProject(dataDir: string): never {
+  if (!exists(dataFiles(dataDir).registration))
+    throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `No project in ${dataDir}.`);
+  throw new FlywheelError('ERR_LOCAL_NOT_FOUND', `The registration in ${dataDir} is not finished.`, {
+    hint: 'Run the same `flywheel register` command again to finish the registration.',
+  });
 }
 
 /** @throws `ERR_LOCAL_NOT_FOUND` until `local init` is done, `ERR_USAGE` for a project on a cluster */

@@ -11,7 +11,7 @@ import {
   isOnCluster,
   type LocalConfig,
   readDataConfig,
-  requireDataConfig,
+  withoutProject,
 } from './local-config.js';
 import { whileOpen } from './opened.js';
 import type { Settings } from './settings.js';
@@ -21,33 +21,34 @@ type DataPlace =
   | { readonly kind: 'cluster'; readonly config: ClusterConfig }
   | { readonly kind: 'database'; readonly address: DatabaseAddress };
 
-export type PlaceSettings = Pick<Settings, 'database' | 'dataDir'>;
-
 /**
- * The database to use, or `null`. A variable that other programs share (`DATABASE_URL`) is ignored beside a project on the embedded
+ * `null` without a project. A variable that other programs share (`DATABASE_URL`) is ignored beside a project on the embedded
  * ledger. Any other database beside a data directory with a project is ambiguous.
- * @throws `ERR_CONFIG_INVALID` if ambiguous
+ * @throws `ERR_CONFIG_INVALID` if ambiguous, `ERR_STORE_UNAVAILABLE` for a damaged `local.json`
  */
-export function databaseOf({ database, dataDir }: PlaceSettings): DatabaseAddress | null {
+export function placeOf({ database, dataDir }: Settings): DataPlace | null {
   const found = database.value;
-  const config = found === null ? undefined : readDataConfig(dataDir.value);
-  if (found === null || config === undefined) return found;
-  if (!isOnCluster(config) && !found.isOwn) return null;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    `${found.name} sets a database, but ${dataDir.value} has a project too. flywheel cannot tell which one you mean.`,
-    {
-      hint: `Unset ${found.name}, or name another directory with --data-dir. \`flywheel db copy\` copies the directory into the database.`,
-    },
-  );
+  const config = readDataConfig(dataDir.value);
+  if (config === undefined) return found && { kind: 'database', address: found };
+  if (found !== null && (isOnCluster(config) || found.isOwn))
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `${found.name} sets a database, but ${dataDir.value} has a project too. flywheel cannot tell which one you mean.`,
+      {
+        hint: `Unset ${found.name}, or name another directory with --data-dir. \`flywheel db copy\` copies the directory into the database.`,
+      },
+    );
+  return isOnCluster(config) ? { kind: 'cluster', config } : { kind: 'ledger', config };
 }
 
-/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link databaseOf} */
-export function requirePlace(settings: PlaceSettings): DataPlace {
-  const address = databaseOf(settings);
-  if (address !== null) return { kind: 'database', address };
-  const config = requireDataConfig(settings.dataDir.value);
-  return isOnCluster(config) ? { kind: 'cluster', config } : { kind: 'ledger', config };
+/** @throws `ERR_LOCAL_NOT_FOUND` until `local init` or `register` is done; as {@link placeOf} */
+export const requirePlace = (settings: Settings): DataPlace =>
+  placeOf(settings) ?? withoutProject(settings.dataDir.value);
+
+/** The database to use, or `null`. @throws as {@link placeOf} */
+export function databaseOf(settings: Settings): DatabaseAddress | null {
+  const place = placeOf(settings);
+  return place?.kind === 'database' ? place.address : null;
 }
 
 export const onCluster = (genesisHash: string): DataChain => ({
@@ -55,15 +56,12 @@ export const onCluster = (genesisHash: string): DataChain => ({
 });
 
 /** The chain of the settings' projects, without a call to it; `null` without a project. */
-export async function chainOfPlace(settings: PlaceSettings): Promise<DataChain | null> {
-  if (databaseOf(settings) !== null) {
-    const progress = await lookIntoStore(settings, (tx) => tx.lineages.progress());
-    return progress?.genesis == null ? null : onCluster(progress.genesis);
-  }
-  const config = readDataConfig(settings.dataDir.value);
-  if (config === undefined) return null;
-  if (isOnCluster(config)) return onCluster(config.cluster.genesisHash);
-  return { kind: 'ledger', name: null, genesisHash: config.genesis };
+export async function chainOfPlace(settings: Settings): Promise<DataChain | null> {
+  const place = placeOf(settings);
+  if (place?.kind === 'ledger') return { kind: 'ledger', name: null, genesisHash: place.config.genesis };
+  if (place?.kind === 'cluster') return onCluster(place.config.cluster.genesisHash);
+  const progress = await lookIntoStore(settings, (tx) => tx.lineages.progress());
+  return progress?.genesis == null ? null : onCluster(progress.genesis);
 }
 
 /**
@@ -80,23 +78,23 @@ export async function openDatabase(
 
 /** Reads the settings' store without writing; `null` if there is none yet. @param isPatient - no statement timeout */
 export const lookIntoStore = <Found>(
-  settings: PlaceSettings,
+  settings: Settings,
   look: (tx: StoreTransaction) => Promise<Found>,
   isPatient = false,
 ): Promise<Found | null> =>
   whileOpen(async (opened) => {
     const store = await openToLook(settings, isPatient);
-    return store === null ? null : opened.keep(store).read(look);
+    return store && opened.keep(store).read(look);
   });
 
-async function openToLook({ database, dataDir }: PlaceSettings, isPatient: boolean): Promise<Store | null> {
-  const address = databaseOf({ database, dataDir });
-  if (address === null) {
-    if (readDataConfig(dataDir.value) === undefined) return null;
+async function openToLook(settings: Settings, isPatient: boolean): Promise<Store | null> {
+  const place = placeOf(settings);
+  if (place === null) return null;
+  if (place.kind !== 'database') {
     const { openSqliteStore } = await import('../store/sqlite/open.js');
-    return openSqliteStore({ path: dataFiles(dataDir.value).store, create: false });
+    return openSqliteStore({ path: dataFiles(settings.dataDir.value).store, create: false });
   }
-  return openDatabase(address, { schema: 'require', isPatient }).catch((error: unknown) => {
+  return openDatabase(place.address, { schema: 'require', isPatient }).catch((error: unknown) => {
     if (isFlywheelError(error, 'ERR_LOCAL_NOT_FOUND')) return null;
     throw error;
   });

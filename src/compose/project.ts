@@ -11,7 +11,7 @@ import { apiKeyFile } from '../files/directories.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
 import { readSecret } from './local-config.js';
-import { databaseOf, lookIntoStore, type PlaceSettings } from './place.js';
+import { databaseOf, lookIntoStore } from './place.js';
 import type { Settings } from './settings.js';
 
 export interface Project {
@@ -36,10 +36,7 @@ async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistrati
  * @throws `ERR_CONFIG_INVALID` if several are possible, or the key belongs to another project than the named one;
  *  `ERR_LOCAL_NOT_FOUND` for an unknown name
  */
-export async function findProject(
-  tx: StoreTransaction,
-  settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
-): Promise<Project> {
+export async function findProject(tx: StoreTransaction, settings: Settings): Promise<Project> {
   const given = settings.apiKey.value;
   const name = databaseOf(settings) === null ? null : settings.project.value;
   const own = given === null ? undefined : await ofKey(tx, given);
@@ -62,9 +59,8 @@ export async function findProject(
 }
 
 /** The settings' pins, from the store alone; `null` without a project. */
-export const pinsOfPlace = async (
-  settings: PlaceSettings & Pick<Settings, 'apiKey' | 'project'>,
-): Promise<Pins | null> => (await lookIntoStore(settings, (tx) => findProject(tx, settings)))?.pins ?? null;
+export const pinsOfPlace = async (settings: Settings): Promise<Pins | null> =>
+  (await lookIntoStore(settings, (tx) => findProject(tx, settings)))?.pins ?? null;
 
 /** @param confirmed - facts of a registration on a cluster; empty on the embedded ledger, where they follow from how accounts are made */
 function registeredPins(flywheel: Flywheel, confirmed: Readonly<Record<string, string>>): Pins {

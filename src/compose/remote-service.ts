@@ -2,7 +2,7 @@
 import type { Pins } from '../approval/pins.js';
 import type { ChainReader } from '../chain/chain.js';
 import type { Flywheel } from '../chain/flywheel.js';
-import { requireQuorum } from '../chain/node-address.js';
+import { requireQuorum, walletChain } from '../chain/node-address.js';
 import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { createRemoteService } from '../client/remote-service.js';
 import { servicePlace } from '../contract/service-place.js';
@@ -27,7 +27,7 @@ export async function openRemoteService(
   { chain: ownChain, warn, ...ways }: RemoteWays,
 ): Promise<OpenedService> {
   const rpc = ownChain === undefined ? await rpcOf(ambient, settings) : null;
-  const chain = ownChain ?? (rpc === null ? null : await readTwice(rpc));
+  const chain = ownChain ?? rpc?.reader ?? null;
   const service = createRemoteService({
     ...{ baseUrl, apiKeyHeader: settings.apiKeyHeader.value, userAgent: `flywheel/${ambient.version}` },
     ...{ clock: ambient.clock, random: Math.random, ids: randomIds, onWarning: warn },
@@ -89,16 +89,9 @@ async function rpcOf(ambient: Ambient, settings: Settings): Promise<OwnRpc | nul
   return (await import('./rpc.js')).openRpc(ambient, settings);
 }
 
-async function readTwice({ chain }: OwnRpc) {
-  return (await import('../chain/rpc/second-decoder.js')).withSecondDecoder(chain);
-}
-
 /** @throws `ERR_UNAVAILABLE` if no node names its cluster */
 async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
-  const [{ checkRpcNodes }, { walletChain }] = await Promise.all([
-    import('./rpc.js'),
-    import('../chain/node-address.js'),
-  ]);
+  const { checkRpcNodes } = await import('./rpc.js');
   const reports = await checkRpcNodes(ambient, settings);
   const state = reports.find((report) => report.state !== null)?.state;
   if (state != null) return walletChain(state.genesisHash);

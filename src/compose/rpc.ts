@@ -1,5 +1,6 @@
 /** The user's RPC nodes from the settings, with the proxies, certificates and timeouts of the API client. */
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChainReader } from '../chain/chain.js';
 import type { NodeReport } from '../chain/node-address.js';
 import {
   clusterName,
@@ -12,18 +13,21 @@ import type { RpcNode } from '../chain/rpc/ask.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
 import { createRpcChain, type RpcChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
+import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
 import { createTransport } from '../transport/transport.js';
 import type { Ambient } from './context.js';
 import { httpEnvironment } from './http-environment.js';
-import { dataFiles, exists, readSecret } from './local-config.js';
+import { readSecret } from './local-config.js';
 import { whileOpen } from './opened.js';
-import { databaseOf, requirePlace } from './place.js';
+import { placeOf } from './place.js';
 import type { Setting, Settings } from './settings.js';
 
 export interface OwnRpc extends RpcChain {
-  close(): Promise<void>;
+  /** Reads the same nodes with both decoders. */
+  readonly reader: ChainReader;
+  close(): Promise<unknown>;
 }
 
 interface RpcTerms {
@@ -57,17 +61,10 @@ function connect(address: NodeAddress, ambient: Ambient, settings: Settings) {
   });
   const who = { 'user-agent': `flywheel/${ambient.version}`, ...authorization(url) };
   const headers = { 'content-type': 'application/json', accept: 'application/json', ...who };
-  const node: RpcNode = {
-    address,
-    post: (body, terms) => transport.exchange({ method: 'POST', url, headers, body }, terms),
-  };
-  return { ...node, close: () => transport.close() };
+  const post: RpcNode['post'] = (body, terms) =>
+    transport.exchange({ method: 'POST', url, headers, body }, terms);
+  return { address, post, close: () => transport.close() };
 }
-
-const waiting = (ambient: Ambient, outlivesSignal: boolean): Pick<NodePoolOptions, 'sleep' | 'signal'> =>
-  outlivesSignal
-    ? { sleep: (ms) => setTimeout(ms) }
-    : { sleep: (ms) => ambient.sleep(ms), signal: ambient.signal };
 
 function nodesOf(ambient: Ambient, settings: Settings, { genesis, outlivesSignal = false }: RpcTerms = {}) {
   const nodes = settings.rpcUrl.value.map((address) => connect(address, ambient, settings));
@@ -77,16 +74,13 @@ function nodesOf(ambient: Ambient, settings: Settings, { genesis, outlivesSignal
     maxWaitMs: Math.min(settings.maxWaitSeconds.value, settings.waitSeconds.value) * MS_PER_SECOND,
     clock: ambient.clock,
     random: Math.random,
-    ...waiting(ambient, outlivesSignal),
+    ...(outlivesSignal
+      ? { sleep: (ms) => delay(ms) }
+      : { sleep: (ms) => ambient.sleep(ms), signal: ambient.signal }),
     ...(genesis === undefined ? {} : { genesis }),
     ...(settings.verbose ? { log: (line: string) => ambient.io.stderr.write(`${line}\n`) } : {}),
   };
-  return {
-    options,
-    close: async () => {
-      await Promise.all(nodes.map((node) => node.close()));
-    },
-  };
+  return { options, close: () => Promise.all(nodes.map((node) => node.close())) };
 }
 
 /** Sends nothing before the first call. @throws `ERR_USAGE` or `ERR_CONFIG_INVALID` for fewer nodes than the quorum */
@@ -99,7 +93,7 @@ export function openRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms):
     maxPriorityFeeLamports: BigInt(settings.maxPriorityFee.value),
     commitment: settings.commitment.value,
   });
-  return { ...rpc, close };
+  return { ...rpc, reader: withSecondDecoder(rpc.chain), close };
 }
 
 /** The nodes of a project on a cluster. @throws `ERR_CONFIG_INVALID` if none is set */
@@ -121,10 +115,9 @@ export const isOwn = ({ source }: Setting<unknown>): boolean => source === 'flag
  */
 export function effectiveSettings(settings: Settings): Settings {
   const { value: dataDir } = settings.dataDir;
-  if (settings.apiUrl.value !== null || databaseOf(settings) !== null || !exists(dataFiles(dataDir).config))
-    return settings;
-  const place = requirePlace(settings);
-  // {@link databaseOf} has ignored the database here, so it is removed.
+  const place = settings.apiUrl.value === null ? placeOf(settings) : null;
+  if (place === null || place.kind === 'database') return settings;
+  // {@link placeOf} has ignored the database here, so it is removed.
   const key = settings.apiKey.value === null ? readSecret(apiKeyFile(dataDir, null)) : null;
   const own: Settings = {
     ...settings,

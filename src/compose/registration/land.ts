@@ -153,6 +153,6 @@ function missingInstructions(landing: Landing, state: StateOnChain): readonly In
   };
   if (state.token.vaultAccount === null) open(vault);
   // Idempotent: harmless if another transaction creates the account first.
-  if (!state.burnTokenAccount.isThere || instructions.length === 0) open(places.burnWallet);
+  if (state.burnTokenAccount.account === null || instructions.length === 0) open(places.burnWallet);
   return instructions;
 }

@@ -129,7 +129,7 @@ function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): r
   return [
     step('multisig', multisig, state.multisig !== null, ACCOUNT_SIZE.multisig(THRESHOLD)),
     step('vaultTokenAccount', token.flywheel.vaultTokenAccount, token.vaultAccount !== null, accountBytes),
-    step('burnTokenAccount', burnTokenAccount.address, burnTokenAccount.isThere, accountBytes),
+    step('burnTokenAccount', burnTokenAccount.address, burnTokenAccount.account !== null, accountBytes),
   ];
 }
 

@@ -4,7 +4,6 @@
  */
 import { dirname } from 'node:path';
 import { isMoniker } from '../../chain/node-address.js';
-import { withSecondDecoder } from '../../chain/rpc/second-decoder.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
 import { createKeypairSigner } from '../../chain/transaction/sign.js';
 import type {
@@ -48,8 +47,9 @@ import { checkCaps, planRegistration } from './plan.js';
 import { factsOf, type Places, type StateOnChain } from './state.js';
 import {
   begin,
+  createTarget,
   forgetBegun,
-  RegistrationTarget,
+  type RegistrationTarget,
   readBegun,
   requireFree,
   requireSame,
@@ -73,8 +73,8 @@ export const registerProject = (
   { input, agree }: RegistrationTerms,
 ): Promise<RegistrationPlan | RegistrationResult> =>
   whileOpen(async (opened) => {
-    const target = new RegistrationTarget(settings, cluster);
     const rpc = opened.keep(await openNamedCluster(ambient, settings, cluster));
+    const target = createTarget(settings, cluster, await rpc.chain.genesisHash());
     const keys = new Map<Address, Uint8Array>();
     opened.keep({
       close: () => {
@@ -96,15 +96,15 @@ async function planned(
   rpc: OwnRpc,
   keys: Map<Address, Uint8Array>,
 ) {
-  const reader = withSecondDecoder(rpc.chain);
-  const genesisHash = await rpc.chain.genesisHash();
+  const { chain, reader } = rpc;
+  const { genesisHash } = target;
   const operator = addressOf(input.operator, keys);
   const given = input.burnWallet === null ? null : addressOf(input.burnWallet, keys);
   const givenKeys = new Set(keys.keys());
   const wanted: ClusterRegistration = { ...input, operator, burnWallet: given };
   const mint = address(input.mint);
   const found = readBegun(target.unfinishedFile(mint));
-  const stored = (await target.look(genesisHash, (tx) => target.findIn(tx, mint))) ?? undefined;
+  const stored = (await target.look((tx) => target.findIn(tx, mint))) ?? undefined;
   const begun: Unfinished =
     stored === undefined
       ? begin({ ...wanted, genesisHash }, found, keys)
@@ -112,26 +112,26 @@ async function planned(
   const places = placesOf(wanted, begun, stored);
   if (stored !== undefined) requireSame(stored, places);
   const onChain = {
-    ...{ reader, genesisHash, rentOf: await rpc.chain.rent() },
-    maxPriorityFeeLamports: rpc.chain.fees.maxLamports,
+    ...{ reader, genesisHash, rentOf: await chain.rent() },
+    maxPriorityFeeLamports: chain.fees.maxLamports,
   };
   const { plan, squadsTreasury } = await planRegistration(onChain, wanted, places, begun.createKey !== null);
   const name = target.nameOf(plan.symbol, stored);
-  if (stored === undefined) await target.look(genesisHash, (tx) => requireFree(tx, places, name));
+  if (stored === undefined) await target.look((tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
   const shown: RegistrationPlan = {
     ...withoutMade(plan, { multisig: isNew(begun.createKey), burnWallet: isNew(begun.burnWallet) }),
     ...(name === null ? {} : { project: name }),
     state: stored !== undefined ? 'finished' : begun === found ? 'unfinished' : 'new',
   };
-  return { plan: shown, places, squadsTreasury, wanted, chain: rpc.chain, reader, name, begun, found, keys };
+  return { plan: shown, places, squadsTreasury, wanted, chain, reader, name, begun, found, keys };
 }
 
 /** Repeats the checks under the lock. @throws `ERR_STORE_UNAVAILABLE` if another process registered since the plan was made */
 async function requireUnchanged(target: RegistrationTarget, ready: Ready): Promise<void> {
   const { found, plan, places, name } = ready;
   const now = readBegun(target.unfinishedFile(places.mint));
-  const stored = await target.look(plan.cluster.genesisHash, (tx) => target.checkIn(tx, places, name));
+  const stored = await target.look((tx) => target.checkIn(tx, places, name));
   const isFinished = stored != null;
   if (JSON.stringify(now) === JSON.stringify(found) && isFinished === (plan.state === 'finished')) return;
   throw new FlywheelError(
@@ -164,7 +164,7 @@ async function register(
     sleep: (ms) => ambient.sleep(ms),
   }).finally(() => keyring.close());
   const keyFile = apiKeyFile(dataDir, name);
-  const stored = await target.write(plan.cluster.genesisHash, async (tx) => {
+  const stored = await target.write(async (tx) => {
     const known = await target.checkIn(tx, places, name);
     // An interrupted run may have lost its key; a key of another machine is in use there.
     const keyIsKept =

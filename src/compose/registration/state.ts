@@ -30,11 +30,7 @@ export interface Places {
 export interface StateOnChain {
   readonly multisig: Multisig | null;
   readonly token: TokenOnChain;
-  readonly burnTokenAccount: {
-    readonly address: Address;
-    readonly isThere: boolean;
-    readonly account: TokenAccount | null;
-  };
+  readonly burnTokenAccount: { readonly address: Address; readonly account: TokenAccount | null };
 }
 
 const unusable = (message: string): FlywheelError => new FlywheelError('ERR_NOT_VERIFIED', message);
@@ -53,11 +49,9 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
   const { tokenProgram } = token.mint;
   const address = associatedTokenAddress(places.burnWallet, places.mint, tokenProgram);
   const [at, state] = await chain.getAccounts([places.multisig, address]);
-  const held = decodeTokenAccount(state ?? null);
-  const isOwn = held !== undefined && held.mint === places.mint && held.owner === places.burnWallet;
   // An address with only lamports has no token account yet.
-  const isThere = state != null && state.owner === tokenProgram;
-  if (isThere && !isOwn)
+  const held = state?.owner === tokenProgram ? decodeTokenAccount(state) : null;
+  if (held !== null && (held?.mint !== places.mint || held.owner !== places.burnWallet))
     throw unusable(`The token account ${address} is not the burn wallet's. Nothing was sent.`);
   if (token.vaultAccount !== null && token.vaultAccount.owner !== token.flywheel.vault)
     throw unusable(
@@ -67,15 +61,11 @@ export async function readState(chain: ChainReader, places: Places): Promise<Sta
     at?.owner === SQUADS_PROGRAM
       ? await readMultisigAccount(chain, places.multisig).catch(otherwise('ERR_NOT_VERIFIED'))
       : null;
-  return {
-    multisig,
-    token,
-    burnTokenAccount: { address, isThere, account: isThere ? (held ?? null) : null },
-  };
+  return { multisig, token, burnTokenAccount: { address, account: held } };
 }
 
 export const isWhole = ({ multisig, token, burnTokenAccount }: StateOnChain): boolean =>
-  multisig !== null && token.vaultAccount !== null && burnTokenAccount.isThere;
+  multisig !== null && token.vaultAccount !== null && burnTokenAccount.account !== null;
 
 /** All facts to pin, as they are or as they will be created. */
 export const factsOf = (places: Places, { multisig, token }: StateOnChain) => ({

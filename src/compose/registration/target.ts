@@ -13,22 +13,20 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
-import { type Address, address, isAddress } from '../../values/address.js';
-import type { DatabaseAddress } from '../../values/database-address.js';
+import { type Address, address } from '../../values/address.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../../values/project-name.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
 import {
+  addressField,
   clearUnfinished,
   dataFiles,
-  isOnCluster,
-  readDataConfig,
   readVersioned,
   versioned,
   writePrivate,
 } from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
-import { databaseOf, lookIntoStore, openDatabase } from '../place.js';
+import { databaseOf, lookIntoStore, openDatabase, placeOf } from '../place.js';
 import type { Settings } from '../settings.js';
 import type { Places } from './state.js';
 
@@ -39,16 +37,14 @@ const seen = (name: string | null): { readonly hint: string } => ({
       : `Show the project: \`flywheel vault --project ${name}\`. Another project needs its own name, mint and vault.`,
 });
 
-const PLACE_NAMES: Readonly<Record<keyof Places, string>> = {
-  ...{ mint: 'mint', multisig: 'multisig', vaultIndex: 'vault index', owner: 'owner' },
-  ...{ operator: 'operator', burnWallet: 'burn wallet' },
-};
+const PLACES = ['mint', 'multisig', 'vaultIndex', 'owner', 'operator', 'burnWallet'] as const;
+
+const words = (name: string): string => name.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`);
 
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if the registered project has other addresses */
 export function requireSame({ token, flywheel }: FoundRegistration, places: Places): void {
   const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
-  const names = Object.keys(PLACE_NAMES) as (keyof Places)[];
-  const differs = names.filter((name) => known[name] !== places[name]).map((name) => PLACE_NAMES[name]);
+  const differs = PLACES.filter((name) => known[name] !== places[name]).map(words);
   if (differs.length === 0) return;
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
@@ -75,129 +71,114 @@ export async function requireFree(tx: StoreTransaction, places: Places, name: st
   );
 }
 
-export class RegistrationTarget {
-  readonly #settings: Settings;
-  readonly #dataDir: string;
-  readonly #database: DatabaseAddress | null;
-  readonly #cluster: string;
+export type RegistrationTarget = ReturnType<typeof createTarget>;
 
-  /** @throws `ERR_CONFIG_INVALID` if database and data directory are ambiguous */
-  constructor(settings: Settings, cluster: string) {
-    this.#settings = settings;
-    this.#dataDir = settings.dataDir.value;
-    this.#cluster = cluster;
-    this.#database = databaseOf(settings);
-  }
+/** @param cluster - as given, for messages. @throws `ERR_CONFIG_INVALID` if database and data directory are ambiguous */
+export function createTarget(settings: Settings, cluster: string, genesisHash: string) {
+  const dataDir = settings.dataDir.value;
+  const database = databaseOf(settings);
+  const isDatabase = database !== null;
 
-  get isDatabase(): boolean {
-    return this.#database !== null;
-  }
-
-  /** File of an unfinished registration. A database may have several, one for each mint. */
-  unfinishedFile(mint: string): string {
-    return this.isDatabase
-      ? join(this.#dataDir, `registration-${mint}.json`)
-      : dataFiles(this.#dataDir).registration;
-  }
-
-  /** `null` for a data directory. @throws `ERR_INPUT_INVALID` if the symbol gives no valid name and none is set */
-  nameOf(symbol: string, stored: FoundRegistration | undefined): string | null {
-    if (!this.isDatabase) return null;
-    const name = stored?.flywheel.name ?? this.#settings.project.value ?? projectNameOf(symbol);
-    if (name !== undefined) return name;
+  /** @throws `ERR_CHAIN_MISMATCH` */
+  async function requireSameChain(tx: StoreTransaction): Promise<void> {
+    const { genesis } = await tx.lineages.progress();
+    if (genesis === null || genesis === genesisHash) return;
+    const where = isDatabase ? `the database ${database.shown}` : dataDir;
     throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `The symbol ${JSON.stringify(symbol)} cannot be used as the project's name.`,
-      { hint: `Add --project NAME: ${PROJECT_NAME_RULE}.` },
+      'ERR_CHAIN_MISMATCH',
+      `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${cluster} is ${clusterText(genesisHash)}; nothing was stored.`,
+      {
+        hint: 'A database or directory has projects of one cluster only. Use another --data-dir or database, or another --cluster.',
+      },
     );
   }
 
-  /** Reads the store; `null` if there is none. @throws `ERR_LOCAL_ALREADY_EXISTS` for a local project, `ERR_CHAIN_MISMATCH` */
-  look<Found>(genesisHash: string, look: (tx: StoreTransaction) => Promise<Found>): Promise<Found | null> {
-    // A cluster project without configuration is unfinished, whatever the store has.
-    const config = this.isDatabase ? undefined : readDataConfig(this.#dataDir);
-    if (config !== undefined && !isOnCluster(config))
-      throw new FlywheelError(
-        'ERR_LOCAL_ALREADY_EXISTS',
-        `${this.#dataDir} already has a local project. Nothing was changed.`,
-        { hint: 'Use another directory: --data-dir.' },
-      );
-    return lookIntoStore(this.#settings, async (tx) => {
-      await this.#requireSameChain(tx, genesisHash);
-      return look(tx);
-    });
-  }
+  const openStore = (): Promise<Store> =>
+    isDatabase ? openDatabase(database) : openSqliteStore({ path: dataFiles(dataDir).store });
 
   /** The registered project: a directory's only one; in a database the named one, else the one with this mint. */
-  async findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
-    const name = this.#settings.project.value;
+  async function findIn(tx: StoreTransaction, mint: Address): Promise<FoundRegistration | undefined> {
+    const name = settings.project.value;
     const ofMint = { tokenId: (await tx.tokens.find({ mintAddress: mint }))?.id ?? '' };
-    const [flywheel] = this.isDatabase
+    const [flywheel] = isDatabase
       ? [await tx.flywheels.find(name === null ? ofMint : { name })]
       : await tx.flywheels.list(1);
     const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
     return token && flywheel && { token, flywheel };
   }
 
-  /** The registered project. @throws as {@link requireSame}, or {@link requireFree} if there is none */
-  async checkIn(tx: StoreTransaction, places: Places, name: string | null) {
-    const known = await this.findIn(tx, places.mint);
-    if (known === undefined) await requireFree(tx, places, name);
-    else requireSame(known, places);
-    return known;
-  }
+  return {
+    genesisHash,
+    isDatabase,
 
-  /** Locks registrations until `opened` is closed. @throws `ERR_STORE_UNAVAILABLE` while another process registers */
-  async lock(opened: Opened): Promise<void> {
-    makePrivateDirectory(this.#dataDir, 'ERR_CONFIG_INVALID');
-    opened.keep(await ownDataDirectory(dataFiles(this.#dataDir).lock));
-    if (this.#database === null) {
-      clearUnfinished(this.#dataDir);
-      return;
-    }
-    // Creates or migrates the schema before anything is paid.
-    await (await this.#openStore()).close();
-    const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
-    opened.keep(await lockRegistrations(this.#database.reveal()));
-  }
+    /** File of an unfinished registration. A database may have several, one for each mint. */
+    unfinishedFile: (mint: Address): string =>
+      isDatabase ? join(dataDir, `registration-${mint}.json`) : dataFiles(dataDir).registration,
 
-  write<Result>(genesisHash: string, work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> {
-    return whileOpen(async (opened) => {
-      const store = opened.keep(await this.#openStore());
-      await store.read((tx) => this.#requireSameChain(tx, genesisHash));
-      await store.bind(genesisHash);
-      return store.transaction(work);
-    });
-  }
+    /** `null` for a data directory. @throws `ERR_INPUT_INVALID` if the symbol gives no valid name and none is set */
+    nameOf(symbol: string, stored: FoundRegistration | undefined): string | null {
+      if (!isDatabase) return null;
+      const name = stored?.flywheel.name ?? settings.project.value ?? projectNameOf(symbol);
+      if (name !== undefined) return name;
+      throw new FlywheelError(
+        'ERR_INPUT_INVALID',
+        `The symbol ${JSON.stringify(symbol)} cannot be used as the project's name.`,
+        { hint: `Add --project NAME: ${PROJECT_NAME_RULE}.` },
+      );
+    },
 
-  #openStore(): Promise<Store> {
-    if (this.#database !== null) return openDatabase(this.#database);
-    return openSqliteStore({ path: dataFiles(this.#dataDir).store });
-  }
+    /** Reads the store; `null` if there is none. @throws `ERR_LOCAL_ALREADY_EXISTS` for a local project, `ERR_CHAIN_MISMATCH` */
+    async look<Found>(look: (tx: StoreTransaction) => Promise<Found>): Promise<Found | null> {
+      // A cluster project without configuration is unfinished, whatever the store has.
+      if (placeOf(settings)?.kind === 'ledger')
+        throw new FlywheelError(
+          'ERR_LOCAL_ALREADY_EXISTS',
+          `${dataDir} already has a local project. Nothing was changed.`,
+          { hint: 'Use another directory: --data-dir.' },
+        );
+      return lookIntoStore(settings, async (tx) => {
+        await requireSameChain(tx);
+        return look(tx);
+      });
+    },
 
-  /** @throws `ERR_CHAIN_MISMATCH` */
-  async #requireSameChain(tx: StoreTransaction, genesisHash: string): Promise<void> {
-    const { genesis } = await tx.lineages.progress();
-    if (genesis === null || genesis === genesisHash) return;
-    const where = this.#database === null ? this.#dataDir : `the database ${this.#database.shown}`;
-    throw new FlywheelError(
-      'ERR_CHAIN_MISMATCH',
-      `The projects of ${where} are on ${clusterText(genesis)}, but --cluster ${this.#cluster} is ${clusterText(genesisHash)}; nothing was stored.`,
-      {
-        hint: 'A database or directory has projects of one cluster only. Use another --data-dir or database, or another --cluster.',
-      },
-    );
-  }
+    findIn,
+
+    /** The registered project. @throws as {@link requireSame}, or {@link requireFree} if there is none */
+    async checkIn(tx: StoreTransaction, places: Places, name: string | null) {
+      const known = await findIn(tx, places.mint);
+      if (known === undefined) await requireFree(tx, places, name);
+      else requireSame(known, places);
+      return known;
+    },
+
+    /** Locks registrations until `opened` is closed. @throws `ERR_STORE_UNAVAILABLE` while another process registers */
+    async lock(opened: Opened): Promise<void> {
+      makePrivateDirectory(dataDir, 'ERR_CONFIG_INVALID');
+      opened.keep(await ownDataDirectory(dataFiles(dataDir).lock));
+      if (!isDatabase) return clearUnfinished(dataDir);
+      // Creates or migrates the schema before anything is paid.
+      await (await openStore()).close();
+      const { lockRegistrations } = await import('../../store/postgres/upgrade.js');
+      opened.keep(await lockRegistrations(database.reveal()));
+    },
+
+    write: <Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> =>
+      whileOpen(async (opened) => {
+        const store = opened.keep(await openStore());
+        await store.read(requireSameChain);
+        await store.bind(genesisHash);
+        return store.transaction(work);
+      }),
+  };
 }
-
-const key = z.custom<Address>((value) => typeof value === 'string' && isAddress(value));
 
 const FILE = z.object({
   /** The command's settings as JSON text; a registration is resumed only with equal ones. */
   wanted: z.record(z.string(), z.string()),
-  burnWallet: key,
+  burnWallet: addressField,
   /** Its address determines the multisig's; `null` if the multisig exists. */
-  createKey: key.nullable(),
+  createKey: addressField.nullable(),
   /** The last signed transaction, stored before it is sent. */
   sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
 });
