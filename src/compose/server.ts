@@ -1,13 +1,13 @@
 /** `flywheel serve`: the engine over HTTP, with a background loop that finishes work that any process left unfinished. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Measured } from '../contract/served-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import type { ReconcileTerms } from '../engine/reconcile.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { createHttpServer, type HttpServer } from '../http/app.js';
 import { createLog, type LogLevel } from '../http/log.js';
+import { createMetrics } from '../http/metrics.js';
 import type { HttpServerDeps, HttpServerOptions } from '../http/options.js';
 import { createMemoryCounts } from '../http/rate-limit.js';
 import { processName } from './actor.js';
@@ -73,12 +73,11 @@ export const openServer = (
 ): Promise<OpenServer> =>
   opening(async (opened) => {
     const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
-    /** Set once the server counts. */
-    let observe: ((measured: Measured) => void) | undefined;
+    const metrics = await createMetrics(ambient.version);
     const data = opened.keep(
       await openEngine(ambient, settings, {
         ...{ limits: SHARED_LIMITS, outlivesSignal: true, upgrades: true },
-        onMeasured: (measured) => observe?.(measured),
+        onMeasured: metrics.measured,
         onEvent: ({ event, ...detail }) => log[DETAILS.has(event) ? 'debug' : 'info'](detail, event),
         ...(between === undefined ? {} : { between }),
       }),
@@ -96,11 +95,8 @@ export const openServer = (
         },
       }),
     );
-    const onMeasured = (hear: (measured: Measured) => void): void => {
-      observe = hear;
-    };
     const server = await createHttpServer(
-      { engine, onMeasured, rateCounts: await rateCountsOf(opened, settings, nowUs), log },
+      { engine, metrics, rateCounts: await rateCountsOf(opened, settings, nowUs), log },
       {
         ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
         limits: { maxBodyBytes },
@@ -140,11 +136,6 @@ async function requireKeys(engine: Engine, ids: readonly string[]): Promise<void
 /** Pause between the end of one run and the next. */
 const INTERVAL_MS = 15_000;
 
-interface Reconciling {
-  /** Aborts waits, and resolves when no work runs; everything sent is stored. */
-  close(): Promise<void>;
-}
-
 interface ReconcilingOptions {
   readonly onProblem: NonNullable<ReconcileTerms['onProblem']>;
   /** Do not wait for the first run. @default false */
@@ -152,11 +143,14 @@ interface ReconcilingOptions {
   readonly intervalMs?: number;
 }
 
-/** @throws the first run's error, unless it runs in the background */
+/**
+ * @returns `close` aborts waits, and resolves when no work runs; everything sent is stored.
+ * @throws the first run's error, unless it runs in the background
+ */
 export async function keepReconciling(
   engine: Pick<Engine, 'reconcile'>,
   { onProblem, inBackground = false, intervalMs = INTERVAL_MS }: ReconcilingOptions,
-): Promise<Reconciling> {
+): Promise<{ close(): Promise<void> }> {
   const stop = new AbortController();
   const { signal } = stop;
   const tell: typeof onProblem = (what, error) => {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { promisify } from 'node:util';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
@@ -10,7 +9,6 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { readBytes } from './body.js';
 import { checkRequestHeaders, corsOptions, MAX_HEADER_LINES } from './headers.js';
 import { logEnd } from './log.js';
-import { createMetrics } from './metrics.js';
 import { type HttpServerDeps, type HttpServerOptions, httpSettings } from './options.js';
 import { brokenRequest, isOwnFault, servedError, toProblem } from './problem.js';
 import { Requests } from './requests.js';
@@ -57,16 +55,9 @@ export async function createHttpServer(
   const shutdown = new Shutdown();
   const requests = new Requests(limits.maxRunning, (notes) => {
     const seconds = (performance.now() - notes.startedMs) / 1_000;
-    metrics.ended(notes.operation ?? 'none', notes.response.statusCode, seconds);
+    deps.metrics.ended(notes.operation ?? 'none', notes.response.statusCode, seconds);
     logEnd(app.log, notes);
   });
-  const numbers = {
-    running: () => requests.running,
-    connections: promisify((done: (error: Error | null, count: number) => void) =>
-      server.getConnections(done),
-    ),
-  };
-  const metrics = await createMetrics(deps, numbers, settings.version);
   const latest = new WeakMap<Socket, FastifyReply>();
   const broken = new WeakMap<Socket, FlywheelError>();
 
@@ -166,7 +157,7 @@ export async function createHttpServer(
     socket.setTimeout?.(limits.answerTimeoutMs);
     return payload;
   });
-  addRoutes(app, { deps, settings, metrics, requests, shutdown, readBody });
+  addRoutes(app, { deps, settings, requests, shutdown, readBody });
   await app.ready();
 
   return {

@@ -1,8 +1,7 @@
 /** Prometheus metrics; each server has its own registry. Labels have few values and never contain a key. */
 import type { Reply } from '../contract/call.js';
 import type { OperationId } from '../contract/operations.js';
-import type { EngineState } from '../contract/served-engine.js';
-import type { HttpServerDeps } from './options.js';
+import type { EngineState, Measured, ServedEngine } from '../contract/served-engine.js';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -19,11 +18,7 @@ function burnsOf(operation: OperationId, value: unknown): Readonly<Record<string
 
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-export async function createMetrics(
-  { engine, onMeasured }: Pick<HttpServerDeps, 'engine' | 'onMeasured'>,
-  server: { running(): number; connections(): Promise<number> },
-  version: string,
-) {
+export async function createMetrics(version: string) {
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -56,22 +51,16 @@ export async function createMetrics(
   const chain = histogram('chain_request_seconds', 'Response time of the chain.', ['method']);
   gauge('build_info', 'Always 1; the version of this build.', ['version']).set({ version }, 1);
   for (const kind of ['read', 'write']) transaction.zero({ kind });
-  onMeasured?.((measured) => {
-    if (measured.what === 'chain') chain.observe({ method: measured.method }, measured.seconds);
-    else transaction.observe({ kind: measured.kind }, measured.seconds);
-  });
 
   /** `null` when reading the state failed: the gauges then have no value, and readiness reports the failure. */
   let state: Promise<EngineState | null> = Promise.resolve(null);
   let lookedMs = Number.NEGATIVE_INFINITY;
-  const look = async (): Promise<void> => {
+  const look = async (engine: Pick<ServedEngine, 'state'>): Promise<void> => {
     if (performance.now() - lookedMs > STATE_MS) {
       lookedMs = performance.now();
       state = engine.state().catch(() => null);
     }
     const now = await state;
-    running.set(server.running());
-    connections.set(await server.connections());
     for (const one of [batches, unfinished, oldest, gaps, lamports]) one.reset();
     if (now === null) return;
     for (const [status, count] of Object.entries(now.batches)) batches.set({ status }, count);
@@ -82,6 +71,10 @@ export async function createMetrics(
       lamports.set({ project, wallet }, Number(held));
   };
   return {
+    measured(one: Measured): void {
+      if (one.what === 'chain') chain.observe({ method: one.method }, one.seconds);
+      else transaction.observe({ kind: one.kind }, one.seconds);
+    },
     ended(operation: OperationId | 'none', status: number, seconds: number): void {
       requests.inc({ operation, status: String(status) });
       duration.observe({ operation }, seconds);
@@ -92,6 +85,11 @@ export async function createMetrics(
         if (count > 0) burns.inc({ result }, count);
     },
     contentType: registry.contentType,
-    text: async () => look().then(() => registry.metrics()),
+    async text(engine: Pick<ServedEngine, 'state'>, now: { running: number; connections: number }) {
+      running.set(now.running);
+      connections.set(now.connections);
+      await look(engine);
+      return registry.metrics();
+    },
   };
 }

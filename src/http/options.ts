@@ -4,13 +4,14 @@ import type { FastifyBaseLogger } from 'fastify';
 import { API_KEY_HEADER } from '../contract/headers.js';
 import { MAX_BODY_BYTES } from '../contract/limits.js';
 import type { OperationId, Rate } from '../contract/operations.js';
-import type { Measured, RateCounts, ServedEngine } from '../contract/served-engine.js';
+import type { RateCounts, ServedEngine } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
+import type { Metrics } from './metrics.js';
 
 export interface HttpServerDeps {
   readonly engine: ServedEngine;
-  onMeasured?(hear: (measured: Measured) => void): void;
+  readonly metrics: Metrics;
   readonly rateCounts: RateCounts;
   readonly log: FastifyBaseLogger;
 }

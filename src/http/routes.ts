@@ -4,6 +4,7 @@
  * ones passed.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { Call } from '../contract/call.js';
 import { MAX_PATH_PARAMETER_LENGTH } from '../contract/limits.js';
@@ -25,7 +26,6 @@ import {
   readIdempotencyKey,
 } from './headers.js';
 import { outcomeOf } from './log.js';
-import type { Metrics } from './metrics.js';
 import type { HttpServerDeps, HttpSettings } from './options.js';
 import { comesFrom } from './problem.js';
 import { admit, rateLimitHeaders, withRate } from './rate-limit.js';
@@ -35,7 +35,6 @@ import type { Shutdown } from './shutdown.js';
 interface ServeContext {
   readonly deps: HttpServerDeps;
   readonly settings: HttpSettings;
-  readonly metrics: Metrics;
   readonly requests: Requests;
   readonly shutdown: Shutdown;
   /** Reads the body of a request. @throws `ERR_PAYLOAD_TOO_LARGE`, `ERR_INVALID_REQUEST` */
@@ -95,7 +94,7 @@ async function inputOf(
 }
 
 function addOperation(app: FastifyInstance, context: ServeContext, operation: Operation): void {
-  const { deps, settings, metrics, requests, shutdown } = context;
+  const { deps, settings, requests, shutdown } = context;
   const usual = withRate(operation.rateLimit, settings.rates[operation.id]);
   // Error answers before authentication also carry these headers; the remaining points are unknown then.
   const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
@@ -125,7 +124,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
       const answer = await caller.perform(input, call).catch((error: unknown) => {
         throw refusal !== undefined && isFlywheelError(error, 'ERR_RATE_LIMIT_EXCEEDED') ? refusal : error;
       });
-      metrics.answered(operation.id, answer);
+      deps.metrics.answered(operation.id, answer);
       notes.replayed = answer.meta.replayed;
       if (operation.method === 'POST') notes.outcome = outcomeOf(answer.value);
       return answer;
@@ -168,7 +167,7 @@ function notReady(cause: unknown): FlywheelError {
 }
 
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
-  const { deps, settings, metrics } = context;
+  const { deps, settings, requests } = context;
   const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
@@ -187,8 +186,9 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   });
   get('/metrics', async (request, reply) => {
     checkMetricsReader(request, metricsToken);
-    reply.type(metrics.contentType);
-    return metrics.text();
+    reply.type(deps.metrics.contentType);
+    const connections = await promisify<number>((done) => app.server.getConnections(done))();
+    return deps.metrics.text(deps.engine, { running: requests.running, connections });
   });
   get('/openapi.json', async (_request, reply) => {
     reply.type('application/json; charset=utf-8');

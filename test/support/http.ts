@@ -7,6 +7,7 @@ import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
 import { createHttpServer, type HttpServer } from '../../src/http/app.js';
 import { createLog } from '../../src/http/log.js';
+import { createMetrics } from '../../src/http/metrics.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { randomIds } from '../../src/values/ids.js';
@@ -46,6 +47,7 @@ export async function startServer(
   const server = await createHttpServer(
     {
       engine: engineOf(service as Service),
+      metrics: await createMetrics('0.0.0'),
       rateCounts: createMemoryCounts(),
       log: createLog({ level: 'trace', stream: { write: (line) => logLines.push(line) } }),
       ...deps,
