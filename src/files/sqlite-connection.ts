@@ -8,11 +8,8 @@ import { type FileName, fileUnavailable, isBusy } from './sqlite-errors.js';
 export type SqliteConnection = Libsql.Database;
 
 export interface ConnectionOptions {
-  /**
-   * What a commit survives: `power-cut`, or `process-end`, which does not wait for the disk. `reader` writes nothing. `bare` leaves the
-   * file's settings alone, for files that serve as locks.
-   */
-  readonly use: 'power-cut' | 'process-end' | 'reader' | 'bare';
+  /** Commits survive a `power-cut`. A `reader` writes nothing. `bare` leaves the file's settings alone, for files that serve as locks. */
+  readonly use: 'power-cut' | 'reader' | 'bare';
   /** How long SQLite waits for a lock, blocking the process. @default 5000 */
   readonly busyTimeoutMs?: number;
   readonly foreignKeys?: boolean;
@@ -27,14 +24,12 @@ const POLL_MS = 1;
 const FILE_MODE = 0o600;
 const OTHERS_MODE = 0o077;
 
-/** In WAL mode readers never wait for the writer. */
-const WAL = 'journal_mode = WAL';
-
-/** fullfsync: on macOS fsync leaves data in the drive's cache; elsewhere the setting has no effect. */
+/**
+ * WAL: readers never wait for the writer. fullfsync: on macOS fsync leaves data in the drive's cache; elsewhere the setting has no
+ * effect.
+ */
 const SETTINGS: Readonly<Record<ConnectionOptions['use'], readonly string[]>> = {
-  'power-cut': [WAL, 'synchronous = FULL', 'fullfsync = 1', 'checkpoint_fullfsync = 1'],
-  // Only a checkpoint waits for the disk; a log of up to 8,000 small pages makes it rare.
-  'process-end': ['page_size = 512', WAL, 'synchronous = NORMAL', 'wal_autocheckpoint = 8000'],
+  'power-cut': ['journal_mode = WAL', 'synchronous = FULL', 'fullfsync = 1', 'checkpoint_fullfsync = 1'],
   reader: ['query_only = 1'],
   bare: [],
 };

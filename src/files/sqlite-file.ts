@@ -29,7 +29,7 @@ export interface Statement {
   all(parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[];
 }
 
-interface SqliteFileOptions extends FileName, Pick<ConnectionOptions, 'busyTimeoutMs'> {
+interface SqliteFileOptions extends FileName {
   /** @default `power-cut` */
   readonly use?: Exclude<ConnectionOptions['use'], 'bare'>;
   readonly create: boolean;
@@ -44,15 +44,10 @@ export class SqliteFile {
   readonly noun: string;
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
-  readonly #busyTimeoutMs: number;
   readonly #statements = new Map<string, Statement>();
   #open = true;
 
-  constructor(
-    { path, noun, busyTimeoutMs = BUSY_TIMEOUT_MS }: Omit<SqliteFileOptions, 'create' | 'inspect'>,
-    connection: SqliteConnection,
-  ) {
-    this.#busyTimeoutMs = busyTimeoutMs;
+  constructor({ path, noun }: FileName, connection: SqliteConnection) {
     this.path = path;
     this.noun = noun;
     this.#connection = connection;
@@ -110,9 +105,9 @@ export class SqliteFile {
   #lock(): void {
     this.#connection.exec('PRAGMA busy_timeout = 0');
     try {
-      untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), this.#busyTimeoutMs);
+      untilFree(() => this.#connection.exec('BEGIN IMMEDIATE'), BUSY_TIMEOUT_MS);
     } finally {
-      this.#connection.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
+      this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
   }
 
@@ -158,9 +153,8 @@ export async function openSqliteFile(options: SqliteFileOptions): Promise<Sqlite
   const connect = await loadSqlite(name);
   try {
     prepareSqliteFile(name, options.create);
-    const open = (connection: SqliteConnection): SqliteFile =>
-      new SqliteFile({ ...options, ...name }, connection);
-    return open(connect({ ...options, use, inspect: (connection) => inspect?.(open(connection)) }));
+    const open = (connection: SqliteConnection): SqliteFile => new SqliteFile(name, connection);
+    return open(connect({ use, inspect: (connection) => inspect?.(open(connection)) }));
   } catch (error) {
     throw translateSqliteError(name, error);
   }
