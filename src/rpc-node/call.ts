@@ -15,11 +15,12 @@ export type Options = Readonly<Record<string, JsonValue | undefined>>;
 const MAX_BASE58_LENGTH = 2_048;
 
 export class View implements AccountSource {
-  readonly cluster: Cluster;
   readonly slot: number;
 
-  constructor(cluster: Cluster, commitment: Level) {
-    this.cluster = cluster;
+  constructor(
+    readonly cluster: Cluster,
+    commitment: Level,
+  ) {
     this.slot = cluster.slotOf(commitment);
   }
 
@@ -45,24 +46,19 @@ export class View implements AccountSource {
   }
 
   levelOf(slot: bigint): Level {
-    return (
-      (['finalized', 'confirmed'] as const).find((level) => slot <= this.cluster.slotOf(level)) ?? 'processed'
-    );
+    return LEVELS.findLast((level) => slot <= this.cluster.slotOf(level)) ?? 'processed';
   }
 }
 
 /** A running call. Invalid parameters throw an RpcError. */
 export class RpcCall {
-  readonly cluster: Cluster;
-  readonly #values: readonly JsonValue[];
-
-  constructor(values: readonly JsonValue[], cluster: Cluster) {
-    this.#values = values;
-    this.cluster = cluster;
-  }
+  constructor(
+    private readonly values: readonly JsonValue[],
+    readonly cluster: Cluster,
+  ) {}
 
   raw(at: number): JsonValue | undefined {
-    return this.#values[at];
+    return this.values[at];
   }
 
   address(at: number): Address {

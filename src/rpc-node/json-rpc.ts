@@ -13,6 +13,7 @@ import { internalError, invalidRequest, methodNotFound, parseError, RpcError } f
 const METHODS: Methods = { ...ACCOUNT_METHODS, ...CHAIN_METHODS, ...HISTORY_METHODS, ...SEND_METHODS };
 
 const MAX_BATCH = 500;
+const BATCH_SIZE = `Invalid request: a batch has 1 to ${MAX_BATCH} calls`;
 const MAX_VALUES = 50_000;
 
 interface Request {
@@ -30,8 +31,8 @@ interface Asked {
 function readRequest(value: JsonValue): Request | RpcError {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return invalidRequest();
   const { jsonrpc, id, method, params = [] } = value as Options;
-  if (jsonrpc !== '2.0' || typeof method !== 'string') return invalidRequest();
-  if (typeof params !== 'object' || params === null) return invalidRequest();
+  const isObject = typeof params === 'object' && params !== null;
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isObject) return invalidRequest();
   return { id: id ?? null, method, params: params as Request['params'], isNotification: id === undefined };
 }
 
@@ -45,10 +46,8 @@ export function readAsked(text: string): Asked {
   }
   if (!Array.isArray(value)) return { requests: [readRequest(value)], isBatch: false };
   const batch = value as readonly JsonValue[];
-  if (batch.length === 0) return { requests: [invalidRequest()], isBatch: false };
-  if (batch.length > MAX_BATCH)
-    return { requests: [invalidRequest(`Batch of more than ${MAX_BATCH} calls`)], isBatch: false };
-  return { requests: batch.map(readRequest), isBatch: true };
+  const isBatch = batch.length > 0 && batch.length <= MAX_BATCH;
+  return { requests: isBatch ? batch.map(readRequest) : [invalidRequest(BATCH_SIZE)], isBatch };
 }
 
 /** Bigints are written as exact numbers, as a cluster writes its 64-bit numbers. */

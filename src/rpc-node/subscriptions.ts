@@ -79,22 +79,17 @@ function slot({ cluster }: RpcCall): Watch {
 }
 
 /** By the prefix of `Subscribe`, `Unsubscribe` and `Notification`. */
-const KINDS: Readonly<Record<string, (call: RpcCall) => Watch>> = {
-  account,
-  signature,
-  slot,
-};
+const KINDS: Readonly<Record<string, (call: RpcCall) => Watch>> = { account, signature, slot };
 
 export class Subscriptions {
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
-  readonly #cluster: Cluster;
-  readonly #onFailure: (error: unknown) => void;
   readonly #all = new Map<number, Subscription>();
   #last = 0;
 
-  constructor(cluster: Cluster, onFailure: (error: unknown) => void) {
-    this.#cluster = cluster;
-    this.#onFailure = onFailure;
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly onFailure: (error: unknown) => void,
+  ) {
     this.#server.on('wsClientError', (_error, socket) => socket.destroy());
   }
 
@@ -139,7 +134,7 @@ export class Subscriptions {
         // web3.js keeps a connection open with `ping`.
         ({ method, params }) =>
           method === 'ping' ? null : this.#call(connection, method, Array.isArray(params) ? params : []),
-        this.#onFailure,
+        this.onFailure,
       );
       if (answer !== null) this.#send(connection, answer);
     }
@@ -152,7 +147,7 @@ export class Subscriptions {
     const [, kind = '', verb] = CALL.exec(method) ?? [];
     const watch = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
     if (watch === undefined) throw methodNotFound();
-    const call = new RpcCall(values, this.#cluster);
+    const call = new RpcCall(values, this.cluster);
     if (verb === 'Unsubscribe') {
       const id = call.count(0, 'a subscription');
       if (this.#all.get(id)?.connection !== connection) throw invalidParams('Invalid subscription id.');
@@ -181,7 +176,7 @@ export class Subscriptions {
           toJson({ method: `${kind}Notification`, params: { result, subscription: id } }),
         );
     } catch (error) {
-      if (!(error instanceof RpcError)) this.#onFailure(error);
+      if (!(error instanceof RpcError)) this.onFailure(error);
     }
   }
 

@@ -4,6 +4,7 @@ import type { Balance } from '../../chain/chain.js';
 import type { KeptTransaction } from '../../chain/local/ledger/tables.js';
 import { memosOf } from '../../chain/small-programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
+import type { Lookup } from '../../chain/transaction/message.js';
 import {
   decodeTransaction,
   SIGNATURE_BYTES,
@@ -142,20 +143,19 @@ function loadedJson({ lookups }: WireMessage, { tableAddresses }: KeptTransactio
   return { writable: tableAddresses.slice(0, writable), readonly: tableAddresses.slice(writable) };
 }
 
+const callJson = (programIdIndex: number, accounts: readonly number[], data: ReadonlyBytes): object => ({
+  ...{ programIdIndex, accounts, data: base58Encode(data), stackHeight: null },
+});
+
 /** The ledger stores only calls of the Squads program by itself. */
 function innerJson({ innerCalls }: KeptTransaction, names: readonly Address[]): readonly object[] {
   const indexOf = (named: Address): number => names.indexOf(named);
   const instructionsIn = (index: number): readonly object[] =>
     innerCalls
       .filter(({ within }) => within === index)
-      .map(({ program, accounts, data }) => ({
-        programIdIndex: indexOf(program),
-        accounts: accounts.map(indexOf),
-        data: base58Encode(data),
-        stackHeight: null,
-      }));
-  const indexes = new Set(innerCalls.map(({ within }) => within));
-  return [...indexes].map((index) => ({ index, instructions: instructionsIn(index) }));
+      .map(({ program, accounts, data }) => callJson(indexOf(program), accounts.map(indexOf), data));
+  const callers = new Set(innerCalls.map(({ within }) => within));
+  return [...callers].map((index) => ({ index, instructions: instructionsIn(index) }));
 }
 
 function metaJson(landed: KeptTransaction, message: WireMessage, view: View) {
@@ -180,6 +180,12 @@ function metaJson(landed: KeptTransaction, message: WireMessage, view: View) {
 
 const indexes = (bytes: ReadonlyBytes): readonly number[] => [...bytes];
 
+const lookupJson = ({ table, writableIndexes, readonlyIndexes }: Lookup): object => ({
+  accountKey: table,
+  writableIndexes: indexes(writableIndexes),
+  readonlyIndexes: indexes(readonlyIndexes),
+});
+
 function messageJson({ signatures, message }: WireTransaction): object {
   const { signers, writableSigners, writableNonSigners, staticKeys, blockhash, lookups } = message;
   return {
@@ -192,21 +198,10 @@ function messageJson({ signatures, message }: WireTransaction): object {
       },
       accountKeys: staticKeys,
       recentBlockhash: base58Encode(blockhash),
-      instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
-        programIdIndex: programIndex,
-        accounts: indexes(accountIndexes),
-        data: base58Encode(data),
-        stackHeight: null,
-      })),
-      ...(message.version === 'legacy'
-        ? {}
-        : {
-            addressTableLookups: lookups.map(({ table, writableIndexes, readonlyIndexes }) => ({
-              accountKey: table,
-              writableIndexes: indexes(writableIndexes),
-              readonlyIndexes: indexes(readonlyIndexes),
-            })),
-          }),
+      instructions: message.instructions.map(({ programIndex, accountIndexes, data }) =>
+        callJson(programIndex, indexes(accountIndexes), data),
+      ),
+      ...(message.version !== 'legacy' && { addressTableLookups: lookups.map(lookupJson) }),
     },
   };
 }

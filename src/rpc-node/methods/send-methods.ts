@@ -29,12 +29,13 @@ interface Sent {
 }
 
 /** @throws RpcError */
-function readSent(text: string, encoding: unknown): Sent {
-  if (encoding !== undefined && encoding !== null && encoding !== 'base58' && encoding !== 'base64')
+function readSent(text: string, given: unknown): Sent {
+  const encoding = given ?? 'base58';
+  if (encoding !== 'base58' && encoding !== 'base64')
     throw invalidParams(
       `unsupported encoding: ${JSON.stringify(encoding)}. Supported encodings: base58, base64`,
     );
-  const bytes = readBytes(text, encoding === 'base64' ? 'base64' : 'base58');
+  const bytes = readBytes(text, encoding);
   if (bytes.length > TRANSACTION_SIZE_LIMIT_BYTES)
     throw invalidParams(
       `decoded solana_transaction::versioned::VersionedTransaction too large: ${bytes.length} bytes (max: ${TRANSACTION_SIZE_LIMIT_BYTES} bytes)`,
