@@ -29,16 +29,13 @@ export function createMask(key: string | undefined): Mask {
 }
 
 export function maskValue<Value>(value: Value, mask: Mask): Value {
-  return mask === noMask ? value : (maskAny(value, mask) as Value);
-}
-
-function maskAny(value: unknown, mask: Mask): unknown {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((item) => maskAny(item, mask));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [mask(name), maskAny(inner, mask)] as const),
-  );
+  const masked = (one: unknown): unknown => {
+    if (typeof one === 'string') return mask(one);
+    if (Array.isArray(one)) return one.map(masked);
+    if (typeof one !== 'object' || one === null) return one;
+    return Object.fromEntries(Object.entries(one).map(([name, inner]) => [mask(name), masked(inner)]));
+  };
+  return mask === noMask ? value : (masked(value) as Value);
 }
 
 /** FLYWHEEL_DEBUG prints causes, so they are masked too. */
