@@ -45,10 +45,7 @@ export async function findLedgerGap(store: Store, chain: LocalChain, expected: s
   await store.transaction(async (tx) => {
     const [token] = await tx.tokens.list();
     if (token === undefined) return;
-    const known = await tx.signatures.known(lost.map(({ signature }) => signature));
-    const missing = lost.filter(({ signature }) => !known.has(signature));
-    const found = { id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) };
-    if (missing.length > 0) await tx.gaps.add(found, missing);
+    await tx.gaps.add({ id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
   });
 }
 

@@ -53,7 +53,7 @@ export class Reconciler {
       if (missing.length > 0) await deps.chain.submit(missing);
     });
     await this.#try('votes that may have landed', 'votes', terms, () => countVotes(deps, { tokenId }));
-    const left = await deps.store.read(({ unfinished }) => unfinished.all(tokenId));
+    const left = await deps.store.read(({ unfinished }) => unfinished.all(tokenId ?? undefined));
     const done = { burns: 0, requests: 0, batches: 0 };
     // One at a time, so that several servers share the work without waiting for each other.
     for (const [what, of, ids, carryOn] of [

@@ -35,14 +35,14 @@ export const report = operation('report', {
     await addBatches(deps, scope, table);
     const [account] = await deps.chain.getAccounts([token.mintAddress]);
     const mint = decodeMint(account ?? null);
-    const pendingBurns = await deps.store.read((tx) => tx.burns.countPending(token.id));
+    const open = await deps.store.read((tx) => tx.burns.open(token.id));
     return done({
       ...{ symbol: token.symbol, mintAddress: token.mintAddress, decimals: token.decimals },
       supply: formatTokenAmount(mint?.supply ?? 0n, token.decimals),
       chargesTransferFee: chargesTransferFee(mint),
       since: bounds.since ?? null,
       until: bounds.until ?? null,
-      pendingBurns,
+      pendingBurns: open.filter(({ status }) => status === 'PENDING').length,
       ...table.result(token),
     });
   },
@@ -112,9 +112,9 @@ const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
 });
 
 async function addBurns({ store }: EngineDeps, scope: Scope, table: Table): Promise<void> {
-  const last = await store.read((tx) => tx.burns.lastSequence());
+  const [newest] = (await store.read((tx) => tx.burns.list({ tokenId: scope.tokenId, limit: 1 }))).items;
   const pause = createPause();
-  for (let from = 1; from <= last; from += BURNS_AT_ONCE) {
+  for (let from = 1; from <= (newest?.sequence ?? 0); from += BURNS_AT_ONCE) {
     const sums = await store.read((tx) => tx.burns.sums({ ...scope, from, to: from + BURNS_AT_ONCE }));
     for (const { day, type, isLanded, count, amount, feeLamports: burnWalletLamports } of sums)
       table.add(day, type, {

@@ -68,9 +68,9 @@ async function walletsOf(chain: Chain, owners: readonly Owner[]): Promise<Engine
   }
 }
 
-export const listUnfinished = ({ store }: EngineDeps, { tokenId = null }: RecoveryScope = {}) =>
+export const listUnfinished = ({ store }: EngineDeps, { tokenId }: RecoveryScope = {}) =>
   store.read(async (tx) => {
-    const { burns, setUps, executions } = await tx.unfinished.all(tokenId);
+    const { burns, setUps, executions } = await tx.unfinished.all(tokenId ?? undefined);
     const work: Awaited<ReturnType<typeof burnsOf>>[] = [];
     for (const id of burns) work.push(await burnsOf(tx, id));
     for (const id of setUps) work.push(await batchOf(tx, id, 'initBatch'));

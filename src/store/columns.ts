@@ -13,8 +13,6 @@ export interface Column<Value = unknown> {
   readonly range?: string;
   /** The table that it references. */
   readonly to?: string;
-  /** The reference is checked at the commit. */
-  readonly isDeferred?: boolean;
   /** Carries the value's type only; never set at run time. */
   readonly of?: Value;
 }
@@ -41,10 +39,7 @@ export type AnyTable = TableDescription<Readonly<Record<string, Column>>>;
 
 export const text = <Value extends string = string>(): Column<Value> => ({ kind: 'text' });
 /** The `id` of a row of the other table, within the same project if both tables have a `tokenId`; or a part of its key. */
-export const reference = (to: string, how: Pick<Column, 'isDeferred'> = {}): Column<string> => ({
-  ...{ kind: 'text', to },
-  ...how,
-});
+export const reference = (to: string): Column<string> => ({ kind: 'text', to });
 export const oneOf = <const Value extends string>(...values: Value[]): Column<Value> => ({
   kind: 'text',
   values,

@@ -97,15 +97,6 @@ async function isFresh(target: StoreTransaction): Promise<boolean> {
   return true;
 }
 
-async function orRefused<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!isFlywheelError(cause, 'ERR_INTERNAL')) throw cause;
-    throw refuse(`holds what the other one refuses in ${what}`, { cause });
-  }
-}
-
 async function fill(
   source: StoreTransaction,
   target: StoreTransaction,
@@ -113,7 +104,10 @@ async function fill(
 ): Promise<void> {
   for (const name of COPIED)
     for await (const page of rowsOf(source, name, project))
-      await orRefused(sqlName(name), () => target.rows.insert(name, page));
+      await target.rows.insert(name, page).catch((cause: unknown) => {
+        if (!isFlywheelError(cause, 'ERR_INTERNAL')) throw cause;
+        throw refuse(`holds what the other one refuses in ${sqlName(name)}`, { cause });
+      });
   await target.rows.takeOver((await source.lineages.progress()).genesis);
 }
 
@@ -138,8 +132,4 @@ export const copyStore = (
   from: Pick<Store, 'read'>,
   to: Pick<Store, 'transaction'>,
   terms: CopyTerms = {},
-): Promise<Copied> =>
-  from.read((source) =>
-    // Deferred foreign keys are checked at commit.
-    orRefused('what its rows refer to', () => to.transaction((target) => copyInto(source, target, terms))),
-  );
+): Promise<Copied> => from.read((source) => to.transaction((target) => copyInto(source, target, terms)));

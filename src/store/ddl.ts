@@ -72,11 +72,9 @@ function tableOf(database: Database, name: string, table: AnyTable): readonly st
     // SQLite allows autoincrement only on a single-column primary key.
     ...(isNumbered && database === 'sqlite' ? [] : [`primary key ${list(key)}`]),
     ...unique.map((names) => `unique ${list(names)}`),
-    ...Object.entries(columns).flatMap(([column, { to, isDeferred }]) => {
-      if (to === undefined) return [];
-      const deferred = isDeferred === true ? ' deferrable initially deferred' : '';
-      return `foreign key ${referenceOf(column, columns, to as TableName)}${deferred}`;
-    }),
+    ...Object.entries(columns).flatMap(([column, { to }]) =>
+      to === undefined ? [] : `foreign key ${referenceOf(column, columns, to as TableName)}`,
+    ),
     ...checks.map((check) => `check (${check})`),
   ];
   return [

@@ -5,13 +5,21 @@ export type TokenRecord = Row<'tokens'>;
 export type FlywheelRecord = Row<'flywheels'>;
 export type ApiKeyRecord = Row<'apiKeys'>;
 export type RequestRecord = Omit<Row<'requests'>, 'dayCount'>;
-export type GapRecord = Row<'gaps'>;
 /** A transaction on chain that moved tokens of a project and has no other record in the store. */
 export type LostTransaction = Omit<Row<'gapTransactions'>, 'gapId' | 'position'>;
+export interface GapRecord extends Row<'gaps'> {
+  /** In the order in which they landed. */
+  readonly lost: readonly LostTransaction[];
+  readonly transactions: number;
+  /** How many of the transactions burned. */
+  readonly burns: number;
+  /** Base units. */
+  readonly burned: bigint;
+  readonly airdropped: bigint;
+}
 
 export type AuditEntry = Row<'auditLog'>;
 export type NewAuditEntry = Omit<AuditEntry, 'ordinal'>;
-export type AuditAction = AuditEntry['action'];
 
 export type BurnRecord = Row<'burns'>;
 export type BurnStatus = BurnRecord['status'];

@@ -156,6 +156,7 @@ export const TABLES = {
         where: "status in ('AVAILABLE_TO_QUEUE', 'FINALIZED')",
       },
       { name: 'batches_status', on: 'status' },
+      { name: 'batches_of_request', on: 'request_id' },
       { name: 'batches_of_token', on: 'token_id, ordinal' },
       { name: 'batches_not_closed', on: 'flywheel_id', where: 'date_closed is null' },
     ],
@@ -320,7 +321,6 @@ export const TABLES = {
       leaseUntilMs: integer(),
       /** JSON text of the successful answer; `null` while running. */
       reply: optional(text()),
-      batchId: optional(reference('batches', { isDeferred: true })),
       /** Number of noted days at its creation. */
       dayCount: integer(),
       dateCreated: text(),
@@ -329,8 +329,6 @@ export const TABLES = {
     checks: ["(status = 'done') = (reply is not null)"],
     indexes: [
       { name: 'requests_running', on: 'date_created, id', where: "status = 'running'" },
-      // For the deferred reference: a request may be linked before its batch is inserted.
-      { name: 'requests_of_batch', on: 'batch_id', where: 'batch_id is not null' },
       { name: 'requests_done', on: 'day_count', where: "status = 'done'" },
     ],
     rowsPerPage: 32,
@@ -427,11 +425,6 @@ export const TABLES = {
       id: text(),
       tokenId: reference('tokens'),
       status: oneOf('OPEN', 'ACCEPTED'),
-      burns: integer('>= 0'),
-      /** Base units. */
-      burned: u64(),
-      airdropped: u64(),
-      transactions: integer('>= burns'),
       dateFound: text(),
       dateAccepted: optional(text()),
     },

@@ -39,16 +39,12 @@ export class RecordPlugin extends CamelCasePlugin {
   }
 }
 
-/** Literals, because a partial index serves only a condition that repeats its text. */
-export const PENDING = sql.lit('PENDING' as const);
-export const CONFIRMED = sql.lit('CONFIRMED' as const);
 /**
- * For burns; combine with a literal state from above. SQLite does not infer that one state is in the index's list, and prefers the
- * token's index unless the second column has a condition, hence `day > ''`.
+ * Burns without a final outcome. SQLite prefers the token's index unless the second column of their own has a condition, hence
+ * `day > ''`.
  */
 export const OPEN = sql.raw<boolean>(`day > '' and ${OPEN_BURN}`);
 export const LANDED = sql.raw<boolean>(LANDED_BURN);
-export const DONE = sql.lit('done' as const);
 
 export const columnsBut = <Name extends TableName, But extends keyof Row<Name>>(
   name: Name,
@@ -87,6 +83,15 @@ export async function insertAll<Name extends TableName>(
   return inserted;
 }
 
+/** Conditions on a time. @param since - inclusive @param until - exclusive */
+export const within = (
+  column: string,
+  { since, until }: { readonly since?: string | undefined; readonly until?: string | undefined },
+) => [
+  ...given(since, (date) => sql<boolean>`${sql.raw(column)} >= ${date}`),
+  ...given(until, (date) => sql<boolean>`${sql.raw(column)} < ${date}`),
+];
+
 export const given = <Value, Condition>(
   value: Value | undefined,
   condition: (value: Value) => Condition,
@@ -96,6 +101,23 @@ export const given = <Value, Condition>(
 const operand = (column: string, value: unknown) =>
   COLUMNS.get(column)?.values === undefined ? sql`${value}` : sql.lit(value);
 
+/** Each column has the value, or one of the values. `undefined` is no condition. */
+export type Where<Name extends TableName> = {
+  readonly [Key in keyof Row<Name>]?: Row<Name>[Key] | readonly Row<Name>[Key][] | undefined;
+};
+
+export function matching<Name extends TableName>(where: Where<Name>) {
+  const conditions = Object.entries(where).flatMap(([column, value]: [string, unknown]) => {
+    if (value === undefined) return [];
+    if (value === null) return sql`${sql.ref(column)} is null`;
+    if (!Array.isArray(value)) return sql`${sql.ref(column)} = ${operand(column, value)}`;
+    // PostgreSQL rejects an empty `in ()`.
+    if (value.length === 0) return sql`false`;
+    return sql`${sql.ref(column)} in (${sql.join(value.map((one) => operand(column, one)))})`;
+  });
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
 /** Finds, lists, inserts and changes rows of a table by the values of columns. @param but - columns that are not read */
 export const tableOf = <Name extends TableName, But extends keyof Row<Name> = never>(
   session: StoreSession,
@@ -104,44 +126,36 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
 ) => {
   const { db } = session;
   const columns = () => sql.join(columnsBut(name, ...but).map((column) => sql.ref(column as string)));
-  const matching = (values: Partial<Row<Name>>) =>
-    sql.join(
-      Object.entries(values).map(([column, value]) =>
-        value === null
-          ? sql`${sql.ref(column)} is null`
-          : sql`${sql.ref(column)} = ${operand(column, value)}`,
-      ),
-      sql` and `,
-    );
-  /** @param rest - SQL for order and limit */
-  const list = async (values: Partial<Row<Name>>, rest: string): Promise<readonly Omit<Row<Name>, But>[]> => {
-    const where = Object.keys(values).length === 0 ? sql`` : sql`where ${matching(values)}`;
-    const query = sql<
-      Omit<Row<Name>, But>
-    >`select ${columns()} from ${sql.table(name)} ${where} ${sql.raw(rest)}`;
+  /** @param rest - SQL of more conditions, order and limit */
+  const list = async (where: Where<Name>, rest = sql``): Promise<readonly Omit<Row<Name>, But>[]> => {
+    const query = sql<Omit<Row<Name>, But>>`
+      select ${columns()} from ${sql.table(name)} where ${matching(where)} ${rest}`;
     return (await query.execute(db)).rows;
   };
-  /** @returns whether a row matched `expected` and was changed */
-  const changes = async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<boolean> => {
+  /** @returns the number of changed rows */
+  const changeAll = async (where: Where<Name>, change: Partial<Row<Name>>): Promise<number> => {
     const update = db.updateTable<TableName>(name).set(change as object);
-    const { numUpdatedRows } = await update.where(sql<boolean>`${matching(expected)}`).executeTakeFirst();
-    return numUpdatedRows === 1n;
+    return Number((await update.where(matching(where)).executeTakeFirst()).numUpdatedRows);
   };
   return {
     insert: async (row: NewRow<Name>): Promise<void> => void (await insertAll(session, name, [row])),
 
-    find: async (values: Partial<Row<Name>>): Promise<Omit<Row<Name>, But> | undefined> =>
-      (await list(values, 'limit 1'))[0],
+    find: async (where: Where<Name>, rest = sql``): Promise<Omit<Row<Name>, But> | undefined> =>
+      (await list(where, sql`${rest} limit 1`))[0],
 
     list,
 
-    changes,
+    changeAll,
 
-    /** Changes the one row that matches `expected`. @throws `ERR_INTERNAL` if none does */
-    change: async (expected: Partial<Row<Name>>, change: Partial<Row<Name>>): Promise<void> =>
+    /** @returns whether one row matched and was changed */
+    changes: async (where: Where<Name>, change: Partial<Row<Name>>): Promise<boolean> =>
+      (await changeAll(where, change)) === 1,
+
+    /** Changes the one row that matches. @throws `ERR_INTERNAL` if none does */
+    change: async (where: Where<Name>, change: Partial<Row<Name>>): Promise<void> =>
       invariant(
-        await changes(expected, change),
-        `No row of ${name} is as expected by ${Object.keys(expected).join(', ')}.`,
+        (await changeAll(where, change)) === 1,
+        `No row of ${name} is as expected by ${Object.keys(where).join(', ')}.`,
       ),
   };
 };

@@ -3,7 +3,6 @@ import { decodeMint } from '../../chain/tokens/accounts.js';
 import { KNOWN_CHECK } from '../../contract/admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { EngineParts } from '../deps.js';
-import { openGapIn } from '../gaps/gap-watch.js';
 import { unknownOf } from '../gaps/unknown.js';
 
 type Checked = Pick<EngineParts, 'store' | 'chain'>;
@@ -34,7 +33,7 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord) {
 async function checkKnown({ store, chain }: Checked, token: TokenRecord) {
   const { lost } = await unknownOf({ store, chain }, token.id);
   // Earlier checks stored their findings as the open gap.
-  const gap = await store.read((tx) => openGapIn(tx, token.id));
+  const gap = await store.read((tx) => tx.gaps.open(token.id));
   const missing = [...(gap?.lost ?? []), ...lost];
   const name = KNOWN_CHECK + token.symbol;
   const [first] = missing;

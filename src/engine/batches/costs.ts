@@ -38,7 +38,7 @@ export async function countVotes(
   { store, chain }: EngineDeps,
   scope: { readonly tokenId: string | null },
 ): Promise<void> {
-  const votes = await store.read((tx) => tx.batches.openVotes(scope.tokenId));
+  const votes = await store.read((tx) => tx.batches.openVotes(scope.tokenId ?? undefined));
   if (votes.length === 0) return;
   const traces = await chain.trace(
     votes.map(({ transaction, ...vote }) => ({ ...vote, bytes: transaction })),

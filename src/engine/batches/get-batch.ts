@@ -137,11 +137,11 @@ export const listBatches = operation('listBatches', {
       const before = id === undefined ? undefined : await tx.batches.ordinalOf(owner.token.id, id);
       if (id !== undefined && before === undefined) throw badCursor();
       const page = await tx.batches.list({ ...filter, limit, ...(before === undefined ? {} : { before }) });
-      return { items: page.items, last: page.next === null ? null : await tx.batches.idAt(page.next) };
+      return { items: page.items, last: page.next && (await tx.batches.find({ ordinal: page.next })) };
     });
     return done({
       items: items.map((batch) => listedBatchView(batch, owner)),
-      nextCursor: last && cursorOf(last),
+      nextCursor: last ? cursorOf(last.id) : null,
     });
   },
 });

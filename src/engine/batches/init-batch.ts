@@ -135,7 +135,6 @@ async function begin(
     });
     await tx.batches.insert(request, batch, actions);
     await holdWhileWaiting(tx, batch);
-    await tx.requests.linkBatch(request.id, batch.id);
     return { request, batch };
   }, identity);
 }
@@ -143,8 +142,9 @@ async function begin(
 async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: RequestRecord): Promise<Opened> {
   return deps.store.transaction(async (tx) => {
     const request = await openRequest(deps, tx, identity, earlier);
-    const batch = earlier.batchId === null ? undefined : await tx.batches.get(earlier.batchId);
-    invariant(batch !== undefined, 'An init request is stored together with its batch.');
+    const head = await tx.batches.find({ requestId: request.id });
+    invariant(head !== undefined, 'An init request is stored together with its batch.');
+    const batch = await currentRecord(tx, head.id);
     if (isFinal(batch))
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',

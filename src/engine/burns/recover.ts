@@ -17,9 +17,10 @@ import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
  */
 export async function watchConfirmed(
   { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
-  { tokenId = null }: RecoveryScope = {},
+  { tokenId }: RecoveryScope = {},
 ): Promise<{ readonly reopened: number; readonly missing: readonly Uint8Array[] }> {
-  const burns = await store.read((tx) => tx.burns.confirmed(tokenId));
+  const open = await store.read((tx) => tx.burns.open(tokenId ?? undefined));
+  const burns = open.filter(({ status }) => status === 'CONFIRMED');
   if (burns.length === 0) return { reopened: 0, missing: [] };
   const traces = await chain.trace(
     burns.map(({ signature, transaction, lastValidBlockHeight }) => ({

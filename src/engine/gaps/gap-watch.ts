@@ -196,10 +196,7 @@ export class GapWatch {
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {
-          const known = await tx.signatures.known(lost.map(({ signature }) => signature));
-          const missing = lost.filter(({ signature }) => !known.has(signature));
-          const gap = { id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) };
-          if (missing.length > 0) await tx.gaps.add(gap, missing);
+          await tx.gaps.add({ id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) }, lost);
           for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
         },
         { tokenId },
@@ -212,11 +209,11 @@ export class GapWatch {
   }
 }
 
-export async function openGapIn(tx: StoreTransaction, tokenId: string) {
+async function openGapIn(tx: StoreTransaction, tokenId: string) {
   const gap = await tx.gaps.open(tokenId);
   if (gap === undefined) return undefined;
-  const lost = await tx.gaps.transactions(gap.id);
-  return { ...gap, lost, pendingBurns: await tx.burns.countPending(tokenId) };
+  const open = await tx.burns.open(tokenId);
+  return { ...gap, pendingBurns: open.filter(({ status }) => status === 'PENDING').length };
 }
 
 export const createGapAdmin = (deps: EngineDeps) => {

@@ -1,6 +1,12 @@
 /** Connections to PostgreSQL: address, timeouts, and the driver that kysely uses. */
 
-import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
+import {
+  type Driver,
+  Kysely,
+  PostgresDialect,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
 import pg, { type Pool, type PoolClient } from 'pg';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { databasePlace } from '../../values/database-address.js';
@@ -161,7 +167,8 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
     if (sql === 'rollback' && this.#isBroken) return { command: 'ROLLBACK', rowCount: 0, rows: [] } as never;
     const { place } = this.#terms;
     try {
-      const result = await this.#client.query(sql, parameters.map(toCell));
+      // Several statements without parameters have several results.
+      const result = [await this.#client.query(sql, parameters.map(toCell))].flat().at(-1) as pg.QueryResult;
       // PostgreSQL answers ROLLBACK to a commit of a transaction in which a statement failed, even if the failure was caught.
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
@@ -187,9 +194,18 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   }
 }
 
+/** The first statement of a transaction begins it, which saves a round trip. */
+class StoreDialect extends PostgresDialect {
+  override createDriver(): Driver {
+    const driver = super.createDriver();
+    driver.beginTransaction = async () => undefined;
+    return driver;
+  }
+}
+
 export const kyselyOver = (pool: Pool, terms: ClientTerms): Kysely<Tables> =>
   new Kysely({
-    dialect: new PostgresDialect({
+    dialect: new StoreDialect({
       pool: {
         connect: async () => {
           try {

@@ -7,6 +7,7 @@ import { BEGUN, STORE_VERSION } from '../ddl.js';
 import { lockedTooLong, storeClosed, storeUnavailable } from '../errors.js';
 import { Mutex } from '../mutex.js';
 import type { Tables } from '../schema.js';
+import type { StoreSession } from '../session.js';
 import { type Begun, createStore, type Store } from '../store.js';
 import { createPool, kyselyOver, placeOf, toOpeningError } from './connection.js';
 import { readVersion, requireSchema, upgradeStore } from './upgrade.js';
@@ -110,32 +111,31 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return { row, begun };
   };
 
+  /** @param start - begins the transaction and reads the clock in one round trip, hence without parameters */
+  const transact = <Result>(
+    db: Kysely<Tables>,
+    start: RawBuilder<BegunRow>,
+    work: (session: StoreSession, begun: Begun) => Promise<Result>,
+  ): Promise<Result> =>
+    db.transaction().execute(async (trx) => {
+      const { begun } = await begin(trx, start);
+      return work({ db: trx, database: 'postgres' }, begun);
+    });
+
   return createStore({
     async write(work, of) {
       check();
-      const run = () =>
-        writer
-          .transaction()
-          .setIsolationLevel('read committed')
-          .execute(async (trx) => {
-            const project = of === undefined ? null : (of.tokenId ?? '');
-            const locked = sql<BegunRow>`select * from begin_write(${String(busyTimeoutMs)}, ${project})`;
-            const { begun } = await begin(trx, locked);
-            return work({ db: trx, database: 'postgres' }, begun);
-          });
+      const project = of === undefined ? null : (of.tokenId ?? '');
+      const start = sql<BegunRow>`begin isolation level read committed;
+        select * from begin_write(${sql.lit(String(busyTimeoutMs))}, ${sql.lit(project)})`;
+      const run = () => transact(writer, start, work);
       // A writer that locks row by row takes no project lock.
       return of?.tokenId === null ? run() : mutex.run(run, of?.tokenId);
     },
     async read(work) {
       check();
-      return reader
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .setAccessMode('read only')
-        .execute(async (trx) => {
-          const { begun } = await begin(trx, sql.raw<BegunRow>(BEGUN));
-          return work({ db: trx, database: 'postgres' }, begun);
-        });
+      const start = `begin isolation level repeatable read read only; ${BEGUN}`;
+      return transact(reader, sql.raw(start), work);
     },
     async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
       check();

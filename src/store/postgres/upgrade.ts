@@ -71,10 +71,9 @@ export const upgradeStore = ({
     if (!isDryRun && from < STORE_VERSION)
       await kyselyOver(pool, { place, busyTimeoutMs: LOCK_TIMEOUT_MS })
         .transaction()
-        .setIsolationLevel('read committed')
         .execute(async (trx) => {
-          await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx);
-          await sql.raw(`select pg_advisory_xact_lock(${STORE_LOCK})`).execute(trx);
+          const lock = `set local lock_timeout = ${LOCK_TIMEOUT_MS}; select pg_advisory_xact_lock(${STORE_LOCK})`;
+          await sql.raw(`begin isolation level read committed; ${lock}`).execute(trx);
           await migrate(trx, 'postgres', refusalOf(place));
         });
     return { from, to: STORE_VERSION, applied: MIGRATIONS.slice(from).map(({ name }) => name) };

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { BatchCost } from '../../contract/call.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import { piecesOf } from '../../values/pieces.js';
 import type {
   BatchHead,
   BatchRecord,
@@ -15,10 +14,9 @@ import type {
   TransactionCost,
 } from '../records.js';
 import { type Row, TABLES } from '../schema.js';
-import { columnsBut, given, insertAll, leasesOf, type StoreSession, tableOf } from '../session.js';
-import { type Listed, listed, type Page } from './pages.js';
+import { given, insertAll, leasesOf, matching, type StoreSession, tableOf } from '../session.js';
+import { isOfKey, type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
-import { requestsOf } from './requests.js';
 
 /** Every allowed status transition (service specification, section 3). */
 export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
@@ -43,27 +41,18 @@ export interface BatchFilter extends Page {
 
 export type ListedBatches = Listed<BatchHead>;
 
-/** Literals, because a partial index serves only a condition that repeats its text. */
-const OPEN = [sql.lit('AVAILABLE_TO_QUEUE' as const), sql.lit('FINALIZED' as const)];
-
-const HEAD = columnsBut('batches', 'ordinal');
-
 export const batchRepository = (session: StoreSession) => {
   const { db } = session;
-  const batches = db.selectFrom('batches');
   const votes = tableOf(session, 'issuedVotes', 'ordinal', 'isOver');
+  const costs = tableOf(session, 'batchCosts', 'batchId');
   const pipelines = pipelineRepository(session);
-  const { find, change } = tableOf(session, 'batches', 'ordinal');
+  const { find, list, change, changes } = tableOf(session, 'batches', 'ordinal');
 
   /** Also finds votes that the owner sent, and transactions of members. */
-  const batchOf = (signature: string) =>
-    db
-      .selectFrom('bundleTransactions')
-      .innerJoin('bundles', 'bundles.id', 'bundleTransactions.bundle')
-      .select('bundles.batchId')
-      .where('bundleTransactions.signature', '=', signature)
-      .union(db.selectFrom('pipelines').select('batchId').where('signature', '=', signature))
-      .union(db.selectFrom('batchCosts').select('batchId').where('signature', '=', signature));
+  const batchOf = (signature: string) => sql`
+    select bundles.batch_id from bundle_transactions join bundles on bundles.id = bundle where signature = ${signature}
+    union select batch_id from pipelines where signature = ${signature}
+    union select batch_id from batch_costs where signature = ${signature}`;
 
   const holding = (filter: PipelineFilter) => {
     const conditions = sql.join(pipelineConditions(filter), sql` and `);
@@ -94,13 +83,7 @@ export const batchRepository = (session: StoreSession) => {
 
     /** The token's newest batch that is AVAILABLE_TO_QUEUE or FINALIZED. */
     current: (tokenId: string): Promise<BatchHead | undefined> =>
-      batches
-        .select(HEAD)
-        .where('tokenId', '=', tokenId)
-        .where('status', 'in', OPEN)
-        .orderBy('ordinal', 'desc')
-        .limit(1)
-        .executeTakeFirst(),
+      find({ tokenId, status: ['AVAILABLE_TO_QUEUE', 'FINALIZED'] }, sql`order by ordinal desc`),
 
     /** Newest first. */
     async list(filter: BatchFilter): Promise<ListedBatches> {
@@ -111,45 +94,27 @@ export const batchRepository = (session: StoreSession) => {
         ...given(status, (one) => sql`status = ${one}`),
         ...given(txHash, (one) => sql`id in (${batchOf(one)})`),
         ...Object.entries(holds).flatMap(([name, one]) => given(one, () => holding({ [name]: one }))),
-        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+        ...given(idempotencyKey, (key) => isOfKey(tokenId, key)),
       ];
       return listed(session, 'batches', filter, conditions, !isFound);
     },
 
-    async idAt(ordinal: number): Promise<string> {
-      return (await batches.select('id').where('ordinal', '=', ordinal).executeTakeFirstOrThrow()).id;
-    },
-
     /** `undefined` if the batch is not of this token. */
-    async ordinalOf(tokenId: string, id: string): Promise<number | undefined> {
-      const found = batches.select('ordinal').where('id', '=', id).where('tokenId', '=', tokenId);
-      return (await found.executeTakeFirst())?.ordinal;
-    },
+    ordinalOf: async (tokenId: string, id: string): Promise<number | undefined> =>
+      (await tableOf(session, 'batches').find({ id, tokenId }))?.ordinal,
 
     /** Rent of the flywheel's batches that are not closed. @param since - only those being set up, or updated at or after this time */
-    async rentLamports(flywheelId: string, since?: string): Promise<bigint> {
-      const open = batches
-        .select('setupRentLamports')
-        .where('flywheelId', '=', flywheelId)
-        .where('dateClosed', 'is', null)
-        .where((eb) =>
-          eb.and(
-            given(since, (date) =>
-              eb.or([eb('status', '=', 'AVAILABLE_TO_QUEUE'), eb('dateUpdated', '>=', date)]),
-            ),
-          ),
-        );
-      return (await open.execute()).reduce((sum, one) => sum + one.setupRentLamports, 0n);
+    async rentLamports(flywheelId: string, since = ''): Promise<bigint> {
+      const isUnpaid = sql`and (status = 'AVAILABLE_TO_QUEUE' or date_updated >= ${since})`;
+      const open = await list({ flywheelId, dateClosed: null }, isUnpaid);
+      return open.reduce((sum, one) => sum + one.setupRentLamports, 0n);
     },
 
     async countByStatus(): Promise<Readonly<Record<BatchStatus, number>>> {
-      const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };
-      const rows = await batches
-        .select(({ fn }) => ['status', fn.countAll().as('count')])
-        .groupBy('status')
-        .execute();
-      for (const { status, count } of rows) counts[status] = Number(count);
-      return counts;
+      const { rows } = await sql<{ status: BatchStatus; count: number }>`
+        select status, count(*) as count from batches group by status`.execute(db);
+      const counts = rows.map(({ status, count }) => [status, Number(count)]);
+      return { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0, ...Object.fromEntries(counts) };
     },
 
     change: (id: string, to: Partial<Omit<Row<'batches'>, 'status'>>): Promise<void> => change({ id }, to),
@@ -161,30 +126,21 @@ export const batchRepository = (session: StoreSession) => {
       result: { initResult?: InitResult; executeResult?: ExecuteResult },
       dateUpdated: string,
     ): Promise<void> {
-      const from = BATCH_TRANSITIONS.filter(([, target]) => target === to).map(([source]) => source);
-      invariant(from.length > 0, `No batch can become ${to}.`);
-      const { numUpdatedRows } = await db
-        .updateTable('batches')
-        .set({ status: to, dateUpdated, ...result })
-        .where('id', '=', id)
-        .where('status', 'in', from)
-        .executeTakeFirst();
-      invariant(numUpdatedRows === 1n, `Batch ${id} cannot become ${to} from the status it has.`);
+      const status = BATCH_TRANSITIONS.flatMap(([from, target]) => (target === to ? from : []));
+      const isDone = await changes({ id, status }, { status: to, dateUpdated, ...result });
+      invariant(isDone, `Batch ${id} cannot become ${to} from the status it has.`);
     },
 
     /** Each transaction's cost is stored once, however often it is reported. */
-    async addCosts(batchId: string, costs: readonly TransactionCost[]): Promise<void> {
-      const rows = costs.map((cost) => ({ ...cost, batchId }));
+    async addCosts(batchId: string, reported: readonly TransactionCost[]): Promise<void> {
+      const rows = reported.map((cost) => ({ ...cost, batchId }));
       await insertAll(session, 'batchCosts', rows, { mayBeThere: true });
     },
 
-    async cost(id: string): Promise<BatchCost> {
-      const sum = (name: keyof BatchCost) =>
-        sql<number>`coalesce(cast(sum(${sql.ref(name)}) as bigint), 0)`.as(name);
-      const sums = [sum('operatorLamports'), sum('vaultLamports')] as const;
-      const costs = db.selectFrom('batchCosts').where('batchId', '=', id);
-      const { operatorLamports, vaultLamports } = await costs.select(sums).executeTakeFirstOrThrow();
-      return { operatorLamports: BigInt(operatorLamports), vaultLamports: BigInt(vaultLamports) };
+    async cost(batchId: string): Promise<BatchCost> {
+      const all = await costs.list({ batchId });
+      const sum = (name: keyof BatchCost) => BigInt(all.reduce((total, cost) => total + cost[name], 0));
+      return { operatorLamports: sum('operatorLamports'), vaultLamports: sum('vaultLamports') };
     },
 
     ...leasesOf(session, 'batches'),
@@ -193,22 +149,19 @@ export const batchRepository = (session: StoreSession) => {
     addVote: async (vote: IssuedVote): Promise<void> =>
       void (await insertAll(session, 'issuedVotes', [{ ...vote, isOver: false }], { mayBeThere: true })),
 
-    votes: (batchId: string): Promise<readonly IssuedVote[]> => votes.list({ batchId }, 'order by ordinal'),
+    votes: (batchId: string): Promise<readonly IssuedVote[]> =>
+      votes.list({ batchId }, sql`order by ordinal`),
 
-    /** Votes that may still land, or whose landing is not recorded yet; of one project or of all. */
-    openVotes: (tokenId: string | null): Promise<readonly IssuedVote[]> =>
-      db
-        .selectFrom('issuedVotes')
-        .select(columnsBut('issuedVotes', 'ordinal', 'isOver'))
-        .where(sql<boolean>`is_over = 0 and (cast(${tokenId} as text) is null
-          or batch_id in (select id from batches where token_id = ${tokenId}))`)
-        .execute(),
+    /** Votes that may still land, or whose landing is not recorded yet. @param tokenId - @default all projects */
+    openVotes: (tokenId?: string): Promise<readonly IssuedVote[]> =>
+      votes.list(
+        {},
+        sql`and is_over = 0 and ${tokenId === undefined ? sql`true` : sql`batch_id in (select id from batches where token_id = ${tokenId})`}`,
+      ),
 
     /** These votes can no longer land, and the costs of landed ones are stored. */
-    async endVotes(signatures: readonly string[]): Promise<void> {
-      for (const piece of piecesOf(signatures))
-        await db.updateTable('issuedVotes').set({ isOver: true }).where('signature', 'in', piece).execute();
-    },
+    endVotes: (signature: readonly string[]): Promise<number> =>
+      votes.changeAll({ signature }, { isOver: true }),
   };
 };
 
@@ -216,11 +169,11 @@ export const batchRepository = (session: StoreSession) => {
 const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
 
 export const bundleRepository = (session: StoreSession) => {
-  const { db } = session;
+  const bundles = tableOf(session, 'bundles', 'ordinal');
   return {
-    async insertMany(bundles: readonly BundleRecord[]): Promise<void> {
-      await insertAll(session, 'bundles', bundles);
-      const transactions = bundles.flatMap(({ id, transactions: own }) =>
+    async insertMany(records: readonly BundleRecord[]): Promise<void> {
+      await insertAll(session, 'bundles', records);
+      const transactions = records.flatMap(({ id, transactions: own }) =>
         own.map((transaction, position) => ({ ...transaction, bundle: id, position })),
       );
       await insertAll(session, 'bundleTransactions', transactions);
@@ -228,31 +181,18 @@ export const bundleRepository = (session: StoreSession) => {
 
     /**
      * Ordered by phase and first transaction, without expired bundles.
-     * @param phases - limits what is read: a batch may have thousands of signed transactions. @default all
+     * @param phase - limits what is read: a batch may have thousands of signed transactions. @default all
      */
-    async ofBatch(
-      batchId: string,
-      phases: readonly BundlePhase[] = PHASES,
-    ): Promise<readonly BundleRecord[]> {
-      const bundles = db
-        .selectFrom('bundles')
-        .where('batchId', '=', batchId)
-        .where('phase', 'in', phases)
-        .where('status', '<>', 'EXPIRED');
-      const found = await bundles
-        .select(columnsBut('bundles', 'ordinal'))
-        .orderBy('first')
-        .orderBy('ordinal')
-        .execute();
-      const transactions = await bundles
-        .innerJoin('bundleTransactions', 'bundleTransactions.bundle', 'bundles.id')
-        .select(['bundle', 'signature', 'bytes'])
-        .orderBy('bundle')
-        .orderBy('position')
-        .execute();
+    async ofBatch(batchId: string, phase: readonly BundlePhase[] = PHASES): Promise<readonly BundleRecord[]> {
+      const asked = { batchId, phase, status: ['PENDING', 'LANDED', 'FAILED'] } as const;
+      const found = await bundles.list(asked, sql`order by first, ordinal`);
+      const transactions = await tableOf(session, 'bundleTransactions').list(
+        {},
+        sql`and bundle in (select id from bundles where ${matching(asked)}) order by position`,
+      );
       const byBundle = new Map<string, BundleTransaction[]>();
-      for (const { bundle, ...transaction } of transactions)
-        byBundle.set(bundle, [...(byBundle.get(bundle) ?? []), transaction]);
+      for (const { bundle, signature, bytes } of transactions)
+        byBundle.set(bundle, [...(byBundle.get(bundle) ?? []), { signature, bytes }]);
       // The sort is stable: within a phase the query's order stays.
       return found
         .map((bundle) => ({ ...bundle, transactions: byBundle.get(bundle.id) ?? [] }))
@@ -261,22 +201,14 @@ export const bundleRepository = (session: StoreSession) => {
 
     /** Gives all these pending bundles the same outcome. @throws `ERR_INTERNAL` unless every one is pending */
     async settle(
-      ids: readonly string[],
+      id: readonly string[],
       outcome: Pick<BundleRecord, 'status'> &
         Partial<Pick<BundleRecord, 'errorMessage' | 'failedTransaction'>>,
     ): Promise<void> {
-      if (ids.length === 0) return;
       const { status, errorMessage = null, failedTransaction = null } = outcome;
-      const { numUpdatedRows } = await db
-        .updateTable('bundles')
-        .set({ status, errorMessage, failedTransaction })
-        .where('id', 'in', ids)
-        .where('status', '=', 'PENDING')
-        .executeTakeFirst();
-      invariant(
-        numUpdatedRows === BigInt(ids.length),
-        `Not all of these bundles are pending: ${ids.join(', ')}.`,
-      );
+      const end = { status, errorMessage, failedTransaction };
+      const settled = id.length === 0 ? 0 : await bundles.changeAll({ id, status: 'PENDING' }, end);
+      invariant(settled === id.length, `Not all of these bundles are pending: ${id.join(', ')}.`);
     },
   };
 };

@@ -1,13 +1,12 @@
 /** Burns: each one's intent, then its outcome; many burns take few statements. */
-import { type NotNull, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
-import { CONFIRMED, given, insertAll, OPEN, PENDING, type StoreSession, tableOf } from '../session.js';
-import { isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
-import { requestsOf } from './requests.js';
+import { given, insertAll, matching, OPEN, type StoreSession, tableOf, within } from '../session.js';
+import { isOfKey, isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { daysOf, SUM, usedOn } from './usage.js';
 
 export interface BurnFilter extends Page {
@@ -50,6 +49,14 @@ export interface Reserved extends Room {
   readonly sequences: readonly number[];
 }
 
+interface Sums {
+  readonly settledOn: UtcDay;
+  readonly count: number;
+  readonly high: number;
+  readonly low: number;
+  readonly fees: number;
+}
+
 interface RoomRow {
   readonly day: UtcDay;
   readonly high: number;
@@ -78,9 +85,6 @@ export const reservedOf = (row: Partial<RoomRow & { readonly numbers: readonly s
   sequences: (row.numbers ?? []).map(Number),
 });
 
-/** A burn without a final outcome; its bytes are still stored. */
-type OpenBurn = BurnRecord & { readonly transaction: Uint8Array };
-
 const OUTCOME = ['status', 'errorCode', 'errorMessage', 'dateSettled', 'feeLamports'] as const;
 
 /** One statement for many outcomes. A burn is found by its sequence number and changes only while it is PENDING. */
@@ -93,14 +97,12 @@ const settleStatement = (outcomes: readonly BurnOutcome[]) => {
   return sql`with settled (sequence, ${sql.join(OUTCOME.map((column) => sql.ref(column)))}) as (values ${sql.join(rows)})
     update burns set ${sql.join(changes)},
       "transaction" = case when settled.${sql.raw(OPEN_BURN)} then burns."transaction" end
-    from settled where burns.sequence = settled.sequence and burns.status = ${PENDING}`;
+    from settled where burns.sequence = settled.sequence and burns.status = 'PENDING'`;
 };
 
 export const burnRepository = (session: StoreSession) => {
   const { db } = session;
-  const burns = db.selectFrom('burns');
-  const { find, changes } = tableOf(session, 'burns');
-
+  const { find, list, changes } = tableOf(session, 'burns');
   return {
     find,
 
@@ -138,9 +140,8 @@ export const burnRepository = (session: StoreSession) => {
         lastValidBlockHeight,
       }: Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>,
     ): Promise<void> {
-      const expected = { sequence, status: 'PENDING', signature: expired } as const;
       const anew = { signature, transaction, lastValidBlockHeight };
-      if (await changes(expected, anew)) return;
+      if (await changes({ sequence, status: 'PENDING', signature: expired }, anew)) return;
       const sentence = `Another process is working on burn ${sequence}.`;
       throw new FlywheelError('ERR_DUPLICATE_IDEMPOTENCY_KEY', sentence, { retryAfterSeconds: 1 });
     },
@@ -156,23 +157,19 @@ export const burnRepository = (session: StoreSession) => {
       );
     },
 
-    /** Confirmed burns that a fork may still roll back, of one project or of all. */
-    confirmed(tokenId: string | null): Promise<readonly OpenBurn[]> {
-      const open = burns.selectAll().where(OPEN).$narrowType<{ transaction: NotNull }>();
-      const confirmed = open.where('status', '=', CONFIRMED);
-      return (tokenId === null ? confirmed : confirmed.where('tokenId', '=', tokenId)).execute();
-    },
+    /** Pending burns, and confirmed ones that a fork may still roll back. @param tokenId - @default all projects */
+    open: (tokenId?: string) =>
+      list({ tokenId }, sql`and ${OPEN}`) as Promise<readonly (BurnRecord & { transaction: Uint8Array })[]>,
 
     /** Marks transactions as finalized: no fork can roll them back. @returns the burns that were still confirmed */
     async finalize(
       signatures: readonly string[],
     ): Promise<readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[]> {
       const final: Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[] = [];
-      for (const piece of piecesOf(signatures)) {
+      for (const signature of piecesOf(signatures)) {
         const confirmed = db
           .updateTable('burns')
-          .where('signature', 'in', piece)
-          .where('status', '=', CONFIRMED);
+          .where(matching<'burns'>({ signature, status: 'CONFIRMED' }));
         const set = confirmed.set({ status: 'FINAL', transaction: null });
         final.push(...(await set.returning(['day', 'amount', 'dateSettled']).execute()));
       }
@@ -188,58 +185,24 @@ export const burnRepository = (session: StoreSession) => {
 
     /** Ordered by index, `from` inclusive to `to` exclusive. */
     ofRequest: (requestId: string, from = 0, to = Number.MAX_SAFE_INTEGER): Promise<readonly BurnRecord[]> =>
-      burns
-        .selectAll()
-        .where('requestId', '=', requestId)
-        .where('index', '>=', from)
-        .where('index', '<', to)
-        .orderBy('index')
-        .execute(),
+      list({ requestId }, sql`and "index" >= ${from} and "index" < ${to} order by "index"`),
 
     /** Exact sums. Callers pass ranges of a few thousand burns, so that no call takes long. */
-    async sums({ tokenId, from, to, since, until, types }: BurnSumsQuery): Promise<readonly BurnSum[]> {
-      const rows = await burns
-        .select([
-          sql<UtcDay>`substr(date_settled, 1, 10)`.as('settledOn'),
-          'proofType',
-          'status',
-          sql<number>`count(*)`.as('count'),
-          sql<number>`${sql.raw(SUM.high)}`.as('high'),
-          sql<number>`${sql.raw(SUM.low)}`.as('low'),
-          sql<number>`coalesce(sum(cast(fee_lamports as bigint)), 0)`.as('fees'),
-        ])
-        .where('sequence', '>=', from)
-        .where('sequence', '<', to)
-        .where('tokenId', '=', tokenId)
-        .where('dateSettled', 'is not', null)
-        .where((eb) =>
-          eb.and([
-            ...given(since, (date) => eb('dateSettled', '>=', date)),
-            ...given(until, (date) => eb('dateSettled', '<', date)),
-            ...given(types, (some) => isOneOf('proof_type', some)),
-          ]),
-        )
-        .groupBy([sql`1`, 'proofType', 'status'])
-        .execute();
+    async sums({ tokenId, from, to, types, ...bounds }: BurnSumsQuery): Promise<readonly BurnSum[]> {
+      const conditions = [
+        matching<'burns'>({ tokenId, proofType: types }),
+        ...within('date_settled', bounds),
+        sql`date_settled is not null`,
+      ];
+      const { rows } = await sql<Pick<BurnRecord, 'proofType' | 'status'> & Sums>`
+        select substr(date_settled, 1, 10) as settled_on, proof_type, status, count(*) as count,
+          ${sql.raw(SUM.high)} as high, ${sql.raw(SUM.low)} as low, coalesce(sum(cast(fee_lamports as bigint)), 0) as fees
+        from burns where sequence >= ${from} and sequence < ${to} and ${sql.join(conditions, sql` and `)}
+        group by 1, proof_type, status`.execute(db);
       return rows.map(({ settledOn, proofType, status, count, high, low, fees }) => ({
         ...{ day: settledOn, type: proofType, isLanded: status !== 'FAILED', count: Number(count) },
         ...{ amount: SUM.whole({ high, low }), feeLamports: BigInt(fees) },
       }));
-    },
-
-    async lastSequence(): Promise<number> {
-      const row = await burns.select(({ fn }) => fn.max('sequence').as('last')).executeTakeFirst();
-      return row?.last ?? 0;
-    },
-
-    async countPending(tokenId: string): Promise<number> {
-      const row = await burns
-        .select(({ fn }) => fn.countAll().as('count'))
-        .where('tokenId', '=', tokenId)
-        .where(OPEN)
-        .where('status', '=', PENDING)
-        .executeTakeFirst();
-      return Number(row?.count ?? 0);
     },
 
     /** Newest first. */
@@ -249,11 +212,11 @@ export const burnRepository = (session: StoreSession) => {
       const isFound = [proofHashes, idempotencyKey, txHash].some((one) => one !== undefined);
       const areAllWanted = [types, statuses, since, until].every((one) => one === undefined);
       const conditions = [
-        ...given(types, (some) => isOneOf('proof_type', some)),
+        matching<'burns'>({ proofType: types, signature: txHash }),
+        // No literals: with them SQLite sorts by an index of some states.
         ...given(statuses, (some) => isOneOf('status', some)),
-        ...given(txHash, (one) => sql`signature = ${one}`),
         ...given(proofHashes, isOfProof),
-        ...given(idempotencyKey, (key) => sql`request_id in (${requestsOf(session, tokenId, key)})`),
+        ...given(idempotencyKey, (key) => isOfKey(tokenId, key)),
       ];
       return listed(session, 'burns', filter, conditions, !isFound && !areAllWanted);
     },

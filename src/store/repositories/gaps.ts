@@ -40,50 +40,51 @@ export const lineageRepository = (session: StoreSession, { db } = session) => ({
   },
 });
 
-const NOTHING = { burns: 0, burned: 0n, airdropped: 0n, transactions: 0 };
-
-function sumOf(before: GapRecord | undefined, lost: readonly LostTransaction[]) {
-  const { burns, burned, airdropped, transactions } = before ?? NOTHING;
-  return {
-    burns: burns + lost.filter((one) => one.burned > 0n).length,
-    burned: lost.reduce((sum, one) => sum + one.burned, burned),
-    airdropped: lost.reduce((sum, one) => sum + one.airdropped, airdropped),
-    transactions: transactions + lost.length,
-  };
-}
-
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const gaps = tableOf(session, 'gaps');
-  const open = (tokenId: string): Promise<GapRecord | undefined> => gaps.find({ tokenId, status: 'OPEN' });
+  const withSums = async (gap: Row<'gaps'>): Promise<GapRecord> => {
+    const lost = await tableOf(session, 'gapTransactions', 'gapId', 'position').list(
+      { gapId: gap.id },
+      sql`order by position`,
+    );
+    const sum = (name: 'burned' | 'airdropped') => lost.reduce((total, one) => total + one[name], 0n);
+    return {
+      ...{ ...gap, lost, transactions: lost.length, burns: lost.filter(({ burned }) => burned > 0n).length },
+      ...{ burned: sum('burned'), airdropped: sum('airdropped') },
+    };
+  };
+  const open = async (tokenId?: string): Promise<readonly GapRecord[]> =>
+    Promise.all((await gaps.list({ tokenId, status: 'OPEN' }, sql`order by date_found, id`)).map(withSums));
   return {
     change: gaps.change,
 
+    allOpen: () => open(),
+
     /** A project has at most one open gap. */
-    open,
+    open: async (tokenId: string): Promise<GapRecord | undefined> => (await open(tokenId))[0],
 
-    allOpen: () => gaps.list({ status: 'OPEN' }, 'order by date_found, id'),
-
-    /** Opens a gap, or adds to the open one. @param lost - at least one, in the order in which they landed */
+    /**
+     * Opens a gap with those of the transactions that have no record, or adds them to the open one.
+     * @param lost - in the order in which they landed
+     */
     async add(
       gap: Pick<GapRecord, 'id' | 'tokenId' | 'dateFound'>,
       lost: readonly LostTransaction[],
     ): Promise<void> {
-      const before = await open(gap.tokenId);
-      const sum = sumOf(before, lost);
-      const gapId = before?.id ?? gap.id;
-      if (before === undefined) await gaps.insert({ ...gap, ...sum, status: 'OPEN' });
-      else await gaps.change({ id: gapId }, sum);
+      const known = await signatureRepository(session).known(lost.map(({ signature }) => signature));
+      const missing = lost.filter(({ signature }) => !known.has(signature));
+      if (missing.length === 0) return;
+      const [before] = await open(gap.tokenId);
+      const { id: gapId } = before ?? gap;
+      if (before === undefined) await gaps.insert({ ...gap, status: 'OPEN' });
       const from = before?.transactions ?? 0;
       await insertAll(
         session,
         'gapTransactions',
-        lost.map((one, at) => ({ ...one, gapId, position: from + at })),
+        missing.map((one, at) => ({ ...one, gapId, position: from + at })),
       );
     },
-
-    transactions: (gapId: string): Promise<readonly LostTransaction[]> =>
-      tableOf(session, 'gapTransactions', 'gapId', 'position').list({ gapId }, 'order by position'),
 
     /** The newest transaction of the account up to which its history was checked. */
     mark: async (account: string): Promise<string | undefined> =>

@@ -1,7 +1,8 @@
 /** Pagination, newest first. A call reads a bounded number of rows, so that none takes long. */
 import { type RawBuilder, sql } from 'kysely';
+import type { KeyedOperationId } from '../../contract/operations.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, type StoreSession } from '../session.js';
+import { columnsBut, given, matching, type StoreSession, within } from '../session.js';
 
 /** 10,000 rows take about 10 ms. */
 const MAX_LOOKED_AT = 10_000;
@@ -45,8 +46,7 @@ export async function listed<Name extends keyof typeof LISTS>(
   const all = [
     older,
     ...given(oldest, (one) => sql`${nth} >= ${one}`),
-    ...given(since, (date) => sql`date_created >= ${date}`),
-    ...given(until, (date) => sql`date_created < ${date}`),
+    ...within('date_created', { since, until }),
     ...conditions,
   ];
   const { rows } = await sql<Row<Name> & Record<string, number>>`
@@ -60,6 +60,11 @@ export async function listed<Name extends keyof typeof LISTS>(
 /** PostgreSQL rejects an empty `in ()`. */
 export const isOneOf = (column: string, some: readonly string[]) =>
   some.length === 0 ? sql<boolean>`false` : sql<boolean>`${sql.raw(column)} in (${sql.join(some)})`;
+
+const KEYED: readonly KeyedOperationId[] = ['burn', 'burnBatch', 'initBatch'];
+
+export const isOfKey = (tokenId: string, value: string) =>
+  sql<boolean>`request_id in (select id from requests where ${matching<'requests'>({ tokenId, operation: KEYED, value })})`;
 
 /** The index holds the hash's first 16 characters. */
 export const isOfProof = (hashes: readonly string[]) =>

@@ -4,11 +4,10 @@ import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
 import type { PlannedPipeline, StoredAction } from '../records.js';
 import type { Row } from '../schema.js';
-import { columnsBut, given, insertAll, LANDED, type StoreSession, tableOf } from '../session.js';
+import { given, insertAll, LANDED, type StoreSession, tableOf, within } from '../session.js';
 import { isOfProof, isOneOf } from './pages.js';
 
-const ROW = columnsBut('pipelines', 'batchId', 'tokenId');
-const PLANNED = columnsBut('pipelines', 'batchId', 'tokenId', 'position', 'signature', 'dateLanded');
+const NOT_PLANNED = ['batchId', 'tokenId', 'position', 'signature', 'dateLanded'] as const;
 
 export interface PipelineFilter {
   readonly type?: string | undefined;
@@ -91,9 +90,7 @@ export const pipelineConditions = ({ type, proofHashes, action, toAddress }: Pip
 
 export const pipelineRepository = (session: StoreSession) => {
   const { db } = session;
-  const pipelines = db.selectFrom('pipelines');
   const { change } = tableOf(session, 'pipelines');
-  const ofBatch = (batchId: string) => pipelines.where('batchId', '=', batchId).orderBy('position');
 
   return {
     /** @param actions - one list for each pipeline, in base units */
@@ -114,23 +111,21 @@ export const pipelineRepository = (session: StoreSession) => {
     },
 
     ofBatch: (batchId: string): Promise<readonly PlannedPipeline[]> =>
-      ofBatch(batchId).select(PLANNED).execute(),
+      tableOf(session, 'pipelines', ...NOT_PLANNED).list({ batchId }, sql`order by position`),
 
-    list: ({ batchId, txHash, hasLanded, at, notAt, from, limit, ...filter }: PipelinesQuery) =>
-      ofBatch(batchId)
-        .select(ROW)
-        .where('position', '>=', from)
-        .where((eb) =>
-          eb.and([
-            ...given(txHash, (one) => eb('signature', '=', one)),
-            ...given(hasLanded, (isOne) => eb('dateLanded', isOne ? 'is not' : 'is', null)),
-            ...given(at, (one) => eb('position', '=', one)),
-            ...given(notAt, (one) => eb('position', '<>', one)),
-            ...pipelineConditions(filter),
-          ]),
-        )
-        .limit(limit)
-        .execute() as Promise<readonly PipelineRow[]>,
+    list: ({ batchId, txHash, hasLanded, at, notAt, from, limit, ...filter }: PipelinesQuery) => {
+      const conditions = [
+        sql`position >= ${from}`,
+        ...given(hasLanded, (isOne) => sql`date_landed ${isOne ? sql`is not null` : sql`is null`}`),
+        ...given(notAt, (one) => sql`position <> ${one}`),
+        ...pipelineConditions(filter),
+      ];
+      const rest = sql`and ${sql.join(conditions, sql` and `)} order by position limit ${limit}`;
+      return tableOf(session, 'pipelines', 'batchId', 'tokenId').list(
+        { batchId, signature: txHash, position: at },
+        rest,
+      );
+    },
 
     /** Marks only pipelines that have not landed. @throws `ERR_INTERNAL` if one has */
     async land(batchId: string, landings: readonly Landing[]): Promise<void> {
@@ -139,7 +134,10 @@ export const pipelineRepository = (session: StoreSession) => {
     },
 
     amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
-      ofBatch(batchId).select(['type', 'burn', 'airdrop', 'dateLanded']).execute(),
+      tableOf(session, 'pipelines', 'payload', 'actions', 'message').list(
+        { batchId },
+        sql`order by position`,
+      ),
 
     /** Burns and airdrops, newest first: one row for each movement of tokens. */
     async moved(filter: MovedFilter): Promise<readonly MovedRow[]> {
@@ -151,8 +149,7 @@ export const pipelineRepository = (session: StoreSession) => {
       /** Conditions that burns and pipelines share. @param place - columns of id, position and number */
       const both = (date: string, typeName: string, place: string) => [
         sql`token_id = ${tokenId}`,
-        ...given(since, (one) => sql`${sql.raw(date)} >= ${one}`),
-        ...given(until, (one) => sql`${sql.raw(date)} < ${one}`),
+        ...within(date, { since, until }),
         ...given(types, (some) => isOneOf(typeName, some)),
         ...given(proofHashes, isOfProof),
         ...given(signature, (one) => sql`signature = ${one}`),

@@ -11,17 +11,20 @@ import type {
   TokenRecord,
 } from '../records.js';
 import { describe, type Tables } from '../schema.js';
-import { given, type StoreSession, tableOf } from '../session.js';
+import { type StoreSession, tableOf, within } from '../session.js';
 
 export const tokenRepository = (session: StoreSession) => {
   const { list, ...tokens } = tableOf(session, 'tokens');
-  return { ...tokens, list: () => list({}, 'order by date_created, id') };
+  return { ...tokens, list: () => list({}, sql`order by date_created, id`) };
 };
 
 export const flywheelRepository = (session: StoreSession) => {
   const { list, ...flywheels } = tableOf(session, 'flywheels');
   /** Ordered by name; projects without a name come last. */
-  return { ...flywheels, list: (limit: number) => list({}, `order by name nulls last, id limit ${limit}`) };
+  return {
+    ...flywheels,
+    list: (limit: number) => list({}, sql`order by name nulls last, id limit ${limit}`),
+  };
 };
 
 export interface KeyWithProject {
@@ -71,7 +74,7 @@ export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | 
 
 export const apiKeyRepository = (session: StoreSession) => {
   const { list, ...keys } = tableOf(session, 'apiKeys');
-  return { ...keys, ofToken: (tokenId: string) => list({ tokenId }, 'order by date_created, id') };
+  return { ...keys, ofToken: (tokenId: string) => list({ tokenId }, sql`order by date_created, id`) };
 };
 
 export interface AuditFilter {
@@ -82,22 +85,15 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export const auditRepository = (session: StoreSession, { db } = session) => ({
-  append: (entry: NewAuditEntry): Promise<void> => tableOf(session, 'auditLog').insert(entry),
+export const auditRepository = (session: StoreSession) => {
+  const { insert, list } = tableOf(session, 'auditLog');
+  return {
+    append: (entry: NewAuditEntry): Promise<void> => insert(entry),
 
-  /** Newest first. */
-  list: ({ tokenId, since, until, limit }: AuditFilter): Promise<readonly AuditEntry[]> =>
-    db
-      .selectFrom('auditLog')
-      .selectAll()
-      .where((eb) =>
-        eb.and([
-          ...given(tokenId, (id) => eb('tokenId', '=', id)),
-          ...given(since, (date) => eb('dateCreated', '>=', date)),
-          ...given(until, (date) => eb('dateCreated', '<', date)),
-        ]),
-      )
-      .orderBy('ordinal', 'desc')
-      .limit(limit)
-      .execute(),
-});
+    /** Newest first. */
+    list: ({ tokenId, limit, ...bounds }: AuditFilter): Promise<readonly AuditEntry[]> => {
+      const dates = within('date_created', bounds).map((condition) => sql`and ${condition}`);
+      return list({ tokenId }, sql`${sql.join(dates, sql` `)} order by ordinal desc limit ${limit}`);
+    },
+  };
+};

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, OPEN, type StoreSession, tableOf } from '../session.js';
+import { insertAll, matching, OPEN, type StoreSession, tableOf } from '../session.js';
 
 // Sums of u64 amounts exceed 64 bits, so the two halves of the 20 digits are summed separately: exact for 10^8 amounts.
 const HALF_DIGITS = 10;
@@ -44,8 +44,6 @@ export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
   union all select max(case when date_settled > day then substr(date_settled, 1, 10) else day end)
     from burns where token_id = ${tokenId} and ${OPEN}`;
 
-export type DayUse = UsageCounter & { readonly amount: bigint };
-
 export const usageRepository = (session: StoreSession) => {
   const { db } = session;
   const usage = tableOf(session, 'dailyUsage');
@@ -72,14 +70,11 @@ export const usageRepository = (session: StoreSession) => {
     /** Replaces the batch's hold of this kind; an amount of 0 removes it. */
     async setHold(hold: UsageHold): Promise<void> {
       const { batchId, kind } = hold;
-      await db
-        .deleteFrom('usageHolds')
-        .where(({ and }) => and({ batchId, kind }))
-        .execute();
+      await sql`delete from usage_holds where ${matching<'usageHolds'>({ batchId, kind })}`.execute(db);
       if (hold.amount > 0n) await insertAll(session, 'usageHolds', [hold]);
     },
 
     holdsOf: (batchId: string): Promise<readonly UsageHold[]> =>
-      tableOf(session, 'usageHolds').list({ batchId }, 'order by kind'),
+      tableOf(session, 'usageHolds').list({ batchId }, sql`order by kind`),
   };
 };

@@ -192,7 +192,7 @@ export function batches(store: () => Store): void {
       });
       const [own, all, ofOthers] = await store().read(async (tx) => [
         await tx.batches.openVotes('token-1'),
-        await tx.batches.openVotes(null),
+        await tx.batches.openVotes(),
         await tx.batches.openVotes('token-2'),
       ]);
       expect([own, all, ofOthers]).toStrictEqual([[aVote('vote-2')], [aVote('vote-2')], []]);

@@ -162,9 +162,9 @@ export function burns(store: () => Store): void {
       });
       const reopened = (burn: { readonly sequence: number; readonly signature: string }) =>
         store().transaction((tx) => tx.burns.reopen(burn));
-      const confirmed = () => store().read((tx) => tx.burns.confirmed('token-1'));
-      expect(await confirmed()).toMatchObject([{ sequence: 1, requestId: 'request-1', status: 'CONFIRMED' }]);
-      expect(await store().read((tx) => tx.burns.confirmed('token-2'))).toEqual([]);
+      const open = () => store().read((tx) => tx.burns.open('token-1'));
+      expect(await open()).toMatchObject([{ sequence: 1, requestId: 'request-1', status: 'CONFIRMED' }]);
+      expect(await store().read((tx) => tx.burns.open('token-2'))).toEqual([]);
       expect([await reopened({ ...first, signature: 'another' }), await reopened(second)]).toEqual([
         false,
         false,
@@ -180,7 +180,7 @@ export function burns(store: () => Store): void {
       const { day, amount } = first;
       expect(await finalize()).toEqual([{ day, amount, dateSettled: LATER }]);
       expect(await finalize()).toEqual([]);
-      expect([await confirmed(), await reopened(first)]).toEqual([[], false]);
+      expect([await open(), await reopened(first)]).toEqual([[], false]);
       expect((await store().read((tx) => tx.burns.ofRequest('request-1')))[0]).toStrictEqual(settled(1));
     });
 

@@ -37,7 +37,6 @@ const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: 
     breaks: ['counters', 'executed'],
   },
   holds: { by: "update usage_holds set batch_id = 'batch-1'" },
-  gaps: { by: 'update gaps set transactions = 7' },
 };
 
 export function rules(under: () => StoreUnderTest): void {

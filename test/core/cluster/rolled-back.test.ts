@@ -20,10 +20,7 @@ const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback'
 /** Whether nothing can be rolled back any more, and no rollback is unresolved. */
 async function isSettled({ test }: Cluster): Promise<boolean> {
   const { store } = test.deps;
-  return store.read(async (tx) => {
-    const confirmed = await tx.burns.confirmed(null);
-    return confirmed.length === 0 && (await tx.unfinished.all()).burns.length === 0;
-  });
+  return store.read(async (tx) => (await tx.burns.open()).length === 0);
 }
 
 async function untilSettled(under: Cluster): Promise<void> {

@@ -70,7 +70,6 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
         aBatch({ id, batchIndex: BigInt(index), holder: 'alive', leaseUntilMs: 9e15 }),
         [[{ kind: 'BURN', amount: 1n, recipient: null }]],
       );
-    await tx.requests.linkBatch('request-2', 'batch-1');
     await tx.batches.transition('batch-2', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
     await tx.batches.transition('batch-3', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
     await tx.batches.transition('batch-3', 'EXECUTED', { executeResult: RESULT }, LATER);

@@ -145,7 +145,7 @@ it('burns nothing twice that was in flight when an older copy took the place of 
   const first = failureOf(
     whenThere(() => engineBeside(test, { chain: slow, store }).burn(aBurnRequest(1), call)),
   );
-  await expect.poll(() => held.length).toBe(1);
+  await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1);
   await alone(
     'drop database if exists newer',
     'alter database postgres rename to newer',
@@ -215,7 +215,7 @@ itLong('finds all that is missing where what the copy has on its way lands last'
   const first = Promise.allSettled([
     engineBeside(test, { chain: slow, store }).burn(aBurnRequest(1), test.project.call()),
   ]);
-  await expect.poll(() => held.length).toBe(1);
+  await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1);
   await alone('create database "then" template postgres');
   for (let count = 0; count < 25; count += 1) await whenThere(() => burn());
   await chain.submit(held);

@@ -90,6 +90,8 @@ create index batches_open on "batches" (token_id, ordinal) where status in ('AVA
 
 create index batches_status on "batches" (status);
 
+create index batches_of_request on "batches" (request_id);
+
 create index batches_of_token on "batches" (token_id, ordinal);
 
 create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
@@ -212,18 +214,14 @@ create table "requests" (
   "holder" text collate "C",
   "lease_until_ms" bigint not null,
   "reply" text collate "C",
-  "batch_id" text collate "C",
   "day_count" bigint not null,
   "date_created" text collate "C" not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),
   foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
-  foreign key ("batch_id", "token_id") references batches ("id", "token_id") deferrable initially deferred,
   check ((status = 'done') = (reply is not null)));
 
 create index requests_running on "requests" (date_created, id) where status = 'running';
-
-create index requests_of_batch on "requests" (batch_id) where batch_id is not null;
 
 create index requests_done on "requests" (day_count) where status = 'done';
 
@@ -302,10 +300,6 @@ create table "gaps" (
   "id" text collate "C" not null,
   "token_id" text collate "C" not null,
   "status" text collate "C" not null check ("status" in ('OPEN', 'ACCEPTED')),
-  "burns" bigint not null check ("burns" >= 0),
-  "burned" text collate "C" not null check (length("burned") = 20 and ltrim("burned", '0123456789') = '' and "burned" <= '18446744073709551615'),
-  "airdropped" text collate "C" not null check (length("airdropped") = 20 and ltrim("airdropped", '0123456789') = '' and "airdropped" <= '18446744073709551615'),
-  "transactions" bigint not null check ("transactions" >= burns),
   "date_found" text collate "C" not null,
   "date_accepted" text collate "C",
   primary key ("id"),

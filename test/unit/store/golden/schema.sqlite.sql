@@ -89,6 +89,8 @@ create index batches_open on "batches" (token_id, ordinal) where status in ('AVA
 
 create index batches_status on "batches" (status);
 
+create index batches_of_request on "batches" (request_id);
+
 create index batches_of_token on "batches" (token_id, ordinal);
 
 create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
@@ -209,18 +211,14 @@ create table "requests" (
   "holder" text,
   "lease_until_ms" integer not null,
   "reply" text,
-  "batch_id" text,
   "day_count" integer not null,
   "date_created" text not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),
   foreign key ("key_id", "token_id") references api_keys ("id", "token_id"),
-  foreign key ("batch_id", "token_id") references batches ("id", "token_id") deferrable initially deferred,
   check ((status = 'done') = (reply is not null)));
 
 create index requests_running on "requests" (date_created, id) where status = 'running';
-
-create index requests_of_batch on "requests" (batch_id) where batch_id is not null;
 
 create index requests_done on "requests" (day_count) where status = 'done';
 
@@ -298,10 +296,6 @@ create table "gaps" (
   "id" text not null,
   "token_id" text not null,
   "status" text not null check ("status" in ('OPEN', 'ACCEPTED')),
-  "burns" integer not null check ("burns" >= 0),
-  "burned" text not null check (length("burned") = 20 and ltrim("burned", '0123456789') = '' and "burned" <= '18446744073709551615'),
-  "airdropped" text not null check (length("airdropped") = 20 and ltrim("airdropped", '0123456789') = '' and "airdropped" <= '18446744073709551615'),
-  "transactions" integer not null check ("transactions" >= burns),
   "date_found" text not null,
   "date_accepted" text,
   primary key ("id"),
