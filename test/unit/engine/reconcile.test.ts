@@ -1,7 +1,6 @@
 /** Reconciling: completes the pending work of dead engines, and leaves that of living ones alone. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomIds } from '../../../src/values/ids.js';
-import type { Uuid } from '../../../src/values/uuid.js';
 import { HandClock } from '../../support/chain.js';
 import { chainOver, replacing } from '../../support/doubles.js';
 import {
@@ -16,7 +15,6 @@ import {
   signVote,
   type TestEngine,
 } from '../../support/engine.js';
-import { sampleOf } from '../../support/long.js';
 import { approveOutside } from '../../support/other-tools.js';
 import { drain } from '../../support/payments.js';
 
@@ -128,27 +126,6 @@ describe('reconcile', () => {
     await test.engine.reconcile();
     expect((await test.engine.burn(aBurnRequest(1), call)).meta.replayed).toBe(false);
   });
-
-  it('forgets all that is old, however many answers that are, a piece at a time', async () => {
-    const { store, project } = test;
-    await test.engine.burn(aBurnRequest(1), project.call({ idempotencyKey: 'key-1' }));
-    const known = await store.read((tx) =>
-      tx.requests.find({ tokenId: project.registration.tokenId, operation: 'burn', value: 'key-1' }),
-    );
-    const ids = Array.from({ length: 2_100 }, (_, index) => `old-${index}`);
-    await store.transaction(async (tx) => {
-      if (known !== undefined)
-        for (const id of ids) await tx.requests.insert({ ...known, id: id as Uuid, value: id });
-    });
-    const left = () => store.read(async (tx) => tx.requests.find({ id: 'old-2099' }));
-    expect(await left()).toBeDefined();
-    for (let day = 0; day < 32; day += 1) {
-      await test.engine.reconcile();
-      clock.timeMs += 86_400_000;
-    }
-    const found = await store.read((tx) => Promise.all(ids.map((id) => tx.requests.find({ id }))));
-    expect(found.filter((one) => one !== undefined)).toEqual([]);
-  });
 });
 
 /** An engine that dies when this many bundles reach the chain: with them, or right after. */
@@ -182,54 +159,7 @@ const pipelines = Array.from({ length: 11 }, () => aPipeline([burnAction(1)]));
 const batches = async () => (await test.engine.listBatches({}, test.project.call())).value.items;
 const nothing = { burns: 0, requests: 0, batches: 0 };
 
-/** The simulator covers kills at every point. */
-const deathsUpTo = (bundles: number) =>
-  Array.from({ length: bundles }, (_, at) =>
-    [true, false].map((isSent) => ({ count: at + 1, isSent })),
-  ).flat();
-
 describe('reconcile of batches', () => {
-  it.each(sampleOf(deathsUpTo(4), 4))(
-    'finishes a set-up whose engine died at bundle $count (sent: $isSent), and the same key gets its answer',
-    async ({ count, isSent }) => {
-      const call = test.project.call({ idempotencyKey: 'key-1' });
-      await expect(dyingAtBundle(count, isSent).initBatch({ pipelines }, call)).rejects.toThrow();
-      expect(await batches()).toMatchObject([{ status: 'AVAILABLE_TO_QUEUE' }]);
-      expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
-      expect(await batches()).toMatchObject([{ status: 'FINALIZED' }]);
-      expect(await test.engine.reconcile()).toEqual(nothing);
-      const { value, meta } = await test.engine.initBatch({ pipelines }, call);
-      expect(meta.replayed).toBe(true);
-      const signedTx = signApproval(test.project.owner, value);
-      const done = await test.engine.executeBatch({ batchId: value.batch.id, signedTx }, test.project.call());
-      expect(done.value.result).toMatchObject({ totalSuccessful: 11, totalFailed: 0 });
-    },
-  );
-
-  it.each(sampleOf(deathsUpTo(5), 5))(
-    'finishes an execution whose engine died at bundle $count (sent: $isSent), and closes what it leaves',
-    async ({ count, isSent }) => {
-      const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
-      const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
-      const call = test.project.call({ idempotencyKey: 'key-1' });
-      // The last bundles close the accounts, which no answer reports.
-      await dyingAtBundle(count, isSent)
-        .executeBatch(request, call)
-        .catch(() => undefined);
-      expect(await test.engine.reconcile()).toEqual({ ...nothing, batches: 1 });
-      expect(await batches()).toMatchObject([
-        { status: 'EXECUTED', executeResult: { totalSuccessful: 11, totalFailed: 0 } },
-      ]);
-      expect(await test.engine.reconcile()).toEqual(nothing);
-      expect((await test.engine.status()).burned).toBe('11');
-      expect((await test.engine.executeBatch(request, call)).value.result.totalSuccessful).toBe(11);
-      const { items } = await test.store.read((tx) =>
-        tx.batches.list({ tokenId: value.batch.tokenId, limit: 1 }),
-      );
-      expect(items[0]?.dateClosed).not.toBeNull();
-    },
-  );
-
   it('leaves alone what waits for its owner, and what somebody has begun to end', async () => {
     const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
     const request = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
