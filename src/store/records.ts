@@ -50,9 +50,14 @@ export type TransactionCost = Omit<Row<'batchCosts'>, 'batchId'>;
 export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
 export type IssuedVoteKind = IssuedVote['kind'];
 
-/** Ordered from 0 within the bundle; all land together. */
-export type BundleTransaction = Pick<Row<'bundleTransactions'>, 'signature' | 'bytes'>;
-export type BundleRecord = Omit<Row<'bundles'>, 'ordinal'> & {
+type SignedStep = Row<'batchTransactions'>;
+export type BundleTransaction = Pick<SignedStep, 'signature' | 'bytes'>;
+/** Transactions that land together. */
+export type BundleRecord = Omit<SignedStep, 'signature' | 'bytes' | 'position'> & {
+  /** Position of its first transaction. */
+  readonly first: number;
   readonly transactions: readonly BundleTransaction[];
+  /** Index within the bundle. */
+  readonly failedTransaction: number | null;
 };
 export type BundlePhase = BundleRecord['phase'];

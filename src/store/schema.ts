@@ -263,44 +263,33 @@ export const TABLES = {
     indexes: [{ name: 'batch_costs_of_batch', on: 'batch_id' }],
   }),
 
-  bundles: table({
-    key: ['ordinal'],
+  /** Signed steps of batches, one row for each transaction; those of one bundle land together, or none does. */
+  batchTransactions: table({
+    key: ['signature'],
     columns: {
-      ordinal: ordinal(),
-      id: text(),
+      signature: text(),
       batchId: reference('batches'),
       phase: oneOf('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE'),
-      /** Index of its first transaction within the phase, from 0. */
-      first: integer('>= 0'),
-      /** SHA-256 of the comma-joined signatures. */
+      /** Index within the phase, from 0. */
+      position: integer('>= 0'),
+      /** SHA-256 of the comma-joined signatures of its bundle. */
       bundleId: text<Sha256>(),
+      bytes: bytes(),
       lastValidBlockHeight: u64(),
       status: oneOf('PENDING', 'LANDED', 'FAILED', 'EXPIRED'),
+      /** Of the transaction for which its bundle failed. */
       errorMessage: optional(text()),
-      failedTransaction: optional(integer()),
     },
-    unique: [['id'], ['bundleId']],
     indexes: [
-      { name: 'bundles_of_batch', on: 'batch_id' },
-      // At most one bundle of a step is pending or landed: no step runs twice.
+      { name: 'batch_transactions_of_batch', on: 'batch_id' },
+      // At most one transaction of a step is pending or landed: no step runs twice.
       {
-        name: 'bundles_live',
-        on: 'batch_id, phase, first',
+        name: 'batch_transactions_live',
+        on: 'batch_id, phase, position',
         where: "status in ('PENDING', 'LANDED')",
         isUnique: true,
       },
     ],
-  }),
-
-  bundleTransactions: table({
-    key: ['bundle', 'position'],
-    columns: {
-      bundle: reference('bundles'),
-      position: integer('>= 0'),
-      signature: text(),
-      bytes: bytes(),
-    },
-    unique: [['signature']],
   }),
 
   requests: table({

@@ -207,7 +207,6 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
 });
 
 export const aBundle = (id: string, more: Partial<BundleRecord> = {}): BundleRecord => ({
-  id,
   batchId: 'batch-1',
   phase: 'SETUP',
   first: 0,

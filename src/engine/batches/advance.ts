@@ -158,7 +158,7 @@ export class BatchWork implements HeldBatch {
   }
 
   #add(bundles: readonly BundleRecord[]): void {
-    for (const bundle of bundles) this.#known.set(bundle.id, { bundle, isConfirmed: false });
+    for (const bundle of bundles) this.#known.set(bundle.bundleId, { bundle, isConfirmed: false });
   }
 
   #in(are: (known: Known) => boolean, phase?: BundlePhase): readonly BundleRecord[] {
@@ -201,17 +201,7 @@ export class BatchWork implements HeldBatch {
   }
 
   async #writeOutcomes(tx: StoreTransaction): Promise<void> {
-    for (const status of ['EXPIRED', 'LANDED'] as const) {
-      const ended = this.#unsaved.filter(({ bundle }) => bundle.status === status);
-      await tx.bundles.settle(
-        ended.map(({ bundle }) => bundle.id),
-        { status },
-      );
-    }
-    for (const { bundle } of this.#unsaved.filter(hasFailed)) {
-      const { id, status, errorMessage, failedTransaction } = bundle;
-      await tx.bundles.settle([id], { status, errorMessage, failedTransaction });
-    }
+    await tx.bundles.settle(this.#unsaved.map(({ bundle }) => bundle));
     await countLanded(
       tx,
       this.batch,
@@ -290,8 +280,8 @@ export class BatchWork implements HeldBatch {
     return fate;
   }
 
-  #isLanded({ id }: BundleRecord): boolean {
-    const known = this.#known.get(id);
+  #isLanded({ bundleId }: BundleRecord): boolean {
+    const known = this.#known.get(bundleId);
     return known !== undefined && hasLanded(known);
   }
 
@@ -300,7 +290,6 @@ export class BatchWork implements HeldBatch {
   ): BundleRecord {
     return {
       ...signed,
-      id: this.deps.ids.uuid(),
       batchId: this.batch.id,
       bundleId: sha256(signed.transactions.map(({ signature }) => signature).join(',')),
       status: 'PENDING',
@@ -349,12 +338,12 @@ export class BatchWork implements HeldBatch {
     // A node that lags behind still shows the earlier state.
     if (this.landedOf(steps.phase).some(({ first }) => first === steps.first)) return false;
     const window = this.#window(steps);
-    const known = window.filter((one) => 'id' in one);
+    const known = window.filter((one) => 'bundleId' in one);
     const before = await findFates(chain, known);
     const ended = known.filter((_, at) => before[at]?.kind !== 'open');
     if (ended.length > 0)
       return ended.map((bundle) => this.#take(bundle, before[known.indexOf(bundle)] as Fate)).includes(true);
-    const firsts = window.filter((one) => !('id' in one)).map(({ first }) => first);
+    const firsts = window.filter((one) => !('bundleId' in one)).map(({ first }) => first);
     const fresh = firsts.length === 0 ? [] : await this.#sign(steps, firsts);
     const bundles = [...known, ...fresh].sort((a, b) => a.first - b.first);
     // The next block gives a new blockhash and so new bytes, unless the step failed.
@@ -499,7 +488,7 @@ export class BatchWork implements HeldBatch {
   }
 
   #take(bundle: BundleRecord, fate: Fate): boolean {
-    const known = this.#known.get(bundle.id);
+    const known = this.#known.get(bundle.bundleId);
     if (known === undefined || !isPending(known)) return fate.kind !== 'open';
     const wasConfirmed = known.isConfirmed;
     known.isConfirmed = fate.kind === 'landed' && !fate.isFinal;
@@ -507,7 +496,7 @@ export class BatchWork implements HeldBatch {
     this.#unsaved.push(known);
     if (fate.kind === 'expired') {
       known.bundle = { ...bundle, status: 'EXPIRED' };
-      this.#known.delete(bundle.id);
+      this.#known.delete(bundle.bundleId);
       return true;
     }
     this.#costs.push(...fate.records.map((record) => costOf(record, this.context.flywheel)));

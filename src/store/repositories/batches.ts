@@ -8,13 +8,12 @@ import type {
   BatchRecord,
   BundlePhase,
   BundleRecord,
-  BundleTransaction,
   IssuedVote,
   StoredAction,
   TransactionCost,
 } from '../records.js';
 import { type Row, TABLES } from '../schema.js';
-import { given, insertAll, leasesOf, matching, type StoreSession, tableOf } from '../session.js';
+import { given, insertAll, leasesOf, type StoreSession, tableOf } from '../session.js';
 import { isOfKey, type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 
@@ -50,7 +49,7 @@ export const batchRepository = (session: StoreSession) => {
 
   /** Also finds votes that the owner sent, and transactions of members. */
   const batchOf = (signature: string) => sql`
-    select bundles.batch_id from bundle_transactions join bundles on bundles.id = bundle where signature = ${signature}
+    select batch_id from batch_transactions where signature = ${signature}
     union select batch_id from pipelines where signature = ${signature}
     union select batch_id from batch_costs where signature = ${signature}`;
 
@@ -166,49 +165,57 @@ export const batchRepository = (session: StoreSession) => {
 };
 
 /** In the order in which a batch goes through them. */
-const PHASES = TABLES.bundles.columns.phase.values as readonly BundlePhase[];
+const PHASES = TABLES.batchTransactions.columns.phase.values as readonly BundlePhase[];
+
+const NO_END = { errorMessage: null, failedTransaction: null };
 
 export const bundleRepository = (session: StoreSession) => {
-  const bundles = tableOf(session, 'bundles', 'ordinal');
+  const steps = tableOf(session, 'batchTransactions');
   return {
-    async insertMany(records: readonly BundleRecord[]): Promise<void> {
-      await insertAll(session, 'bundles', records);
-      const transactions = records.flatMap(({ id, transactions: own }) =>
-        own.map((transaction, position) => ({ ...transaction, bundle: id, position })),
-      );
-      await insertAll(session, 'bundleTransactions', transactions);
-    },
+    insertMany: async (bundles: readonly BundleRecord[]): Promise<void> =>
+      void (await insertAll(
+        session,
+        'batchTransactions',
+        bundles.flatMap(({ transactions, errorMessage: _, ...bundle }) =>
+          transactions.map((one, at) => ({ ...bundle, ...one, position: bundle.first + at })),
+        ),
+      )),
 
     /**
      * Ordered by phase and first transaction, without expired bundles.
      * @param phase - limits what is read: a batch may have thousands of signed transactions. @default all
      */
     async ofBatch(batchId: string, phase: readonly BundlePhase[] = PHASES): Promise<readonly BundleRecord[]> {
-      const asked = { batchId, phase, status: ['PENDING', 'LANDED', 'FAILED'] } as const;
-      const found = await bundles.list(asked, sql`order by first, ordinal`);
-      const transactions = await tableOf(session, 'bundleTransactions').list(
-        {},
-        sql`and bundle in (select id from bundles where ${matching(asked)}) order by position`,
-      );
-      const byBundle = new Map<string, BundleTransaction[]>();
-      for (const { bundle, signature, bytes } of transactions)
-        byBundle.set(bundle, [...(byBundle.get(bundle) ?? []), { signature, bytes }]);
+      const status = ['PENDING', 'LANDED', 'FAILED'] as const;
+      const bundles = new Map<string, BundleRecord>();
+      const rows = await steps.list({ batchId, phase, status }, sql`order by position`);
+      for (const { signature, bytes, position, errorMessage, ...row } of rows) {
+        const bundle = bundles.get(row.bundleId) ?? { ...row, ...NO_END, first: position, transactions: [] };
+        const hasFailed = errorMessage !== null;
+        bundles.set(row.bundleId, {
+          ...bundle,
+          transactions: [...bundle.transactions, { signature, bytes }],
+          ...(hasFailed && { errorMessage, failedTransaction: bundle.transactions.length }),
+        });
+      }
       // The sort is stable: within a phase the query's order stays.
-      return found
-        .map((bundle) => ({ ...bundle, transactions: byBundle.get(bundle.id) ?? [] }))
-        .sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
+      return [...bundles.values()].sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
     },
 
-    /** Gives all these pending bundles the same outcome. @throws `ERR_INTERNAL` unless every one is pending */
-    async settle(
-      id: readonly string[],
-      outcome: Pick<BundleRecord, 'status'> &
-        Partial<Pick<BundleRecord, 'errorMessage' | 'failedTransaction'>>,
-    ): Promise<void> {
-      const { status, errorMessage = null, failedTransaction = null } = outcome;
-      const end = { status, errorMessage, failedTransaction };
-      const settled = id.length === 0 ? 0 : await bundles.changeAll({ id, status: 'PENDING' }, end);
-      invariant(settled === id.length, `Not all of these bundles are pending: ${id.join(', ')}.`);
+    /** Stores the outcomes of pending bundles. @throws `ERR_INTERNAL` unless every one is pending */
+    async settle(bundles: readonly BundleRecord[]): Promise<void> {
+      for (const status of ['LANDED', 'FAILED', 'EXPIRED'] as const) {
+        const ended = bundles.filter((bundle) => bundle.status === status);
+        if (ended.length === 0) continue;
+        const signature = ended.flatMap((one) =>
+          one.transactions.map((transaction) => transaction.signature),
+        );
+        const settled = await steps.changeAll({ signature, status: 'PENDING' }, { status });
+        invariant(settled === signature.length, `Not all bundles are pending that are now ${status}.`);
+      }
+      for (const { transactions, failedTransaction, errorMessage } of bundles)
+        if (failedTransaction !== null)
+          await steps.change({ signature: transactions[failedTransaction]?.signature }, { errorMessage });
     },
   };
 };

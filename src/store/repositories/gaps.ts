@@ -5,7 +5,7 @@ import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
 import { insertAll, type StoreSession, tableOf } from '../session.js';
 
-const SIGNED = ['burns', 'bundleTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
+const SIGNED = ['burns', 'batchTransactions', 'issuedVotes', 'pipelines', 'gapTransactions'] as const;
 
 /** Signatures that the store has recorded: before sending, for pipelines that members executed, or in a gap. */
 export const signatureRepository = ({ db }: StoreSession) => ({

@@ -72,9 +72,9 @@ export interface Unfinished {
   readonly closings: readonly string[];
 }
 
-const IS_EXECUTION = sql`and exists (select 1 from bundles where bundles.batch_id = batches.id
-    and phase in ('OPERATOR_APPROVAL', 'EXECUTE') and bundles.status in ('PENDING', 'LANDED'))
-  and not exists (select 1 from bundles where bundles.batch_id = batches.id and phase = 'CANCEL')
+const IS_EXECUTION = sql`and exists (select 1 from batch_transactions as step where step.batch_id = batches.id
+    and phase in ('OPERATOR_APPROVAL', 'EXECUTE') and step.status in ('PENDING', 'LANDED'))
+  and not exists (select 1 from batch_transactions as step where step.batch_id = batches.id and phase = 'CANCEL')
   and not exists (select 1 from issued_votes where issued_votes.batch_id = batches.id and kind <> 'approve')`;
 const IS_CLOSING = sql`and (status = 'EXECUTED' or date_cancelled is not null)`;
 

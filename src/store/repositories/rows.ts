@@ -109,19 +109,18 @@ const RULES: readonly Rule[] = [
   {
     name: 'signatures',
     what: 'transactions stored twice',
-    // A vote that was issued and came back is also in its batch's bundles.
+    // A vote that was issued and came back is also a transaction of its batch.
     rows: `select 1 from (
         select signature from burns union all select signature from gap_transactions
-        union all select signature from (select signature from bundle_transactions union select signature from issued_votes) as own
+        union all select signature from (select signature from batch_transactions union select signature from issued_votes) as own
       ) as signed group by signature having count(*) > 1`,
   },
   {
     name: 'landings',
     what: 'pipelines with a transaction of another batch',
-    // A signature in no bundle is a transaction of members.
-    rows: `select 1 from pipelines join bundle_transactions on bundle_transactions.signature = pipelines.signature
-      join bundles on bundles.id = bundle
-      where bundles.batch_id <> pipelines.batch_id or phase <> 'EXECUTE' or bundles.status <> 'LANDED'`,
+    // Any other signature is of a transaction of members.
+    rows: `select 1 from pipelines join batch_transactions as own on own.signature = pipelines.signature
+      where own.batch_id <> pipelines.batch_id or phase <> 'EXECUTE' or own.status <> 'LANDED'`,
   },
   {
     name: 'kept requests',

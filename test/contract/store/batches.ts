@@ -316,21 +316,21 @@ export function batches(store: () => Store): void {
 
 export function bundles(store: () => Store): void {
   describe('bundles', () => {
-    it('lists the bundles of a batch by phase and ordinal, without expired ones', async () => {
+    it('lists the bundles of a batch by phase and position, without expired ones', async () => {
       const inOrder = [
         aBundle('setup-0'),
         aBundle('setup-1', { first: 4 }),
         aBundle('owner', { phase: 'OWNER_APPROVAL' }),
         aBundle('operator', { phase: 'OPERATOR_APPROVAL' }),
         aBundle('execute-0', { phase: 'EXECUTE' }),
-        aBundle('execute-1', { phase: 'EXECUTE', first: 1 }),
+        aBundle('execute-1', { phase: 'EXECUTE', first: 2 }),
         aBundle('close', { phase: 'CLOSE' }),
       ];
       const expired = aBundle('expired', { phase: 'EXECUTE', first: 1 });
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch(), []);
         await tx.bundles.insertMany([expired]);
-        await tx.bundles.settle(['expired'], { status: 'EXPIRED' });
+        await tx.bundles.settle([{ ...expired, status: 'EXPIRED' }]);
         await tx.bundles.insertMany([...inOrder].reverse());
         await tx.bundles.insertMany([]);
       });
@@ -342,42 +342,30 @@ export function bundles(store: () => Store): void {
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['CANCEL']))).toStrictEqual([]);
     });
 
-    it('settles several bundles that ended alike, or none of them', async () => {
+    it('settles pending bundles once, all of them or none', async () => {
+      const [one, two, three] = [
+        aBundle('one'),
+        aBundle('two', { first: 2 }),
+        aBundle('three', { first: 4 }),
+      ];
+      const landed = (...those: (typeof one)[]) =>
+        those.map((each) => ({ ...each, status: 'LANDED' as const }));
+      const end = { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 } as const;
       await store().transaction(async (tx) => {
         await tx.batches.insert(aRequest(), aBatch(), []);
-        await tx.bundles.insertMany([
-          aBundle('one'),
-          aBundle('two', { first: 1 }),
-          aBundle('three', { first: 2 }),
-        ]);
-        await tx.bundles.settle([], { status: 'LANDED' });
-        await tx.bundles.settle(['one', 'three'], { status: 'LANDED' });
+        await tx.bundles.insertMany([one, two, three]);
+        await tx.bundles.settle([]);
+        await tx.bundles.settle(landed(one));
       });
-      await expect(
-        store().transaction((tx) => tx.bundles.settle(['two', 'three'], { status: 'LANDED' })),
-      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
-      expect(
-        (await store().read((tx) => tx.bundles.ofBatch('batch-1'))).map(({ id, status }) => [id, status]),
-      ).toEqual([
-        ['one', 'LANDED'],
-        ['two', 'PENDING'],
-        ['three', 'LANDED'],
-      ]);
-    });
-
-    it('settles a pending bundle once', async () => {
-      await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch(), []);
-        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
-        await tx.bundles.settle(['one'], { status: 'LANDED' });
-        await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 });
-      });
-      await expect(
-        store().transaction((tx) => tx.bundles.settle(['one'], { status: 'EXPIRED' })),
-      ).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+      for (const refused of [landed(one, three), [{ ...one, status: 'EXPIRED' as const }]])
+        await expect(store().transaction((tx) => tx.bundles.settle(refused))).rejects.toMatchObject({
+          code: 'ERR_INTERNAL',
+        });
+      await store().transaction((tx) => tx.bundles.settle([{ ...two, ...end }, ...landed(three)]));
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual([
-        aBundle('one', { status: 'LANDED' }),
-        aBundle('two', { first: 1, status: 'FAILED', errorMessage: 'poor', failedTransaction: 1 }),
+        ...landed(one),
+        { ...two, ...end },
+        ...landed(three),
       ]);
     });
   });

@@ -41,8 +41,8 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         await tx.burns.settleMany([success(2)]);
         await tx.usage.addLanded({ tokenId: 'token-1', day: DAY, kind: 'burn' }, 5n);
         await tx.batches.insert(aRequest(), aBatch(), []);
-        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 1 })]);
-        await tx.bundles.settle(['one'], { status: 'LANDED' });
+        await tx.bundles.insertMany([aBundle('one'), aBundle('two', { first: 2 })]);
+        await tx.bundles.settle([aBundle('one', { status: 'LANDED' })]);
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
         await tx.usage.setHold({
@@ -89,7 +89,11 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         'condition',
         (tx) => tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER),
       ],
-      ['a bundle has one outcome', 'condition', (tx) => tx.bundles.settle(['one'], { status: 'FAILED' })],
+      [
+        'a bundle has one outcome',
+        'condition',
+        (tx) => tx.bundles.settle([aBundle('one', { status: 'FAILED' })]),
+      ],
       ['a request with pending burns is kept', 'condition', (tx) => tx.requests.remove('request-1')],
       ['a request has a key of its project', 'foreign key', "update requests set key_id = 'key-other'"],
       ['a burn has a key of its project', 'foreign key', "update burns set key_id = 'key-other'"],
@@ -107,7 +111,14 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       const { store, raw } = under();
       const state = async () => {
         const found: unknown[] = [];
-        for (const table of ['burns', 'bundles', 'batches', 'requests', 'usage_holds', 'audit_log'])
+        for (const table of [
+          'burns',
+          'batch_transactions',
+          'batches',
+          'requests',
+          'usage_holds',
+          'audit_log',
+        ])
           found.push(await raw(`select * from ${table} order by 1`));
         return found;
       };
@@ -154,12 +165,14 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ['a used burn signature', "update burns set signature = 'signature 1' where sequence = 3"],
       ['an outcome without its time', "update burns set status = 'CONFIRMED' where sequence = 1"],
       ['two burns at one index', 'update burns set "index" = 0 where sequence = 3'],
-      ['a used bundle id', `update bundles set bundle_id = '${sha256('one')}' where id = 'two'`],
       [
-        'a used signature in a bundle',
-        "update bundle_transactions set signature = 'one/0' where signature = 'two/0'",
+        'a used signature of a batch',
+        "update batch_transactions set signature = 'one/0' where signature = 'two/0'",
       ],
-      ['a second live bundle of a step', "update bundles set first = 0 where id = 'two'"],
+      [
+        'a second live transaction of a step',
+        "update batch_transactions set position = 0 where signature = 'two/0'",
+      ],
       ['an amount of other width', "update daily_usage set landed = '5'"],
       ['an amount that is no number', `update daily_usage set landed = '${digits('5x')}'`],
       ['an amount above u64', "update daily_usage set landed = '18446744073709551616'"],
@@ -188,7 +201,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       await under().raw("update requests set value = 'idempotency-3' where id = 'request-2'");
       await under().raw("update burns set signature = 'signature 9' where sequence = 3");
       await under().raw(`update daily_usage set landed = '${digits('10')}'`);
-      await under().raw("update bundles set first = 2 where id = 'two'");
+      await under().raw("update batch_transactions set position = 9 where signature = 'two/0'");
       await under().raw("delete from requests where id = 'request-2'");
       expect(await under().raw('select landed from daily_usage')).toEqual([{ landed: digits('10') }]);
     });

@@ -71,11 +71,12 @@ export function rules(under: () => StoreUnderTest): void {
           ...{ fromDay: DAY, toDay: null },
         });
         await tx.batches.addVote(aVote('approval/0'));
-        await tx.bundles.insertMany([
+        const sent = [
           aBundle('approval', { phase: 'OWNER_APPROVAL' }),
           aBundle('run', { phase: 'EXECUTE' }),
-        ]);
-        await tx.bundles.settle(['approval', 'run'], { status: 'LANDED' });
+        ] as const;
+        await tx.bundles.insertMany(sent);
+        await tx.bundles.settle(sent.map((bundle) => ({ ...bundle, status: 'LANDED' })));
         await tx.pipelines.land('batch-1', [{ position: 0, signature: 'run/0', dateLanded: LATER }]);
         await tx.usage.addLanded(counter, 5n);
         await tx.usage.addLanded({ ...counter, kind: 'airdrop' }, 3n);

@@ -80,13 +80,13 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.usage.setHold({
       ...{ batchId: 'batch-1', tokenId: 'token-1', kind: 'airdrop', amount: 5n, fromDay: DAY, toDay: null },
     });
-    await tx.bundles.insertMany([
-      aBundle('one'),
-      aBundle('two', { first: 1 }),
-      aBundle('three', { first: 2 }),
+    const [one, two] = [aBundle('one'), aBundle('two', { first: 2 })];
+    await tx.bundles.insertMany([one, two, aBundle('three', { first: 4 })]);
+    const end = { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 } as const;
+    await tx.bundles.settle([
+      { ...one, status: 'LANDED' },
+      { ...two, ...end },
     ]);
-    await tx.bundles.settle(['one'], { status: 'LANDED' });
-    await tx.bundles.settle(['two'], { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 });
     await tx.requests.noteDay(DAY);
   });
   await store.transaction(async (tx) => {

@@ -227,7 +227,7 @@ export class StoreTables extends Tables {
 
   pending(): readonly string[] {
     return this.rows(
-      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT 'bundle ' || phase || ' of ' || b.id || ' ' || b.status, bundles.ordinal, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM bundles JOIN batches b ON b.id = batch_id WHERE bundles.status = 'PENDING' AND b.date_closed IS NULL",
+      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT phase || ' of ' || b.id || ' ' || b.status, position, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM batch_transactions AS t JOIN batches b ON b.id = batch_id WHERE t.status = 'PENDING' AND b.date_closed IS NULL",
     ).map(String);
   }
 
@@ -248,10 +248,11 @@ export class JournalTables extends Tables {
 export const MOMENTS = {
   taken: "select 1 from requests where status = 'running'",
   burnedInPart: "select 1 from burns where status = 'FINAL'",
-  opened: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED'",
-  setUpInPart: "select 1 from bundles where phase = 'SETUP' and status = 'LANDED' and first > 0",
+  opened: "select 1 from batch_transactions where phase = 'SETUP' and status = 'LANDED'",
+  setUpInPart:
+    "select 1 from batch_transactions where phase = 'SETUP' and status = 'LANDED' group by batch_id having count(distinct bundle_id) > 1",
   answered: "select 1 from requests where status = 'done'",
-  approved: "select 1 from bundles where phase = 'EXECUTE' and status = 'PENDING'",
+  approved: "select 1 from batch_transactions where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;
 
 /** Statements of a manual PostgreSQL session that lock rows the servers need. */

@@ -172,33 +172,22 @@ create table "batch_costs" (
 
 create index batch_costs_of_batch on "batch_costs" (batch_id);
 
-create table "bundles" (
-  "ordinal" integer primary key autoincrement,
-  "id" text not null,
+create table "batch_transactions" (
+  "signature" text not null,
   "batch_id" text not null,
   "phase" text not null check ("phase" in ('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE')),
-  "first" integer not null check ("first" >= 0),
+  "position" integer not null check ("position" >= 0),
   "bundle_id" text not null,
+  "bytes" blob not null,
   "last_valid_block_height" text not null check (length("last_valid_block_height") = 20 and ltrim("last_valid_block_height", '0123456789') = '' and "last_valid_block_height" <= '18446744073709551615'),
   "status" text not null check ("status" in ('PENDING', 'LANDED', 'FAILED', 'EXPIRED')),
   "error_message" text,
-  "failed_transaction" integer,
-  unique ("id"),
-  unique ("bundle_id"),
+  primary key ("signature"),
   foreign key ("batch_id") references batches ("id"));
 
-create index bundles_of_batch on "bundles" (batch_id);
+create index batch_transactions_of_batch on "batch_transactions" (batch_id);
 
-create unique index bundles_live on "bundles" (batch_id, phase, first) where status in ('PENDING', 'LANDED');
-
-create table "bundle_transactions" (
-  "bundle" text not null,
-  "position" integer not null check ("position" >= 0),
-  "signature" text not null,
-  "bytes" blob not null,
-  primary key ("bundle", "position"),
-  unique ("signature"),
-  foreign key ("bundle") references bundles ("id"));
+create unique index batch_transactions_live on "batch_transactions" (batch_id, phase, position) where status in ('PENDING', 'LANDED');
 
 create table "requests" (
   "id" text not null,

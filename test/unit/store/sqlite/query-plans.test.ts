@@ -107,7 +107,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.batches.release('batch-1', 'me'),
     () => tx.bundles.insertMany([aBundle('one')]),
     () => tx.bundles.ofBatch('batch-1'),
-    () => tx.bundles.settle(['one'], { status: 'LANDED' }),
+    () => tx.bundles.settle([aBundle('one', { status: 'LANDED' })]),
     () => tx.requests.remove('plan'),
   ];
   for (const call of calls) await call();
