@@ -1,11 +1,11 @@
 /** Runs the examples in `examples` unchanged, against a loopback server. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { besides } from '../support/flywheel-here.js';
+import { type Gate, startGate } from '../support/gate.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
@@ -14,46 +14,11 @@ const example = (path: string): string => readFileSync(join(ROOT, 'examples', pa
 const EXIT = { usage: 2, partial: 3, auth: 4, unknownOutcome: 7 };
 const BURN_BATCH = '/v1/tokenomics/burn-batch';
 
-interface Front {
-  readonly url: string;
-  /** Number of further requests whose answers are lost. */
-  lost: number;
-  /** Whether no request reaches the server. */
-  away: boolean;
-  readonly server: Server;
-}
-
-async function front(url: string): Promise<Front> {
-  const server = createServer((asked, answer) => {
-    if (it.away) {
-      answer.writeHead(503).end();
-      return;
-    }
-    const on = request(
-      new URL(asked.url ?? '/', url),
-      { method: asked.method, headers: asked.headers },
-      (came) => {
-        const loses = asked.url === BURN_BATCH && it.lost > 0;
-        if (!loses) {
-          answer.writeHead(came.statusCode ?? 500, came.headers);
-          came.pipe(answer);
-          return;
-        }
-        it.lost -= 1;
-        came.resume().once('end', () => asked.socket.destroy());
-      },
-    );
-    asked.pipe(on);
-  });
-  await new Promise<void>((listens) => void server.listen(0, '127.0.0.1', listens));
-  const { port } = server.address() as { port: number };
-  const it: Front = { url: `http://127.0.0.1:${port}`, lost: 0, away: false, server };
-  return it;
-}
-
 let home: ServedHome;
 let server: ServeProcess;
-let gate: Front;
+let gate: Gate;
+/** Further requests whose answers are lost; and whether no request reaches the server. */
+let trouble = { lost: 0, away: false };
 /** Directory of the installed program on the PATH. */
 const bin = join(emptyDirectory(), 'bin');
 
@@ -65,13 +30,21 @@ beforeAll(async () => {
   writeFileSync(join(bin, 'flywheel'), program, { mode: 0o755 });
   home = await initHome();
   server = await serve(home, '--rate', 'burn-batch=1000/s');
-  gate = await front(server.url);
+  gate = await startGate(server.url);
+  gate.fate = ({ path }) => {
+    if (trouble.away) return { refuse: 503 };
+    if (path !== BURN_BATCH || trouble.lost === 0) return 'pass';
+    trouble.lost -= 1;
+    return 'lose';
+  };
 });
 afterAll(async () => {
-  gate.server.close();
+  await gate.close();
   await server.end('SIGTERM');
 });
-beforeEach(() => Object.assign(gate, { lost: 0, away: false }));
+beforeEach(() => {
+  trouble = { lost: 0, away: false };
+});
 
 const burned = async (): Promise<number> =>
   Number(JSON.parse((await besides(home, 'local', 'status')).stdout).burned);
@@ -158,22 +131,22 @@ describe('the GitHub workflow', () => {
 
   it('resumes where answers were lost, and burns once', async () => {
     const before = await burned();
-    gate.lost = 5;
+    trouble.lost = 5;
     expect(await runJob(burns(4))).toMatchObject({ status: 0, said: expect.stringContaining('Burned 1') });
-    expect(gate.lost).toBe(0);
+    expect(trouble.lost).toBe(0);
     expect(await burned()).toBe(before + 4);
   });
 
   it('says so where nothing is known in the end, and the next run learns it', async () => {
     const before = await burned();
-    gate.lost = 1_000;
+    trouble.lost = 1_000;
     const file = burns(8);
     const first = await runJob(file);
     expect(first).toMatchObject({
       status: EXIT.unknownOutcome,
       said: expect.stringContaining('not known yet'),
     });
-    gate.lost = 0;
+    trouble.lost = 0;
     expect(await runJob(file, first.workspace)).toMatchObject({ status: 0 });
     expect(await burned()).toBe(before + 8);
   });
@@ -229,13 +202,13 @@ describe('the script for cron', () => {
   it.each([
     ['is away', { away: true, lost: 0 }],
     ['does not answer', { away: false, lost: 1_000 }],
-  ])('keeps a file while the service %s, and burns it once', async (_, trouble) => {
+  ])('keeps a file while the service %s, and burns it once', async (_, met) => {
     const before = await burned();
     put('a', burns(16));
-    Object.assign(gate, trouble);
+    trouble = { ...met };
     for (const _run of [1, 2]) expect(await runs()).toEqual({ status: 0, said: '' });
     expect(inside('new')).toEqual(['a.json']);
-    Object.assign(gate, { away: false, lost: 0 });
+    trouble = { away: false, lost: 0 };
     expect(await runs()).toEqual({ status: 0, said: '' });
     expect([inside('new'), inside('done')]).toEqual([[], ['a.json', 'a.result']]);
     expect(await burned()).toBe(before + 16);

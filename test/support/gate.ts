@@ -89,15 +89,19 @@ function answerAgain(
   response.writeHead(replay.status, { ...headers, ...id }).end(replay.content);
 }
 
-/** @param keys - API keys used in turn, so that no rate limit is reached. Replaying a rotated key repeats nothing. */
-export async function startGate(target: string, keys: readonly string[]): Promise<Gate> {
+/**
+ * @param keys - API keys used in turn, so that no rate limit is reached. Replaying a rotated key repeats nothing. @default those of
+ * the requests
+ */
+export async function startGate(target: string, keys: readonly string[] = []): Promise<Gate> {
   const { port } = new URL(target);
   let turn = 0;
   let open = 0;
   const pass = (message: IncomingMessage, body: Buffer, bytes: number) =>
     new Promise<IncomingMessage | null>((resolve) => {
       const { method, url } = message;
-      const headers = { ...message.headers, 'x-service-api-key': keys[turn++ % keys.length] };
+      const key = keys[turn++ % keys.length];
+      const headers = { ...message.headers, ...(key === undefined ? {} : { 'x-service-api-key': key }) };
       const upstream = send({ host: '127.0.0.1', port, method, path: url, headers, agent: false });
       upstream.once('response', resolve).once('error', () => resolve(null));
       if (bytes === body.length) upstream.end(body);

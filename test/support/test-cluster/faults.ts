@@ -4,14 +4,13 @@ import { createHash } from 'node:crypto';
 /** In order of precedence. */
 const ANSWER_FAULTS = ['hang', 'hangup', 'busy', 'unavailable', 'wrong', 'unanswered'] as const;
 
-export type WrongAnswer = 'html' | 'text' | 'id' | 'shape' | 'empty' | 'cut';
+export type WrongAnswer = 'html' | 'id';
 
 export interface FaultRule {
   /**
    * Of a transaction: `drop` (never lands), `late` (waits some slots), `duplicate`, `reorder` (changes its position in the
    * block), `expire` (waits until its blockhash expires), `rollback` (its block is on a fork). Of an answer: `busy` (429),
-   * `unavailable` (503), `wrong`, `hang` (not executed), `unanswered` (executed), `hangup`, `behind` (older state), `prune`
-   * (older blocks are gone).
+   * `unavailable` (503), `wrong`, `hang` (not executed), `unanswered` (executed), `hangup`, `behind` (older state).
    */
   readonly fault:
     | (typeof ANSWER_FAULTS)[number]
@@ -21,8 +20,7 @@ export interface FaultRule {
     | 'reorder'
     | 'expire'
     | 'rollback'
-    | 'behind'
-    | 'prune';
+    | 'behind';
   /** Probability from 0 to 1. @default 1 */
   readonly rate?: number;
   /** @default all methods */
@@ -31,7 +29,7 @@ export interface FaultRule {
   readonly times?: number;
   /** Matching requests that pass first. @default 0 */
   readonly after?: number;
-  /** @default late and rollback 5, behind 20, prune 100 */
+  /** @default late and rollback 5, behind 20 */
   readonly slots?: number;
   /** Delay. @default 1 */
   readonly seconds?: number;
@@ -119,12 +117,6 @@ export class Faults {
       forkSlots: rollback === undefined ? 0 : (rollback.slots ?? 5),
       isLost: rollback?.lost === true,
     };
-  }
-
-  /** Slots for which the node still stores blocks; `null`: all. */
-  get keptSlots(): number | null {
-    const prune = this.#rules.find(({ rule }) => rule.fault === 'prune')?.rule;
-    return prune === undefined ? null : (prune.slots ?? 100);
   }
 
   #drawn(fault: FaultRule['fault'], method: string): FaultRule | undefined {

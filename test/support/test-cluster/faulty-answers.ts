@@ -9,11 +9,7 @@ const HEALTHY_LAG_SLOTS = 128;
 
 const wrongAnswers: Readonly<Record<WrongAnswer, (text: string) => readonly [type: string, text: string]>> = {
   html: () => ['text/html', '<!doctype html><html><body><h1>Checking your browser</h1></body></html>'],
-  text: () => ['text/plain', 'upstream connect error or disconnect/reset before headers'],
   id: (text) => ['application/json', text.replace(/"id":(?:"[^"]*"|[^,}]*)\}$/, '"id":987654321}')],
-  shape: () => ['application/json', '{"jsonrpc":"2.0","result":{"context":[],"value":"?"},"id":1}'],
-  empty: () => ['application/json', ''],
-  cut: (text) => ['application/json', text.slice(0, Math.ceil(text.length / 2))],
 };
 
 const isSentUnchecked = (params: unknown): boolean =>

@@ -130,11 +130,6 @@ export class TestCluster extends Cluster {
     return Math.max(FIRST_SLOT, slot - this.#lagSlots);
   }
 
-  override get firstSlot(): number {
-    const { keptSlots } = this.#faults;
-    return keptSlots === null ? FIRST_SLOT : Math.max(FIRST_SLOT, this.#slot - keptSlots);
-  }
-
   override blockhashOf(slot: number): string {
     return this.#forkedHashes.get(slot) ?? super.blockhashOf(slot);
   }
