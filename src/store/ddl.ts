@@ -14,7 +14,7 @@ const MAX_U64 = '18446744073709551615';
 
 export const sqlName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const quoted = (name: string): string => `"${sqlName(name)}"`;
+export const quoted = (name: string): string => `"${sqlName(name)}"`;
 
 const TYPES: Readonly<Record<Database, Readonly<Record<Column['kind'], string>>>> = {
   sqlite: {

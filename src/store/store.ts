@@ -4,7 +4,7 @@
  * constraints or conditional updates: one record for (project, operation, idempotency value), unique signatures, one outcome for
  * each burn, and only the status transitions of `BATCH_TRANSITIONS`.
  */
-import { type Expression, type Kysely, sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
 import type { Sha256 } from '../values/digest.js';
 import { utcDay } from '../values/time.js';
 import type { RequestRecord } from './records.js';
@@ -24,7 +24,7 @@ import {
 import { requestRepository, unfinishedRepository } from './repositories/requests.js';
 import { rowRepository, ruleRepository } from './repositories/rows.js';
 import { usageRepository } from './repositories/usage.js';
-import type { Row, Tables } from './schema.js';
+import type { Row } from './schema.js';
 import type { StoreSession } from './session.js';
 
 export interface Begun {
@@ -122,7 +122,7 @@ export interface Transactions {
    * @param how - whether the query takes sequence numbers
    */
   readonly ask?: <Found>(
-    query: (db: Kysely<Tables>) => Expression<Found>,
+    query: Expression<Found>,
     how?: { readonly takes: boolean },
   ) => Promise<Asked<Found>>;
   latestMs(): number;
@@ -152,7 +152,7 @@ export function createStore(transactions: Transactions): Store {
     transactions.ask ??
     ((query) =>
       transactions.read(async ({ db }, begun) => {
-        const { rows } = await sql<object>`select * from (${query(db)}) as found`.execute(db);
+        const { rows } = await sql<object>`select * from (${query}) as found`.execute(db);
         return { row: rows[0] ?? {}, begun };
       }));
 
@@ -176,7 +176,7 @@ export function createStore(transactions: Transactions): Store {
     },
     read,
     async findKey(hash, asked = {}) {
-      const { row, begun } = await run(ask((db) => keyQuery(db, hash, asked)));
+      const { row, begun } = await run(ask(keyQuery(hash, asked)));
       latest = begun;
       const found = keyOf(row);
       return found && { ...found, nowMs: begun.nowMs };
@@ -190,7 +190,7 @@ export function createStore(transactions: Transactions): Store {
           }),
           { tokenId },
         );
-      const { row, begun } = await run(transactions.ask(() => reserveQuery(tokenId, count), { takes: true }));
+      const { row, begun } = await run(transactions.ask(reserveQuery(tokenId, count), { takes: true }));
       latest = begun;
       return reservedOf(row);
     },

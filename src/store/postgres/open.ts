@@ -137,14 +137,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       const start = `begin isolation level repeatable read read only; ${BEGUN}`;
       return transact(reader, sql.raw(start), work);
     },
-    async ask<Found>(query: (db: Kysely<Tables>) => Expression<Found>, { takes } = { takes: false }) {
+    async ask<Found>(query: Expression<Found>, { takes } = { takes: false }) {
       check();
       const db = takes ? writer : reader;
       return begin(
         db,
         sql<
           BegunRow & Partial<Found>
-        >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query(db)}) as found on true`,
+        >`select * from (${sql.raw(BEGUN)}) as begun left join lateral (${query}) as found on true`,
       );
     },
     latestMs: clock.latestMs,

@@ -50,7 +50,7 @@ export async function listed<Name extends keyof typeof LISTS>(
     ...conditions,
   ];
   const { rows } = await sql<Row<Name> & Record<string, number>>`
-    select ${sql.join(columns.map((column) => sql.ref(column)))} from ${table}
+    select ${columns} from ${table}
     where ${sql.join(all, sql` and `)} order by ${nth} desc limit ${limit + 1}`.execute(db);
   const items = rows.slice(0, limit);
   const next = rows.length > limit ? items.at(-1)?.[number] : oldest;

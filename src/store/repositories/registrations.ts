@@ -1,7 +1,8 @@
 /** Tokens, flywheels and API keys of projects; and the audit log. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Sha256 } from '../../values/digest.js';
 import { fromCell } from '../columns.js';
+import { quoted } from '../ddl.js';
 import type {
   ApiKeyRecord,
   AuditEntry,
@@ -10,7 +11,7 @@ import type {
   RequestRecord,
   TokenRecord,
 } from '../records.js';
-import { describe, type Tables } from '../schema.js';
+import { describe } from '../schema.js';
 import { type StoreSession, tableOf, within } from '../session.js';
 
 export const tokenRepository = (session: StoreSession) => {
@@ -39,25 +40,20 @@ export interface KeyWithProject {
 const PARTS = (['apiKeys', 'tokens', 'flywheels', 'requests'] as const).flatMap((table) =>
   Object.entries(describe(table).columns).map(([column, of]) => ({ table, column, of })),
 );
+const SELECTED = sql.raw(
+  PARTS.map(({ table, column }, at) => `${quoted(table)}.${quoted(column)} as c${at}`).join(', '),
+);
 
 /** Loads a key, its project and an earlier request in one query, because every API call needs them. @param asked - the request */
 export const keyQuery = (
-  db: Kysely<Tables>,
   hash: Sha256,
   { operation, value }: Partial<Pick<RequestRecord, 'operation' | 'value'>>,
-) =>
-  db
-    .selectFrom('apiKeys')
-    .leftJoin('tokens', 'tokens.id', 'apiKeys.tokenId')
-    .leftJoin('flywheels', 'flywheels.tokenId', 'apiKeys.tokenId')
-    .leftJoin('requests', (join) =>
-      join
-        .onRef('requests.tokenId', '=', 'apiKeys.tokenId')
-        .on('requests.operation', '=', operation ?? null)
-        .on('requests.value', '=', value ?? null),
-    )
-    .select(PARTS.map(({ table, column }, at) => sql.ref(`${table}.${column}`).as(`c${at}`)))
-    .where('apiKeys.hash', '=', hash);
+) => sql<Readonly<Record<string, unknown>>>`select ${SELECTED} from api_keys
+    left join tokens on tokens.id = api_keys.token_id
+    left join flywheels on flywheels.token_id = api_keys.token_id
+    left join requests on requests.token_id = api_keys.token_id
+      and requests.operation = ${operation ?? null} and requests.value = ${value ?? null}
+  where api_keys.hash = ${hash}`;
 
 /** Reads a row of {@link keyQuery}; `undefined` if there is no such key. */
 export function keyOf(row: Readonly<Record<string, unknown>>): KeyWithProject | undefined {
