@@ -241,4 +241,11 @@ describe('a store that has all', () => {
     await burnOn(engineOn(test.store), 3);
     expect(await findOn(test.store)).toBeUndefined();
   });
+
+  it('compares every project with the chain in its turn, not only the first ones', async () => {
+    const registered = [await test.register(), await test.register(), await test.register()];
+    const watch = new GapWatch({ store: test.store, chain, ids: randomIds });
+    for (let round = 0; round < 2; round += 1) await watch.again();
+    expect(asked).toEqual(expect.arrayContaining(registered.map(({ registration }) => registration.multisig)));
+  });
 });

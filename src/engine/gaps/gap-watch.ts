@@ -106,6 +106,8 @@ export class GapWatch {
   /** Lineages that this process saw replaced; a database restored again does not know of the replacement. */
   readonly #replaced = new Set<string>();
   readonly #whole = new Set<string>();
+  /** Projects that had their turn in {@link GapWatch.again}. */
+  readonly #seen = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
 
   constructor(deps: GapDeps) {
@@ -150,10 +152,15 @@ export class GapWatch {
   async again(): Promise<readonly GapRecord[]> {
     const { store, chain } = this.#deps;
     if (chain.pollMs === null) return [];
-    const some = await store.read((tx) => tx.flywheels.list(PROJECTS_A_ROUND));
     this.#forgetOthers();
     await requireExpired(this.#deps, this.#replaced);
-    for (const { tokenId } of some) if (!this.#whole.has(tokenId)) await this.lookNow(tokenId, MAX_READ);
+    const unseen = (await store.read((tx) => tx.tokens.list())).filter(({ id }) => !this.#seen.has(id));
+    for (const { id } of unseen.slice(0, PROJECTS_A_ROUND)) {
+      this.#seen.add(id);
+      if (!this.#whole.has(id)) await this.lookNow(id, MAX_READ);
+    }
+    // A project that could not be checked, or has an open gap, has its turn again.
+    if (unseen.length <= PROJECTS_A_ROUND) this.#seen.clear();
     const open = await store.read((tx) => tx.gaps.allOpen());
     for (const { tokenId } of open) this.#whole.delete(tokenId);
     return open;
