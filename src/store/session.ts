@@ -72,13 +72,11 @@ export async function insertAll<Name extends TableName>(
   let inserted = 0;
   for (const piece of piecesOf(rows as readonly Readonly<Record<string, unknown>>[])) {
     const named = columns.filter((column) => piece[0]?.[column] !== undefined);
-    const values = piece.map((row) => Object.fromEntries(named.map((column) => [column, row[column]])));
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto(name)
-      .values(values as never)
-      .$if(mayBeThere, (insert) => insert.onConflict((conflict) => conflict.doNothing()))
-      .executeTakeFirst();
-    inserted += Number(numInsertedOrUpdatedRows ?? 0);
+    const values = piece.map((row) => sql`(${sql.join(named.map((column) => row[column]))})`);
+    const { numAffectedRows } = await sql`
+      insert into ${sql.table(name)} (${sql.raw(named.map(quoted).join(', '))}) values ${sql.join(values)}
+      ${sql.raw(mayBeThere ? 'on conflict do nothing' : '')}`.execute(db);
+    inserted += Number(numAffectedRows);
   }
   return inserted;
 }

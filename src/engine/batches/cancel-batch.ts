@@ -29,7 +29,7 @@ import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
-    const found = await findBatch(deps, principal, batchId);
+    const found = await deps.store.read((tx) => findBatch(tx, principal, batchId));
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction(async (tx) => {
       const claimed = await claimBatch(deps, tx, found.id);
@@ -44,12 +44,13 @@ export const cancelBatch = operation('cancelBatch', {
       await lease.giveUp();
       return asked;
     });
-    const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
-    const value =
-      cancelTx === null
-        ? { ownerVoteNeeded: false as const, batch: batchView(current, context) }
-        : { ownerVoteNeeded: true as const, cancelTx };
-    return withCost(deps, batch.id, value, batch.dateCancelled !== null);
+    return deps.store.read(async (tx) => {
+      const value =
+        cancelTx === null
+          ? { ownerVoteNeeded: false as const, batch: batchView(await currentRecord(tx, batch.id), context) }
+          : { ownerVoteNeeded: true as const, cancelTx };
+      return withCost(tx, batch.id, value, batch.dateCancelled !== null);
+    });
   },
 });
 

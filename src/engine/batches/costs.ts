@@ -3,6 +3,7 @@ import type { TransactionRecord } from '../../chain/chain.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
 import type { FlywheelRecord, TransactionCost } from '../../store/records.js';
+import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import type { EngineDeps } from '../deps.js';
 
@@ -61,11 +62,10 @@ export async function countVotes(
 }
 
 export async function withCost<Value>(
-  { store }: EngineDeps,
+  tx: StoreTransaction,
   batchId: string,
   value: Value,
   replayed = false,
 ): Promise<Reply<Value>> {
-  const cost = await store.read((tx) => tx.batches.cost(batchId));
-  return { value, meta: { replayed, cost } };
+  return { value, meta: { replayed, cost: await tx.batches.cost(batchId) } };
 }

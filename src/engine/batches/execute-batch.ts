@@ -56,7 +56,7 @@ export const executeBatch = keyedOperation('executeBatch', {
     owner: ownerOf(principal),
   }),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
-    const batch = await findBatch(deps, principal, batchId);
+    const batch = await deps.store.read((tx) => findBatch(tx, principal, batchId));
     // After a crash between verdict and closing, the answer waits until the accounts are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
@@ -186,16 +186,12 @@ async function close(held: HeldBatch): Promise<void> {
     );
 }
 
-async function answer(
-  deps: EngineDeps,
-  batchId: string,
-  replayed: boolean,
-): Promise<Reply<ExecuteBatchResult>> {
-  const { executeResult: result = null } =
-    (await deps.store.read((tx) => tx.batches.find({ id: batchId }))) ?? {};
-  invariant(result !== null, 'Batches are never removed, and a final one has its result.');
-  return withCost(deps, batchId, { batchId: batchId as Uuid, result }, replayed);
-}
+const answer = (deps: EngineDeps, batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> =>
+  deps.store.read(async (tx) => {
+    const { executeResult: result = null } = (await tx.batches.find({ id: batchId })) ?? {};
+    invariant(result !== null, 'Batches are never removed, and a final one has its result.');
+    return withCost(tx, batchId, { batchId: batchId as Uuid, result }, replayed);
+  });
 
 function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchState> {
   const { deps, context, batch } = work;

@@ -25,11 +25,11 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
 import type { BatchFilter } from '../../store/repositories/batches.js';
 import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
+import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { FoundRegistration } from '../admin/project.js';
-import type { EngineDeps } from '../deps.js';
 import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, operation, type Principal, requireToken } from '../operation.js';
 import { createPause } from '../pause.js';
@@ -37,31 +37,37 @@ import { isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
-export async function findBatch(deps: EngineDeps, principal: Principal, batchId: string): Promise<BatchHead> {
+export async function findBatch(
+  tx: StoreTransaction,
+  principal: Principal,
+  batchId: string,
+): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
-  const batch = isUuid(id) ? await deps.store.read((tx) => tx.batches.find({ id })) : undefined;
+  const batch = isUuid(id) ? await tx.batches.find({ id }) : undefined;
   if (batch === undefined || batch.tokenId !== token.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }
   return batch;
 }
 
-const reply = (deps: EngineDeps, principal: Principal, batch: BatchHead): Promise<Reply<Batch>> =>
-  withCost(deps, batch.id, batchView(batch, ownerOf(principal)));
+const reply = (tx: StoreTransaction, principal: Principal, batch: BatchHead): Promise<Reply<Batch>> =>
+  withCost(tx, batch.id, batchView(batch, ownerOf(principal)));
 
 export const getBatch = operation('getBatch', {
   parse: (input) => parseInput(getBatchRequestSchema, input),
-  perform: async ({ deps, principal, input }) =>
-    reply(deps, principal, await findBatch(deps, principal, input.batchId)),
+  perform: ({ deps, principal, input }) =>
+    deps.store.read(async (tx) => reply(tx, principal, await findBatch(tx, principal, input.batchId))),
 });
 
 export const currentBatch = operation('currentBatch', {
   parse: (_input, { principal }) => requireToken(principal),
   perform: async ({ deps, principal, input: token }) => {
     try {
-      const batch = await deps.store.read((tx) => tx.batches.current(token.id));
-      return batch === undefined ? done(null) : await reply(deps, principal, batch);
+      return await deps.store.read(async (tx) => {
+        const batch = await tx.batches.current(token.id);
+        return batch === undefined ? done(null) : reply(tx, principal, batch);
+      });
     } catch (cause) {
       throw new FlywheelError('ERR_BATCH_CURRENT_FAILED', 'The current batch could not be read.', { cause });
     }
@@ -165,11 +171,12 @@ export const batchPipelines = operation('batchPipelines', {
   },
   perform: async ({ deps, principal, input }) => {
     const { limit = DEFAULT_PAGE_ITEMS, cursor } = input;
-    const batch = await findBatch(deps, principal, input.batchId);
     const from = cursor === undefined ? 0 : Number(readCursor(cursor, /^(\d{1,15})$/)[0]);
-    const found = await deps.store.read((tx) =>
-      tx.pipelines.list({ ...queryOf(batch, input), from, limit: limit + 1 }),
-    );
+    const { batch, found } = await deps.store.read(async (tx) => {
+      const head = await findBatch(tx, principal, input.batchId);
+      const rows = await tx.pipelines.list({ ...queryOf(head, input), from, limit: limit + 1 });
+      return { batch: head, found: rows };
+    });
     const rows = found.slice(0, limit);
     const states = rows.map((row) => pipelineState(batch, row));
     const records = await deps.chain.lookUp(states.flatMap(({ txHash = [] }) => txHash));
@@ -183,10 +190,8 @@ export const batchPipelines = operation('batchPipelines', {
       return { ...state, ...(mayRead ? {} : { payload: '' }), ...(dateExecuted && { dateExecuted }) };
     });
     const next = found[limit];
-    return withCost(deps, batch.id, {
-      items,
-      nextCursor: next === undefined ? null : cursorOf(next.position),
-    });
+    const page = { items, nextCursor: next === undefined ? null : cursorOf(next.position) };
+    return deps.store.read((tx) => withCost(tx, batch.id, page));
   },
 });
 

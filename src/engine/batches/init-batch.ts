@@ -61,7 +61,9 @@ export const initBatch = keyedOperation('initBatch', {
       isJsonObject(pipeline) && typeof pipeline['type'] === 'string' ? [pipeline['type']] : [],
     ),
   replay: (stored, { deps }) =>
-    withCost(deps, (stored as InitBatchResult).batch.id, stored as InitBatchResult, true),
+    deps.store.read((tx) =>
+      withCost(tx, (stored as InitBatchResult).batch.id, stored as InitBatchResult, true),
+    ),
   perform: async ({ deps, principal, input: { list }, call, identity, earlier }) => {
     const context = contextOf(deps, principal);
     const opened =
@@ -69,7 +71,7 @@ export const initBatch = keyedOperation('initBatch', {
         ? await begin(deps, principal, context, identity, list)
         : await carryOn(deps, identity, earlier);
     const value = await bringUp(deps, context, opened, call);
-    return withCost(deps, value.batch.id, value);
+    return deps.store.read((tx) => withCost(tx, value.batch.id, value));
   },
 });
 

@@ -158,8 +158,9 @@ async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigi
 export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
-    const found = await findBatch(deps, principal, batchId);
-    const batch = await deps.store.read((tx) => currentRecord(tx, found.id));
+    const batch = await deps.store.read(async (tx) =>
+      currentRecord(tx, (await findBatch(tx, principal, batchId)).id),
+    );
     // The answer contains every proof of the batch, so the key must permit all their types.
     const foreign = batch.pipelines.find(({ type }) => principal.key.proofTypes?.includes(type) === false);
     if (foreign !== undefined) throw notPermitted(foreign.type);
@@ -187,7 +188,8 @@ export const issueApproval = operation('issueApproval', {
       await tx.batches.addVote(vote);
       return currentRecord(tx, batch.id);
     }, batch);
-    return withCost(deps, batch.id, await initBatchView(current, context, vote));
+    const view = await initBatchView(current, context, vote);
+    return deps.store.read((tx) => withCost(tx, batch.id, view));
   },
 });
 
