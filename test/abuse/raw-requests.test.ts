@@ -217,21 +217,6 @@ describe('closeGracefully', () => {
     return { fake, server, started, finish: () => finish() };
   };
 
-  it('finishes what runs and takes nothing new', async () => {
-    const { server, started, finish } = await slowServer();
-    const running = fetch(`${server.url}/v1/flywheel/batch/current`, {
-      headers: { 'x-service-api-key': GOOD_KEY },
-    });
-    await started;
-    const closed = server.closeGracefully(5_000);
-    const asking = () => fetch(`${server.url}/healthz`).then(({ ok }) => ok, String);
-    await expect.poll(asking, { timeout: 10_000 }).toContain('fetch failed');
-    finish();
-    const response = await running;
-    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
-    expect(await closed).toBe(true);
-  });
-
   it('answers 503 what is still running when time is up, and tells the service to stop', async () => {
     const { fake, server, started, finish } = await slowServer();
     const running = fetch(`${server.url}/v1/flywheel/batch/current`, {

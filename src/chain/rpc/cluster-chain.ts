@@ -27,7 +27,7 @@ import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { RpcNode } from './ask.js';
 import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
-import { Outgoing } from './outgoing.js';
+import { createOutgoing, type Outgoing } from './outgoing.js';
 import {
   accountsQuestion,
   BLOCKHASH_QUESTION,
@@ -111,7 +111,7 @@ class ClusterChain implements Chain {
     this.#pool = pool;
     this.#terms = terms;
     this.pollMs = terms.pollMs;
-    this.#outgoing = new Outgoing(pool, terms.clock);
+    this.#outgoing = createOutgoing(pool, terms.clock);
     this.fees = createRecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
   }
 

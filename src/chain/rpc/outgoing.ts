@@ -31,75 +31,23 @@ function kindOf(wire: Uint8Array): string {
   return JSON.stringify([staticKeys, calls]);
 }
 
-export class Outgoing {
-  readonly #pool: NodePool;
-  readonly #clock: Clock;
-  readonly #sent = new Map<Signature, Sent>();
+export type Outgoing = ReturnType<typeof createOutgoing>;
 
-  constructor(pool: NodePool, clock: Clock) {
-    this.#pool = pool;
-    this.#clock = clock;
+export function createOutgoing(pool: NodePool, clock: Clock) {
+  const known = new Map<Signature, Sent>();
+
+  async function refusalOf(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
+    const { messageBytes } = decodeTransaction(wire);
+    return (await pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
   }
 
-  /**
-   * Sends transactions for the first time, or again.
-   * @param areNew - per transaction, whether it has certainly never been sent. The first new one of each kind is simulated
-   * without signatures; if it is refused, the others of its kind are simulated too. A refused new transaction is not sent, so
-   * it can never land.
-   * @param minContextSlot - the newest known slot.
-   * @throws the first error, if no node accepted any transaction.
-   */
-  async submit(
-    wires: readonly Uint8Array[],
-    areNew: readonly boolean[],
-    minContextSlot: number,
-  ): Promise<readonly (Rejection | null)[]> {
-    const refusals = await this.#refusals(
-      wires.map((wire, index) => (areNew[index] === true ? wire : null)),
-      minContextSlot,
-    );
-    const problems: FlywheelError[] = [];
-    const receipt = await inParallel(wires, MAX_SENDINGS, async (wire, index) => {
-      const refusal = refusals.get(wire);
-      if (refusal !== undefined) return { index, ...refusal };
-      const problem = await this.#first(wire);
-      if (problem !== null) problems.push(problem);
-      return null;
-    });
-    const [first] = problems;
-    if (first !== undefined && problems.length === receipt.filter((entry) => entry === null).length)
-      throw first;
-    return receipt;
-  }
-
-  /** Resends the due transactions to all nodes. Errors are ignored: the next resend may succeed. */
-  async resend(signatures: readonly Signature[]): Promise<void> {
-    const nowMs = this.#clock.nowMs();
-    const due = signatures.flatMap((signature) => {
-      const sent = this.#sent.get(signature);
-      return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
-    });
-    for (const sent of due) sent.sentMs = nowMs;
-    await inParallel(due, MAX_SENDINGS, ({ wire }) => this.#pool.askAll(sendQuestion(wire), SEND_TIMEOUT_MS));
-  }
-
-  forget(signature: Signature): void {
-    this.#sent.delete(signature);
-  }
-
-  async #refusals(
-    wires: readonly (Uint8Array | null)[],
-    minContextSlot: number,
-  ): Promise<ReadonlyMap<Uint8Array, Refusal>> {
+  /** The first of each kind is simulated; if it is refused, the others of its kind are simulated too. */
+  async function refusalsOf(wires: readonly Uint8Array[], minContextSlot: number) {
     const kinds = new Map<string, Uint8Array[]>();
-    for (const wire of wires) {
-      if (wire === null) continue;
-      const kind = kindOf(wire);
-      kinds.set(kind, [...(kinds.get(kind) ?? []), wire]);
-    }
+    for (const wire of wires) kinds.set(kindOf(wire), [...(kinds.get(kindOf(wire)) ?? []), wire]);
     const refusals = new Map<Uint8Array, Refusal>();
     const tryOut = async (wire: Uint8Array): Promise<void> => {
-      const refusal = await this.#refusal(wire, minContextSlot);
+      const refusal = await refusalOf(wire, minContextSlot);
       if (refusal !== null) refusals.set(wire, refusal);
     };
     await inParallel([...kinds.values()], MAX_SENDINGS, async ([first, ...others]) => {
@@ -110,15 +58,11 @@ export class Outgoing {
     return refusals;
   }
 
-  async #refusal(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
-    const { messageBytes } = decodeTransaction(wire);
-    return (await this.#pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
-  }
-
-  async #first(wire: Uint8Array): Promise<FlywheelError | null> {
-    this.#sent.set(signatureOf(wire), { wire, sentMs: this.#clock.nowMs() });
+  /** @returns why no node accepted the transaction */
+  async function sendFirst(wire: Uint8Array): Promise<FlywheelError | null> {
+    known.set(signatureOf(wire), { wire, sentMs: clock.nowMs() });
     try {
-      await this.#pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
+      await pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
       // A node with an unreadable answer may have accepted the transaction; a look-up will tell.
@@ -127,4 +71,49 @@ export class Outgoing {
       throw error;
     }
   }
+
+  return {
+    /**
+     * Sends transactions for the first time, or again.
+     * @param areNew - per transaction, whether it has certainly never been sent. New ones are simulated without signatures. A
+     * refused one is not sent, so it can never land.
+     * @param minContextSlot - the newest known slot.
+     * @throws the first error, if no node accepted any transaction.
+     */
+    async submit(
+      wires: readonly Uint8Array[],
+      areNew: readonly boolean[],
+      minContextSlot: number,
+    ): Promise<readonly (Rejection | null)[]> {
+      const refusals = await refusalsOf(
+        wires.filter((_, index) => areNew[index] === true),
+        minContextSlot,
+      );
+      const problems: FlywheelError[] = [];
+      const receipt = await inParallel(wires, MAX_SENDINGS, async (wire, index) => {
+        const refusal = refusals.get(wire);
+        if (refusal !== undefined) return { index, ...refusal };
+        const problem = await sendFirst(wire);
+        if (problem !== null) problems.push(problem);
+        return null;
+      });
+      const [first] = problems;
+      if (first !== undefined && problems.length === receipt.filter((entry) => entry === null).length)
+        throw first;
+      return receipt;
+    },
+
+    /** Resends the due transactions to all nodes. Errors are ignored: the next resend may succeed. */
+    async resend(signatures: readonly Signature[]): Promise<void> {
+      const nowMs = clock.nowMs();
+      const due = signatures.flatMap((signature) => {
+        const sent = known.get(signature);
+        return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
+      });
+      for (const sent of due) sent.sentMs = nowMs;
+      await inParallel(due, MAX_SENDINGS, ({ wire }) => pool.askAll(sendQuestion(wire), SEND_TIMEOUT_MS));
+    },
+
+    forget: (signature: Signature): void => void known.delete(signature),
+  };
 }
