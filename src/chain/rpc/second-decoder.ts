@@ -24,14 +24,13 @@ import type { squadsAccounts } from './squads-sdk.js';
 type Sdk = typeof squadsAccounts;
 
 /** A kind of account. The layout has the SDK's name, and `inTheirWords` renames the fields to those of the SDK. */
-interface Kind<Value> {
-  readonly layout: AccountLayout<Value>;
-  readonly inTheirWords: (value: Value) => unknown;
-}
-
-const kind = <Value>(layout: AccountLayout<Value>, inTheirWords: (value: Value) => unknown): Kind<Value> => ({
-  layout,
-  inTheirWords,
+const kind = <Value>(layout: AccountLayout<Value>, inTheirWords: (value: Value) => unknown) => ({
+  name: layout.name,
+  isOf: (data: AccountState['data']): boolean => hasTypeMark(layout, data),
+  ourReading(data: AccountState['data']): string {
+    const value = decodeAccount(layout, data);
+    return value === undefined ? '' : textOf(inTheirWords(value));
+  },
 });
 
 const messageOf = ({ instructions, lookups, ...message }: Message) => ({
@@ -77,11 +76,6 @@ function plain(value: unknown): unknown {
 
 const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(plain(value)));
 
-function ourReading<Value>({ layout, inTheirWords }: Kind<Value>, data: AccountState['data']): string {
-  const value = decodeAccount(layout, data);
-  return value === undefined ? '' : textOf(inTheirWords(value));
-}
-
 function theirReading(sdk: Sdk, name: string, data: Buffer): string {
   try {
     return textOf(sdk[name as 'Batch'].deserialize(data)[0]);
@@ -91,10 +85,10 @@ function theirReading(sdk: Sdk, name: string, data: Buffer): string {
 }
 
 function requireSameReading(sdk: Sdk, address: Address, { owner, data }: AccountState): void {
-  const found = owner === SQUADS_PROGRAM ? KINDS.find(({ layout }) => hasTypeMark(layout, data)) : undefined;
+  const found = owner === SQUADS_PROGRAM ? KINDS.find(({ isOf }) => isOf(data)) : undefined;
   if (found === undefined) return;
-  const { name } = found.layout;
-  if (ourReading(found as Kind<unknown>, data) === theirReading(sdk, name, readBuffer(data))) return;
+  const { name } = found;
+  if (found.ourReading(data) === theirReading(sdk, name, readBuffer(data))) return;
   throw new FlywheelError(
     'ERR_APPROVAL_REFUSED',
     `The Squads SDK reads the ${name} account ${address} differently than flywheel.`,
