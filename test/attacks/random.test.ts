@@ -2,6 +2,7 @@
 import { VersionedTransaction } from '@solana/web3.js';
 import { accounts as squads } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
+import { Random } from '../fuzz/random.js';
 import { judge, judgeVote } from './judge.js';
 import { type Account, accountsOf, FILE, honestWorld, PLACES } from './world.js';
 
@@ -9,30 +10,19 @@ const SEED = Number(process.env['MUTATIONS_SEED'] ?? 1);
 const VOTES = 3_000;
 const MESSAGES = 300;
 
-/** Seeded random numbers (mulberry32). */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** Changes, truncates, removes or inserts one to three bytes. */
-function mutate(bytes: Uint8Array, next: (below: number) => number): Uint8Array {
+function mutate(bytes: Uint8Array, random: Random): Uint8Array {
   let changed = [...bytes];
-  for (let times = 1 + next(3); times > 0; times -= 1) {
-    const at = next(changed.length);
+  for (let times = 1 + random.below(3); times > 0; times -= 1) {
+    const at = random.below(changed.length);
     const ways = [
-      () => (changed[at] = next(256)),
-      () => (changed[at] = (changed[at] ?? 0) ^ (1 << next(8))),
+      () => (changed[at] = random.below(256)),
+      () => (changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8))),
       () => changed.splice(at, 1),
-      () => changed.splice(at, 0, next(256)),
+      () => changed.splice(at, 0, random.below(256)),
       () => (changed = changed.slice(0, at + 1)),
     ];
-    (ways[next(8)] ?? ways[0])?.();
+    (ways[random.below(8)] ?? ways[0])?.();
   }
   return Uint8Array.from(changed);
 }
@@ -81,15 +71,15 @@ describe('a changed approval', () => {
   });
 
   it('in random bytes is refused, or means the same', async () => {
-    const next = random(SEED);
+    const random = new Random(SEED);
     for (let run = 0; run < VOTES; run += 1)
-      await isAccepted([SEED, run], mutate(run % 2 === 0 ? wire : unsigned, next));
+      await isAccepted([SEED, run], mutate(run % 2 === 0 ? wire : unsigned, random));
   });
 });
 
 describe('a changed message of a batch', () => {
   it('in random bytes is refused, or means the same', async () => {
-    const next = random(SEED);
+    const random = new Random(SEED);
     const decode = ({ data }: Account): string => {
       const [{ message, ephemeralSignerBumps }] = squads.VaultBatchTransaction.deserialize(Buffer.from(data));
       return JSON.stringify({ message, ephemeral: [...ephemeralSignerBumps] });
@@ -99,9 +89,9 @@ describe('a changed message of a batch', () => {
     for (let run = 0; run < MESSAGES; run += 1) {
       const [world, chain] = [worlds[run % 2], chains[run % 2]];
       if (world === undefined || chain === undefined) throw new TypeError('There are two kinds.');
-      const place = PLACES[3 + next(3)]?.[1] ?? '';
+      const place = PLACES[3 + random.below(3)]?.[1] ?? '';
       const honest = chain.get(place) as Account;
-      const mutant = { ...honest, data: mutate(honest.data, next) };
+      const mutant = { ...honest, data: mutate(honest.data, random) };
       const found = await judge(new Map([...chain, [place, mutant]]), world, FILE);
       if ('refused' in found)
         expect([SEED, run, found.refused.code]).toEqual([SEED, run, 'ERR_APPROVAL_REFUSED']);

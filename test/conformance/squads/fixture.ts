@@ -10,15 +10,7 @@ import {
 } from '@solana/web3.js';
 import { createRun, type Run } from './adapter.js';
 import type { Vector } from './vector.js';
-import {
-  type Account,
-  accountsOf,
-  type Clock,
-  clockOf,
-  readVectors,
-  transactionOf,
-  VECTORS,
-} from './vector.js';
+import { type Account, accountsOf, type Clock, clockOf, readVectors, transactionOf } from './vector.js';
 
 export const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
 export const SYSTEM_PROGRAM = '11111111111111111111111111111111';
@@ -183,7 +175,7 @@ export class Fixture {
 let vectors: ReadonlyMap<string, Vector> | undefined;
 
 export function fixtureOf(name: string): Fixture {
-  vectors ??= new Map(readVectors(VECTORS, { metered: false }).map((vector) => [vector.name, vector]));
+  vectors ??= new Map(readVectors().map((vector) => [vector.name, vector]));
   const vector = vectors.get(name);
   if (vector === undefined) throw new Error(`There is no vector ${name}.`);
   return new Fixture(vector);

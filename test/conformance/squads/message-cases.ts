@@ -10,12 +10,14 @@ const LISTED = 5;
 const lookups = 'batch-execute-transaction/ok-two-lookup-tables';
 const plain = 'batch-execute-transaction/ok-burn-checked';
 
-const one = (
+type Row = readonly [
   name: string,
   vector: string,
   expected: number | string,
   prepare: (fixture: Fixture) => void,
-): Case => ({
+];
+
+const one = ([name, vector, expected, prepare]: Row): Case => ({
   name: `${vector}: ${name}`,
   check: () => {
     const fixture = fixtureOf(vector);
@@ -36,96 +38,26 @@ const extra: Meta = { address: stranger, signer: false, writable: false };
 
 type Message = BatchTransaction['message'];
 
-const numbers: readonly Case[] = [
-  one(
-    'no remaining account at all',
-    lookups,
-    6013,
-    withAccounts((accounts) => accounts.slice(0, LISTED)),
-  ),
-  one(
-    'fewer accounts than tables',
-    lookups,
-    6013,
-    withAccounts((accounts) => accounts.slice(0, LISTED + 1)),
-  ),
-  one(
-    'tables and nothing else',
-    lookups,
-    6013,
-    withAccounts((accounts) => accounts.slice(0, LISTED + 2)),
-  ),
-  one(
-    'one too few',
-    plain,
-    6013,
-    withAccounts((accounts) => accounts.slice(0, -1)),
-  ),
-  one(
-    'one too many',
-    plain,
-    6013,
-    withAccounts((accounts) => [...accounts, extra]),
-  ),
+const numbers: readonly Row[] = [
+  ['no remaining account at all', lookups, 6013, withAccounts((accounts) => accounts.slice(0, LISTED))],
+  ['fewer accounts than tables', lookups, 6013, withAccounts((accounts) => accounts.slice(0, LISTED + 1))],
+  ['tables and nothing else', lookups, 6013, withAccounts((accounts) => accounts.slice(0, LISTED + 2))],
+  ['one too few', plain, 6013, withAccounts((accounts) => accounts.slice(0, -1))],
+  ['one too many', plain, 6013, withAccounts((accounts) => [...accounts, extra])],
 ];
 
-const tables: readonly Case[] = [
-  one('as recorded', lookups, 'ok', () => {}),
-  one(
-    'deactivated',
-    lookups,
-    'ok',
-    tableData((data) => data.fill(1, 4, 12)),
-  ),
-  one(
-    'not initialised',
-    lookups,
-    6014,
-    tableData((data) => data.fill(0, 0, 4)),
-  ),
-  one(
-    'of an unknown kind',
-    lookups,
-    6014,
-    tableData((data) => data.fill(2, 0, 1)),
-  ),
-  one(
-    'without its head',
-    lookups,
-    6014,
-    tableData((data) => data.subarray(0, 40)),
-  ),
-  one(
-    'cut within its head',
-    lookups,
-    6014,
-    tableData((data) => data.subarray(0, 55)),
-  ),
-  one(
-    'cut within an entry',
-    lookups,
-    6014,
-    tableData((data) => Buffer.concat([data, Buffer.alloc(31)])),
-  ),
-  one(
-    'longer by an entry',
-    lookups,
-    'ok',
-    tableData((data) => Buffer.concat([data, Buffer.alloc(32)])),
-  ),
-  one(
-    'without entries',
-    lookups,
-    6014,
-    tableData((data) => data.subarray(0, 56)),
-  ),
-  one(
-    'an authority tag that is none',
-    lookups,
-    6014,
-    tableData((data) => data.fill(2, 21, 22)),
-  ),
-  one(
+const tables: readonly Row[] = [
+  ['as recorded', lookups, 'ok', () => {}],
+  ['deactivated', lookups, 'ok', tableData((data) => data.fill(1, 4, 12))],
+  ['not initialised', lookups, 6014, tableData((data) => data.fill(0, 0, 4))],
+  ['of an unknown kind', lookups, 6014, tableData((data) => data.fill(2, 0, 1))],
+  ['without its head', lookups, 6014, tableData((data) => data.subarray(0, 40))],
+  ['cut within its head', lookups, 6014, tableData((data) => data.subarray(0, 55))],
+  ['cut within an entry', lookups, 6014, tableData((data) => Buffer.concat([data, Buffer.alloc(31)]))],
+  ['longer by an entry', lookups, 'ok', tableData((data) => Buffer.concat([data, Buffer.alloc(32)]))],
+  ['without entries', lookups, 6014, tableData((data) => data.subarray(0, 56))],
+  ['an authority tag that is none', lookups, 6014, tableData((data) => data.fill(2, 21, 22))],
+  [
     'tables in the other order',
     lookups,
     6014,
@@ -133,13 +65,13 @@ const tables: readonly Case[] = [
       const [first, second] = accounts.slice(LISTED, LISTED + 2);
       return first && second ? accounts.toSpliced(LISTED, 2, second, first) : accounts;
     }),
-  ),
-  one(
+  ],
+  [
     'the table twice',
     lookups,
     6014,
     withAccounts((accounts) => accounts.toSpliced(LISTED + 1, 1, accounts[LISTED] ?? extra)),
-  ),
+  ],
 ];
 
 const changeMessage = (change: (message: Message) => Message) => (fixture: Fixture) =>
@@ -166,16 +98,26 @@ function takingNothing(fixture: Fixture): void {
   });
 }
 
-const untouchedTables: readonly Case[] = [
-  one('a table from which nothing is taken', lookups, 'ok', takingNothing),
-  one('an empty table from which nothing is taken', lookups, 'ok', (fixture) => {
-    takingNothing(fixture);
-    tableData((data) => data.subarray(0, 56))(fixture);
-  }),
-  one('no table, though nothing is taken', lookups, 6014, (fixture) => {
-    takingNothing(fixture);
-    tableData((data) => data.subarray(0, 55))(fixture);
-  }),
+const untouchedTables: readonly Row[] = [
+  ['a table from which nothing is taken', lookups, 'ok', takingNothing],
+  [
+    'an empty table from which nothing is taken',
+    lookups,
+    'ok',
+    (fixture) => {
+      takingNothing(fixture);
+      tableData((data) => data.subarray(0, 56))(fixture);
+    },
+  ],
+  [
+    'no table, though nothing is taken',
+    lookups,
+    6014,
+    (fixture) => {
+      takingNothing(fixture);
+      tableData((data) => data.subarray(0, 55))(fixture);
+    },
+  ],
 ];
 
 /** A message with the first table only; `given`: the table is among the remaining accounts. */
@@ -191,9 +133,9 @@ const nothingButTable = (given: boolean) => (fixture: Fixture) => {
   }))(fixture);
 };
 
-const withoutKeys: readonly Case[] = [
-  one('a table and no keys', lookups, 'ok', nothingButTable(true)),
-  one('a table and no keys, the table not given', lookups, 6013, nothingButTable(false)),
+const withoutKeys: readonly Row[] = [
+  ['a table and no keys', lookups, 'ok', nothingButTable(true)],
+  ['a table and no keys, the table not given', lookups, 6013, nothingButTable(false)],
 ];
 
 const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
@@ -206,8 +148,8 @@ const unknownCall = {
 };
 
 /** Writing a protected account fails the message at that instruction, whatever precedes or follows. */
-const protection: readonly Case[] = [
-  one(
+const protection: readonly Row[] = [
+  [
     'by an instruction that would fail itself',
     writesProposal,
     6029,
@@ -215,8 +157,8 @@ const protection: readonly Case[] = [
       ...message,
       instructions: message.instructions.map((call) => ({ ...call, data: unknownCall.data })),
     })),
-  ),
-  one(
+  ],
+  [
     'before an instruction that would fail',
     writesProposal,
     6029,
@@ -224,8 +166,8 @@ const protection: readonly Case[] = [
       ...message,
       instructions: [...message.instructions, unknownCall],
     })),
-  ),
-  one(
+  ],
+  [
     'behind an instruction that fails',
     writesProposal,
     TOKEN_INVALID_INSTRUCTION,
@@ -233,34 +175,32 @@ const protection: readonly Case[] = [
       ...message,
       instructions: [unknownCall, ...message.instructions],
     })),
-  ),
+  ],
 ];
 
 /** Replaces each remaining account, and makes each writable one read-only. */
-const replaced = (vector: string): readonly Case[] => {
+const replaced = (vector: string): readonly Row[] => {
   const { accounts } = fixtureOf(vector).instruction;
   return accounts.slice(LISTED).flatMap((meta, at) => {
     const index = LISTED + at;
-    const another = one(`account ${index} is another`, vector, 6014, (fixture) =>
-      withAccounts((all) => all.toSpliced(index, 1, { ...meta, address: stranger }))(fixture),
-    );
-    const readonly = one(`account ${index} is readonly`, vector, 6014, (fixture) =>
-      withAccounts((all) =>
-        all.map((other) => (other.address === meta.address ? { ...other, writable: false } : other)),
-      )(fixture),
+    const another = withAccounts((all) => all.toSpliced(index, 1, { ...meta, address: stranger }));
+    const readonly = withAccounts((all) =>
+      all.map((other) => (other.address === meta.address ? { ...other, writable: false } : other)),
     );
     const written =
       meta.writable && accounts.slice(0, LISTED).every(({ address }) => address !== meta.address);
-    return written ? [another, readonly] : [another];
+    const rows: Row[] = [[`account ${index} is another`, vector, 6014, another]];
+    return written ? [...rows, [`account ${index} is readonly`, vector, 6014, readonly]] : rows;
   });
 };
 
-export const messageCases = (): readonly Case[] => [
-  ...numbers,
-  ...tables,
-  ...untouchedTables,
-  ...withoutKeys,
-  ...protection,
-  ...replaced(plain),
-  ...replaced(lookups),
-];
+export const messageCases = (): readonly Case[] =>
+  [
+    ...numbers,
+    ...tables,
+    ...untouchedTables,
+    ...withoutKeys,
+    ...protection,
+    ...replaced(plain),
+    ...replaced(lookups),
+  ].map(one);

@@ -22,12 +22,14 @@ const U32_MAX = 2 ** 32 - 1;
 /** Keys that sort before all others. */
 const STRANGERS = [2, 3].map((last) => `1111111111111111111111111111111${last}`);
 
-const one = (
+type Row = readonly [
   name: string,
   vector: string,
   prepare: (fixture: Fixture) => void,
   check: (end: FixtureEnd, fixture: Fixture) => string | null,
-): Case => ({
+];
+
+const one = ([name, vector, prepare, check]: Row): Case => ({
   name: `${vector}: ${name}`,
   check: () => {
     const fixture = fixtureOf(vector);
@@ -59,17 +61,17 @@ const changeMultisig = (change: Partial<Multisig>) => (fixture: Fixture) =>
 const staleIndex = (value: bigint) => (fixture: Fixture) => setU64(fixture, 0, STALE_INDEX_AT, value);
 
 /** Section 5: rules on a multisig, tested on an invalid one. */
-const soundness: readonly Case[] = [
-  one('stale index above the new index', 'batch-create/ok-first-batch', staleIndex(2n), ends(6019)),
-  one('stale index equal to the new index', 'batch-create/ok-first-batch', staleIndex(1n), ends('ok')),
-  one(
+const soundness: readonly Row[] = [
+  ['stale index above the new index', 'batch-create/ok-first-batch', staleIndex(2n), ends(6019)],
+  ['stale index equal to the new index', 'batch-create/ok-first-batch', staleIndex(1n), ends('ok')],
+  [
     'soundness for a vault transaction too',
     'vault-transaction-create/ok-memo',
     changeMultisig({ threshold: 60 }),
     ends(6003),
-  ),
-  ...[0, 1, 2].map((at) =>
-    one(
+  ],
+  ...[0, 1, 2].map(
+    (at): Row => [
       `members ${at} and ${at + 1} are equal`,
       'batch-create/ok-first-batch',
       (fixture) => {
@@ -83,7 +85,7 @@ const soundness: readonly Case[] = [
         changeMultisig({ threshold: 1, members })(fixture);
       },
       ends(6000),
-    ),
+    ],
   ),
 ];
 
@@ -95,26 +97,26 @@ function atIndex(fixture: Fixture, index: bigint): void {
 }
 
 /** Counters at their maximum: the program fails rather than wraps around. */
-const counters: readonly Case[] = [
-  one(
+const counters: readonly Row[] = [
+  [
     'the last index there is',
     'batch-create/ok-first-batch',
     (fixture) => atIndex(fixture, U64_MAX),
     ends('ok'),
-  ),
-  one(
+  ],
+  [
     'no index left',
     'batch-create/ok-first-batch',
     (fixture) => setU64(fixture, 0, TRANSACTION_INDEX_AT, U64_MAX),
     panics,
-  ),
-  one(
+  ],
+  [
     'no number left in the batch',
     'batch-add-transaction/ok-second',
     (fixture) => rewrite(fixture, 2, BATCH, (batch) => ({ ...batch, size: U32_MAX })),
     panics,
-  ),
-  one(
+  ],
+  [
     'the last number in the batch',
     'batch-add-transaction/ok-second',
     (fixture) => {
@@ -129,7 +131,7 @@ const counters: readonly Case[] = [
       });
     },
     ends('ok'),
-  ),
+  ],
 ];
 
 const CREATED = 'Program 11111111111111111111111111111111 invoke [2]';
@@ -137,12 +139,12 @@ const prefund = (extra: bigint) => (fixture: Fixture) =>
   fixture.setState(1, { lamports: rentLamports(91) + extra });
 
 /** Section 4, step 4: an address that already has lamports. */
-const creation: readonly Case[] = [
-  one('one lamport is missing', 'batch-create/ok-first-batch', prefund(-1n), succeedsLogging(CREATED, 3)),
-  one('nothing is missing', 'batch-create/ok-first-batch', prefund(0n), succeedsLogging(CREATED, 2)),
-  one('more than enough is there', 'batch-create/ok-first-batch', prefund(1n), succeedsLogging(CREATED, 2)),
-  ...[999_999_999n, 1_000_000_000n, 2_500_000_000n].map((fee) =>
-    one(
+const creation: readonly Row[] = [
+  ['one lamport is missing', 'batch-create/ok-first-batch', prefund(-1n), succeedsLogging(CREATED, 3)],
+  ['nothing is missing', 'batch-create/ok-first-batch', prefund(0n), succeedsLogging(CREATED, 2)],
+  ['more than enough is there', 'batch-create/ok-first-batch', prefund(1n), succeedsLogging(CREATED, 2)],
+  ...[999_999_999n, 1_000_000_000n, 2_500_000_000n].map(
+    (fee): Row => [
       `a creation fee of ${fee}`,
       'multisig-create-v2/ok-creation-fee-below-one-sol',
       (fixture) => {
@@ -150,7 +152,7 @@ const creation: readonly Case[] = [
         fixture.setState(4, { lamports: 100_000_000_000n });
       },
       succeedsLogging(`Program log: Creation fee: ${fee / 1_000_000_000n}`),
-    ),
+    ],
   ),
 ];
 
@@ -177,61 +179,46 @@ function enlarged(times: number): (end: FixtureEnd, fixture: Fixture) => string 
 const V2 = 'proposal-vote/cancel-v2-ok-below-threshold';
 
 /** Sections 7.6 to 7.9: votes. */
-const votes: readonly Case[] = [
-  one(
-    'the account grows, the rent is missing',
-    V2,
-    enlargement((needed) => needed - 1n, 96),
-    enlarged(1),
-  ),
-  one(
-    'the account grows, the rent is there',
-    V2,
-    enlargement((needed) => needed, 96),
-    enlarged(0),
-  ),
-  one(
+const votes: readonly Row[] = [
+  ['the account grows, the rent is missing', V2, enlargement((needed) => needed - 1n, 96), enlarged(1)],
+  ['the account grows, the rent is there', V2, enlargement((needed) => needed, 96), enlarged(0)],
+  [
     'the account grows, more than the rent is there',
     V2,
     enlargement((needed) => needed + 1n, 96),
     enlarged(0),
-  ),
-  one(
-    'the account is as long as it has to be',
-    V2,
-    enlargement((needed) => needed - 1n, 0),
-    enlarged(0),
-  ),
-  one(
+  ],
+  ['the account is as long as it has to be', V2, enlargement((needed) => needed - 1n, 0), enlarged(0)],
+  [
     'a threshold above the number of voters',
     'proposal-vote/reject-ok-below-cutoff',
     changeMultisig({ threshold: 9 }),
     panics,
-  ),
+  ],
 ];
 
 /** Sections 7.12 and 7.13: closing. */
-const closing: readonly Case[] = [
+const closing: readonly Row[] = [
   ...(
     [
       ['shorter than a type mark', 7, 3001],
       ['nothing but a type mark', 8, 3003],
     ] as const
-  ).map(([what, length, expected]) =>
-    one(
+  ).map(
+    ([what, length, expected]): Row => [
       `proposal ${what}`,
       'accounts-close/batch-ok-executed',
       (fixture) => fixture.setState(1, { data: fixture.state(1).data.subarray(0, length) }),
       ends(expected),
-    ),
+    ],
   ),
-  one(
+  [
     'proposal of another type',
     'accounts-close/batch-ok-executed',
     (fixture) => fixture.setState(1, { data: fixture.state(0).data }),
     ends(3002),
-  ),
-  one(
+  ],
+  [
     'a proposal address that only holds lamports is left alone',
     'accounts-close/batch-ok-stale-without-proposal',
     (fixture) =>
@@ -240,7 +227,7 @@ const closing: readonly Case[] = [
       const left = get(fixture.account(1).address)?.lamports;
       return end === 'ok' && left === 5_000_000n ? null : `${end}, ${left} lamports left`;
     },
-  ),
+  ],
   ...(
     [
       ['batch-ok-executed', 1, 'UnbalancedInstruction'],
@@ -248,8 +235,8 @@ const closing: readonly Case[] = [
       ['vault-transaction-ok-executed', 2, 2011],
       ['batch-transaction-ok-last-of-an-executed-batch', 3, 2011],
     ] as const
-  ).map(([vector, index, expected]) =>
-    one(
+  ).map(
+    ([vector, index, expected]): Row => [
       `account ${index} is its own collector`,
       `accounts-close/${vector}`,
       (fixture) => {
@@ -259,7 +246,7 @@ const closing: readonly Case[] = [
         fixture.setAccount(position, { address });
       },
       ends(expected),
-    ),
+    ],
   ),
 ];
 
@@ -269,39 +256,32 @@ const logsLine =
     lines.some((one) => line.test(one)) ? null : lines.join('\n');
 
 /** Log lines of a failure (section 9). */
-const logs: readonly Case[] = [
-  one(
+const logs: readonly Row[] = [
+  [
     'an account at fault is named',
     'accounts-close/batch-ok-executed',
     (fixture) => fixture.setAccount(3, { writable: false }),
     logsLine(
       /^Program log: AnchorError caused by account: rent_collector\. Error Code: ConstraintMut\. Error Number: 2000\./,
     ),
-  ),
-  one(
+  ],
+  [
     'a failed check is named',
     'batch-create/ok-first-batch',
     staleIndex(2n),
     logsLine(/^Program log: AnchorError .*Error Code: InvalidStaleTransactionIndex\. Error Number: 6019\./),
-  ),
+  ],
 ];
 
 /** Signatures come from the stored bumps (sections 1 and 8). */
-const storedBump: readonly Case[] = [
-  one(
+const storedBump: readonly Row[] = [
+  [
     'a vault transaction with another stored bump of its vault',
     'batch-execute-transaction/ok-burn-checked',
     (fixture) => rewrite(fixture, 3, BATCH, (batch) => ({ ...batch, vaultBump: batch.vaultBump ^ 1 })),
     ({ end }) => (end === 'ok' ? 'a vault signed with a wrong bump' : null),
-  ),
+  ],
 ];
 
-export const specCases = (): readonly Case[] => [
-  ...soundness,
-  ...counters,
-  ...creation,
-  ...votes,
-  ...closing,
-  ...logs,
-  ...storedBump,
-];
+export const specCases = (): readonly Case[] =>
+  [...soundness, ...counters, ...creation, ...votes, ...closing, ...logs, ...storedBump].map(one);

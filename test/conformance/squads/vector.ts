@@ -55,12 +55,11 @@ export const readVectorFile = (file: string): readonly Vector[] =>
       : [entry],
   );
 
-/** In the order of file names. */
-export const readVectors = (folder: string, options: { readonly metered: boolean }): readonly Vector[] =>
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.json') && (options.metered || file !== METERED_FILE))
-    .sort()
-    .flatMap((file) => readVectorFile(join(folder, file)));
+/** All vectors that need no metering. */
+export const readVectors = (): readonly Vector[] =>
+  readdirSync(VECTORS)
+    .filter((file) => file !== METERED_FILE)
+    .flatMap((file) => readVectorFile(join(VECTORS, file)));
 
 export const toAccount = (account: VectorAccount | null): Account | null =>
   account === null
