@@ -1,9 +1,10 @@
 /** Fields and checks shared by the instructions that move tokens: amount, decimals and accounts. */
+import { tryDecode } from '../chain/codec.js';
 import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
+import { amountData } from '../chain/tokens/instructions.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
-import { viewOf } from '../values/bytes.js';
 import { type UnknownInstruction, unknownInstruction } from './action.js';
 
 export interface TokenAmount {
@@ -25,7 +26,8 @@ export function decodeAmount(
 ):
   | { amount: bigint; decimals: number; tokenProgram: Address; accounts: readonly Address[] }
   | UnknownInstruction {
-  if (data.length !== AMOUNT_DATA_LENGTH_BYTES) {
+  const decoded = data.length === AMOUNT_DATA_LENGTH_BYTES ? tryDecode(amountData, data) : undefined;
+  if (decoded === undefined) {
     const reason = `the token instruction has ${data.length} bytes of data, expected ${AMOUNT_DATA_LENGTH_BYTES}`;
     return unknownInstruction(program, reason);
   }
@@ -33,10 +35,8 @@ export function decodeAmount(
     const reason = `the token instruction names ${accounts.length} accounts, which is not the plain form`;
     return unknownInstruction(program, reason);
   }
-  const view = viewOf(data);
   return {
-    amount: view.getBigUint64(1, true),
-    decimals: view.getUint8(9),
+    ...{ amount: decoded.amount, decimals: decoded.decimals },
     tokenProgram: program,
     accounts: accounts.map(({ address }) => address),
   };

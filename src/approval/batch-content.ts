@@ -53,7 +53,6 @@ export interface DecodedTransaction {
   readonly instructions: readonly Instruction[];
   /** As stored, with the rights of each account. */
   readonly message: Message;
-  readonly signers: readonly Address[];
   /** Signers that the multisig program would add; normally 0. */
   readonly ephemeralSigners: number;
   readonly problem: string | null;
@@ -65,12 +64,11 @@ export function decodedTransaction(
 ): DecodedTransaction {
   const { message } = stored;
   const instructions = vaultMessageInstructions(message);
-  const common = { ...stored, signers: message.staticKeys.slice(0, message.signers) };
   if (instructions !== undefined)
-    return { ...common, instructions, decoded: instructions.map(describeInstruction), problem: null };
+    return { ...stored, instructions, decoded: instructions.map(describeInstruction), problem: null };
   const problem =
     message.lookups.length > 0 ? 'the accounts come from a lookup table' : 'the message is malformed';
-  return { ...common, instructions: [], decoded: [], problem };
+  return { ...stored, instructions: [], decoded: [], problem };
 }
 
 export interface BatchContent {
@@ -109,15 +107,6 @@ export interface PastDescription extends BatchRef, BatchContent {
   readonly executions: readonly (TransactionRecord | null)[];
 }
 
-const MALFORMED: Message = {
-  signers: 1,
-  writableSigners: 0,
-  writableNonSigners: 0,
-  staticKeys: [],
-  instructions: [],
-  lookups: [],
-};
-
 /** The transaction did more than this batch, so its balance changes are not the batch's. */
 function withoutBalances({ tokenChanges: _, ...record }: TransactionRecord): TransactionRecord {
   return record;
@@ -129,7 +118,7 @@ export async function readPastContent(chain: ChainReader, ref: BatchRef): Promis
   if (past === null) return null;
   const { address: vault } = vaultAddress(ref.multisig, past.vaultIndex);
   const transactions = past.transactions.map(({ number, address, message, ephemeralSigners }) =>
-    decodedTransaction({ number, address, ephemeralSigners, message: message ?? MALFORMED }),
+    decodedTransaction({ number, address, ephemeralSigners, message }),
   );
   return {
     multisig: ref.multisig,

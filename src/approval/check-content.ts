@@ -3,25 +3,18 @@ import { type PipelineContent, pipelineInstructions } from '../actions/pipelines
 import { instructionProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/flywheel.js';
 import { type Multisig, PERMISSION } from '../chain/squads/accounts.js';
-import { isSameMessage } from '../chain/squads/message.js';
-import {
-  type CompiledInstruction,
-  compile,
-  isSigner,
-  isWritable,
-  type Message,
-} from '../chain/transaction/message.js';
+import { compile } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
-import { sameBytes } from '../values/bytes.js';
 import type { BatchContent, DecodedTransaction } from './batch-content.js';
+import { messageProblem } from './compare-messages.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
 
 function checkTransaction(transaction: DecodedTransaction, token: VaultToken): void {
-  const { number, decoded, signers, ephemeralSigners, problem } = transaction;
+  const { number, decoded, message, ephemeralSigners, problem } = transaction;
   const reject = (reason: string): never => refuse(`Transaction ${number} of the batch ${reason}`);
   if (problem !== null) reject(`cannot be checked: ${problem}`);
-  const stranger = signers.find((signer) => signer !== token.vault);
+  const stranger = message.staticKeys.slice(0, message.signers).find((signer) => signer !== token.vault);
   if (stranger !== undefined) reject(`needs a signature of ${stranger}`);
   if (ephemeralSigners > 0) reject(`uses ${ephemeralSigners} ephemeral signers; a pipeline uses none`);
   if (decoded.length === 0) reject('does nothing');
@@ -55,7 +48,8 @@ export function checkBatchContent(description: JudgedContent, flywheel: Flywheel
   const { pipelines, pipelinesProblem } = description;
   ensure(pipelines !== null, () => pipelinesProblem ?? 'The batch has no pipelines');
   description.transactions.forEach(({ number, message }, at) => {
-    const problem = messageProblem(message, pipelines[at] as PipelineContent, flywheel);
+    const instructions = pipelineInstructions(pipelines[at] as PipelineContent, flywheel);
+    const problem = messageProblem(message, compile(flywheel.vault, instructions));
     ensure(
       problem === undefined,
       () => `Transaction ${number} of the batch differs from its pipeline: ${problem}`,
@@ -101,53 +95,4 @@ export function checkApprovable(description: BatchDescription, member: Address):
     batch.executedTransactionIndex === 0,
     () => `${batch.executedTransactionIndex} transactions of batch ${batchIndex} were already executed`,
   );
-}
-
-const NO_RIGHTS = 'is only read';
-
-function rightsOf(message: Message): ReadonlyMap<Address, string> {
-  return new Map(
-    message.staticKeys.map((key, index) => {
-      const rights = [
-        ...(isSigner(message, index) ? ['signs'] : []),
-        ...(isWritable(message, index) ? ['is written'] : []),
-      ];
-      return [key, rights.join(' and ') || NO_RIGHTS];
-    }),
-  );
-}
-
-const resolved = ({ staticKeys }: Message, { programIndex, accountIndexes }: CompiledInstruction): string =>
-  [programIndex, ...accountIndexes].map((index) => staticKeys[index]).join(' ');
-
-/**
- * Compares a stored message with the compiled content. The order of accounts may differ: it has no effect.
- * @returns the difference without a full stop, or `undefined`.
- */
-export function messageProblem(
-  actual: Message,
-  content: PipelineContent,
-  token: VaultToken,
-): string | undefined {
-  const expected = compile(token.vault, pipelineInstructions(content, token));
-  if (isSameMessage(actual, expected)) return undefined;
-  const wanted = rightsOf(expected);
-  const rights = rightsOf(actual);
-  if (rights.size !== actual.staticKeys.length) return 'an account is listed twice';
-  for (const [key, right] of rights) {
-    const due = wanted.get(key);
-    if (due === undefined) return `the account ${key} is not needed`;
-    if (due !== right) return `the account ${key} ${right}, expected: ${due}`;
-  }
-  const missing = [...wanted.keys()].find((key) => !rights.has(key));
-  if (missing !== undefined) return `the account ${missing} is missing`;
-  if (actual.instructions.length !== expected.instructions.length)
-    return `${actual.instructions.length} instructions, expected ${expected.instructions.length}`;
-  const at = actual.instructions.findIndex((instruction, index) => {
-    const due = expected.instructions[index] as CompiledInstruction;
-    return (
-      resolved(actual, instruction) !== resolved(expected, due) || !sameBytes(instruction.data, due.data)
-    );
-  });
-  return at < 0 ? undefined : `instruction ${at + 1} is not the expected one`;
 }

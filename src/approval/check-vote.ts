@@ -1,36 +1,38 @@
 /** Checks that a transaction is exactly one vote on one batch and nothing else, before and after signing. */
 import { MAX_PRIORITY_FEE_LAMPORTS } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
-import { decodeComputeBudget, decodeLighthouse, priorityFee } from '../chain/small-programs.js';
 import {
-  type BatchRef,
-  type DecodedApproval,
-  decodeApproval,
-  VOTES,
-  type VoteKind,
-  voteInstruction,
-  voteMessage,
-} from '../chain/squads/builders.js';
-import { instructionName } from '../chain/squads/instructions.js';
+  budgetIn,
+  decodeLighthouse,
+  priorityFee,
+  setComputeUnitLimit,
+  setComputeUnitPrice,
+  type TransactionBudget,
+} from '../chain/small-programs.js';
+import { type BatchRef, VOTES, type VoteKind } from '../chain/squads/builders.js';
+import { INSTRUCTIONS, instructionName } from '../chain/squads/instructions.js';
 import {
-  type CompiledInstruction,
+  compile,
   type Instruction,
-  isSigner,
-  isWritable,
+  instructionsOf,
   MAX_COMPUTE_UNITS,
+  readonlyAccount,
+  staticAccounts,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../chain/transaction/message.js';
-import { type KeypairSigner, verifySignature } from '../chain/transaction/sign.js';
+import { flawedSignatures } from '../chain/transaction/sign.js';
 import {
+  compileV0Message,
   decodeTransaction,
-  encodeTransaction,
+  signatureOf,
   unsigned,
-  type WireMessage,
   type WireTransaction,
 } from '../chain/transaction/wire.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
+import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
+import { messageProblem } from './compare-messages.js';
 import { ensure, refuse } from './refuse.js';
 
 interface ExpectedVote extends BatchRef {
@@ -54,13 +56,13 @@ export interface CheckedVote {
 /** `SystemInstruction::AdvanceNonceAccount` (solana-system-interface). */
 const ADVANCE_NONCE = 4;
 
-function decode(wire: Uint8Array, the: string): DecodedApproval {
+function decode(wire: Uint8Array, the: string): WireTransaction {
   ensure(
     wire.length <= TRANSACTION_SIZE_LIMIT_BYTES,
     () => `${the} has ${wire.length} bytes; the limit of a transaction is ${TRANSACTION_SIZE_LIMIT_BYTES}`,
   );
   try {
-    return decodeApproval(wire);
+    return decodeTransaction(wire);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Not a transaction: |\.$/g, '');
     return refuse(`${the} is not a transaction: ${reason}`, error);
@@ -68,9 +70,7 @@ function decode(wire: Uint8Array, the: string): DecodedApproval {
 }
 
 function checkHeader({ signatures, message }: WireTransaction, the: string): void {
-  const { signers, writableSigners, writableNonSigners, staticKeys, lookups } = message;
-  ensure(lookups.length === 0, () => `${the} uses a lookup table, so its accounts cannot be checked`);
-  ensure(new Set(staticKeys).size === staticKeys.length, () => `${the} lists an account twice`);
+  const { signers, writableSigners, writableNonSigners, staticKeys } = message;
   ensure(
     writableSigners > 0 && staticKeys.length >= signers && writableNonSigners >= 0,
     () => 'The header of the approval does not match its accounts',
@@ -81,37 +81,6 @@ function checkHeader({ signatures, message }: WireTransaction, the: string): voi
   );
 }
 
-function checkSigners(message: WireMessage, expected: ExpectedVote, the: string): Address {
-  const signers = message.staticKeys.slice(0, message.signers);
-  const feePayer = signers[0] as Address;
-  ensure(
-    expected.feePayers.includes(feePayer),
-    () => `${the} is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
-  );
-  ensure(signers.includes(expected.member), () => `${the} is not from the member ${expected.member}`);
-  const stranger = signers.find((signer) => signer !== feePayer && signer !== expected.member);
-  ensure(
-    stranger === undefined,
-    () => `${the} needs a signature of ${stranger}, who is neither its fee payer nor the voting member`,
-  );
-  return feePayer;
-}
-
-function toInstruction(message: WireMessage, wire: CompiledInstruction, the: string): Instruction {
-  const key = (index: number): Address =>
-    message.staticKeys[index] ??
-    refuse(`${the} refers to account ${index}, but has only ${message.staticKeys.length}`);
-  return {
-    program: key(wire.programIndex),
-    accounts: Array.from(wire.accountIndexes, (index) => ({
-      address: key(index),
-      signer: isSigner(message, index),
-      writable: isWritable(message, index),
-    })),
-    data: wire.data,
-  };
-}
-
 function nameOf({ program, data }: Instruction): string {
   if (program === SQUADS_PROGRAM)
     return `the Squads instruction ${instructionName(data) ?? 'of an unknown name'}`;
@@ -120,97 +89,55 @@ function nameOf({ program, data }: Instruction): string {
   return `an instruction of the program ${program}`;
 }
 
-function addedFee(instructions: readonly Instruction[], the: string): bigint {
-  let units: number | undefined;
-  let microLamports: bigint | undefined;
-  for (const instruction of instructions) {
-    const budget = decodeComputeBudget(instruction);
-    ensure(
-      budget !== undefined && instruction.accounts.length === 0,
-      () => `${the} contains ${nameOf(instruction)}`,
-    );
-    const twice = budget.kind === 'unitLimit' ? units !== undefined : microLamports !== undefined;
-    ensure(!twice, () => `${the} sets its compute budget twice`);
-    if (budget.kind === 'unitLimit') units = budget.units;
-    else microLamports = budget.microLamports;
-  }
-  // Without an explicit limit the cluster grants less than this; assume the maximum.
-  return priorityFee(Math.min(units ?? MAX_COMPUTE_UNITS, MAX_COMPUTE_UNITS), microLamports ?? 0n);
+function limitOrPrice({ computeUnits, microLamports }: Partial<TransactionBudget>): Instruction | undefined {
+  if (computeUnits !== undefined) return setComputeUnitLimit(computeUnits);
+  return microLamports === undefined ? undefined : setComputeUnitPrice(microLamports);
 }
 
-function checkInstruction(actual: Instruction, expected: ExpectedVote, the: string): void {
-  const { instruction } = VOTES[expected.kind];
-  const wanted = voteInstruction(expected.kind, expected);
-  const [multisig, member, proposal] = wanted.accounts;
-  const accounts = actual.accounts.map(({ address }) => address);
+function addedFee(instructions: readonly Instruction[], the: string): bigint {
+  let sum: Partial<TransactionBudget> = {};
+  for (const instruction of instructions) {
+    const asked = budgetIn(instruction);
+    const own = limitOrPrice(asked);
+    ensure(
+      own !== undefined && sameBytes(instruction.data, own.data) && instruction.accounts.length === 0,
+      () => `${the} contains ${nameOf(instruction)}`,
+    );
+    ensure(!Object.keys(asked).some((name) => name in sum), () => `${the} sets its compute budget twice`);
+    sum = { ...sum, ...asked };
+  }
+  // Without an explicit limit the cluster grants less than this; assume the maximum.
+  const { computeUnits = MAX_COMPUTE_UNITS, microLamports = 0n } = sum;
+  return priorityFee(Math.min(computeUnits, MAX_COMPUTE_UNITS), microLamports);
+}
+
+function checkInstruction(
+  actual: Instruction,
+  { kind, batchIndex }: ExpectedVote,
+  wanted: Instruction,
+  the: string,
+): void {
+  const { instruction } = VOTES[kind];
   ensure(
     instructionName(actual.data) === instruction,
     () => `${the} contains ${nameOf(actual)} instead of ${instruction}`,
   );
   ensure(sameBytes(actual.data, wanted.data), () => `The instruction ${instruction} has extra data`);
   ensure(
-    accounts.length === wanted.accounts.length,
+    actual.accounts.length === wanted.accounts.length,
     () =>
-      `The instruction ${instruction} has ${accounts.length} accounts, expected ${wanted.accounts.length}`,
+      `The instruction ${instruction} has ${actual.accounts.length} accounts, expected ${wanted.accounts.length}`,
   );
-  ensure(
-    accounts[0] === multisig?.address,
-    () => `${the} is for the multisig ${accounts[0]}, expected ${expected.multisig}`,
-  );
-  ensure(
-    accounts[1] === member?.address,
-    () => `${the} is from the member ${accounts[1]}, expected ${expected.member}`,
-  );
-  ensure(
-    accounts[2] === proposal?.address,
-    () =>
-      `${the} is for the proposal ${accounts[2]}, expected ${proposal?.address} of batch ${expected.batchIndex}`,
-  );
+  for (const [at, role] of Object.keys(INSTRUCTIONS[instruction].accounts).entries()) {
+    const [is, due] = [actual, wanted].map(({ accounts }) => accounts[at]?.address);
+    ensure(is === due, () => `${the} is for the ${role} ${is}, expected ${due} of batch ${batchIndex}`);
+  }
 }
 
-/** No account beyond the required ones, each writable exactly if it must be. */
-function checkAccounts(
-  message: WireMessage,
-  feePayer: Address,
-  used: readonly Instruction[],
-  added: readonly Instruction[],
-  expected: ExpectedVote,
-  the: string,
-): void {
-  const wanted = voteInstruction(expected.kind, expected).accounts;
-  const allowed = new Set([
-    feePayer,
-    ...used.map(({ program }) => program),
-    ...[...wanted, ...added.flatMap(({ accounts }) => accounts)].map(({ address }) => address),
-  ]);
-  const writable = new Set([
-    feePayer,
-    ...wanted.flatMap((account) => (account.writable ? [account.address] : [])),
-  ]);
-  message.staticKeys.forEach((key, index) => {
-    ensure(allowed.has(key), () => `${the} has the account ${key}, which no vote needs`);
-    ensure(isWritable(message, index) === writable.has(key), () =>
-      writable.has(key)
-        ? `${the} cannot write to the account ${key}, but must`
-        : `${the} can write to the account ${key}, but must not`,
-    );
-  });
-}
-
-function missingSignatures(
-  { signatures, message, messageBytes }: WireTransaction,
-  the: string,
-): readonly Address[] {
-  return signatures.flatMap((signature, index) => {
-    const signer = message.staticKeys[index] as Address;
-    if ([...signature].every((byte) => byte === 0)) return [signer];
-    ensure(
-      verifySignature(signer, messageBytes, signature),
-      () => `${the} has a wrong signature of ${signer}`,
-    );
-    return [];
-  });
-}
+const onlyRead = (instruction: Instruction): Instruction => ({
+  ...instruction,
+  accounts: instruction.accounts.map(({ address }) => readonlyAccount(address)),
+});
 
 /**
  * Decodes a vote, legacy or version 0, and accepts only this: at most one compute unit limit, at most one compute unit price,
@@ -229,34 +156,45 @@ export function checkVote(
   const transaction = decode(wire, the);
   const { message } = transaction;
   checkHeader(transaction, the);
-  const feePayer = checkSigners(message, expected, the);
-  const instructions = message.instructions.map((instruction) => toInstruction(message, instruction, the));
+  const feePayer = message.staticKeys[0] as Address;
+  ensure(
+    expected.feePayers.includes(feePayer),
+    () => `${the} is paid by ${feePayer}, expected ${expected.feePayers.join(' or ')}`,
+  );
+  const instructions = instructionsOf(message, staticAccounts(message));
+  ensure(instructions !== undefined, () => `${the} refers to an account that it does not list`);
   const ofSquads = instructions.filter(({ program }) => program === SQUADS_PROGRAM);
   const [vote] = ofSquads;
   const others = instructions.filter(({ program }) => program !== SQUADS_PROGRAM);
-  const added = others.filter(mayBeAdded);
   const priorityFeeLamports = addedFee(
-    others.filter((instruction) => !added.includes(instruction)),
+    others.filter((instruction) => !mayBeAdded(instruction)),
     the,
   );
   ensure(
     vote !== undefined && ofSquads.length === 1,
     () => `${the} contains ${ofSquads.length} Squads instructions instead of one`,
   );
-  checkInstruction(vote, expected, the);
+  const wanted = VOTES[expected.kind].build(expected);
+  checkInstruction(vote, expected, wanted, the);
   ensure(
     priorityFeeLamports <= MAX_PRIORITY_FEE_LAMPORTS,
     () =>
       `${the} allows a priority fee of ${priorityFeeLamports} lamports; the limit is ${MAX_PRIORITY_FEE_LAMPORTS}`,
   );
-  checkAccounts(message, feePayer, instructions, added, expected, the);
+  // No account but the required ones, each with exactly its rights.
+  const parts = instructions.map((one) => (one === vote ? wanted : onlyRead(one)));
+  const problem = messageProblem(message, compile(feePayer, parts));
+  ensure(problem === undefined, () => `${the} is not the expected one: ${problem}`);
+  const flaws = flawedSignatures(transaction);
+  const wrong = flaws.find(({ flaw }) => flaw === 'wrong');
+  ensure(wrong === undefined, () => `${the} has a wrong signature of ${wrong?.signer}`);
   return {
     version: message.version,
-    signature: transaction.signature as string,
+    signature: signatureOf(transaction),
     feePayer,
-    blockhash: transaction.blockhash,
+    blockhash: base58Encode(message.blockhash),
     priorityFeeLamports,
-    missingSignatures: missingSignatures(transaction, the),
+    missingSignatures: flaws.map(({ signer }) => signer as Address),
     messageBytes: transaction.messageBytes,
   };
 }
@@ -317,22 +255,13 @@ export function checkWalletVote(wire: Uint8Array, given: GivenVote): WalletVote 
  */
 export const buildApproval = ({
   owner,
-  ...terms
+  blockhash,
+  ...batch
 }: BatchRef & { readonly owner: Address; readonly blockhash: string }): Uint8Array =>
-  unsigned(voteMessage({ kind: 'approve', member: owner, payer: owner, ...terms }));
-
-/**
- * Adds a signature; every other byte stays the same.
- * @throws `ERR_INVALID_REQUEST` when the transaction does not need this signature.
- */
-export function addSignature(wire: Uint8Array, signer: KeypairSigner): Uint8Array {
-  const { signatures, message, messageBytes } = decodeTransaction(wire);
-  const place = message.staticKeys.indexOf(signer.address);
-  if (place < 0 || place >= message.signers || place >= signatures.length) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `${signer.address} is not a signer of the transaction.`);
-  }
-  const signed = signatures.map((signature, index) =>
-    index === place ? signer.signNow(messageBytes) : signature,
+  unsigned(
+    compileV0Message({
+      payer: owner,
+      blockhash,
+      instructions: [VOTES.approve.build({ ...batch, member: owner })],
+    }),
   );
-  return encodeTransaction(signed, messageBytes);
-}

@@ -1,48 +1,39 @@
 /** Compares a batch on chain with a pipelines file: order, types, hashes, actions, amounts, recipients, and nothing more. */
 import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
-import { actionText, inText, type PipelineAction } from '../actions/registry.js';
+import { actionText, inText } from '../actions/registry.js';
 import type { BatchContent } from './batch-content.js';
 import { ensure } from './refuse.js';
 
 const MAX_NAMED_DIFFERENCES = 5;
 
-const textOf = (action: PipelineAction | undefined, decimals: number): string =>
-  action === undefined ? 'nothing' : actionText(inText(action, decimals));
-
-const difference = (where: string, actual: string, expected: string): readonly string[] =>
-  actual === expected ? [] : [`${where}: the chain has ${actual}, expected ${expected}`];
-
-function pipelineDifferences(
+/** Each part of a pipeline as text, by its place in the file. */
+const partsOf = (
+  { type, proofHash, actions }: PipelineContent,
   index: number,
-  actual: PipelineContent,
-  expected: PipelineContent,
   decimals: number,
-): readonly string[] {
-  const where = `pipelines[${index}]`;
-  const length = Math.max(actual.actions.length, expected.actions.length);
-  return [
-    ...difference(`${where}.type`, JSON.stringify(actual.type), JSON.stringify(expected.type)),
-    ...difference(`${where} proof hash`, actual.proofHash, expected.proofHash),
-    ...Array.from({ length }, (_, at) =>
-      difference(
-        `${where}.actions[${at}]`,
-        textOf(actual.actions[at], decimals),
-        textOf(expected.actions[at], decimals),
-      ),
-    ).flat(),
-  ];
-}
+): ReadonlyMap<string, string> =>
+  new Map([
+    [`pipelines[${index}].type`, JSON.stringify(type)],
+    [`pipelines[${index}] proof hash`, proofHash],
+    ...actions.map(
+      (action, at) => [`pipelines[${index}].actions[${at}]`, actionText(inText(action, decimals))] as const,
+    ),
+  ]);
 
 export function pipelinesDifferences(
   pipelines: readonly PipelineContent[],
   expected: readonly SourcePipeline[],
   { decimals }: { readonly decimals: number },
 ): readonly string[] {
-  const differences = pipelines.flatMap((actual, index) => {
-    const source = expected[index];
-    return source === undefined
-      ? []
-      : pipelineDifferences(index, actual, pipelineContent(source, decimals), decimals);
+  const differences = expected.slice(0, pipelines.length).flatMap((source, index) => {
+    const actual = partsOf(pipelines[index] as PipelineContent, index, decimals);
+    const due = partsOf(pipelineContent(source, decimals), index, decimals);
+    return [...new Map([...due, ...actual]).keys()]
+      .filter((part) => actual.get(part) !== due.get(part))
+      .map(
+        (part) =>
+          `${part}: the chain has ${actual.get(part) ?? 'nothing'}, expected ${due.get(part) ?? 'nothing'}`,
+      );
   });
   if (pipelines.length !== expected.length)
     differences.push(`pipelines on chain: ${pipelines.length}, expected: ${expected.length}`);

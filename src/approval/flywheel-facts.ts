@@ -126,7 +126,9 @@ export async function readTokenOnChain(
   const { multisig, vaultIndex, mint: at } = addresses;
   const vault = vaultAddress(multisig, vaultIndex).address;
   // The mint's token program is unknown before the read.
-  const places = TOKEN_PROGRAMS.map((program) => associatedTokenAddress(vault, at, program));
+  const places = [TOKEN_PROGRAM, TOKEN_2022_PROGRAM].map((program) =>
+    associatedTokenAddress(vault, at, program),
+  );
   const [mintState, metadata, ...accounts] = await reader.getAccounts([at, metadataAddress(at), ...places]);
   const mint = decodeMint(mintState ?? null);
   if (mint === undefined) return refuse(`The account ${at} is not a mint`);
@@ -142,8 +144,6 @@ export async function readTokenOnChain(
     symbol: symbolOf(mint, metadata ?? null),
   };
 }
-
-const TOKEN_PROGRAMS = [TOKEN_PROGRAM, TOKEN_2022_PROGRAM];
 
 function readVaultAccount(
   { vaultTokenAccount, tokenProgram, mint }: Flywheel,

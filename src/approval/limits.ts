@@ -33,16 +33,10 @@ export function limitsProblem(value: unknown): string | undefined {
   return wrong && `has the limit ${wrong}, which must be a decimal number as text`;
 }
 
-/** `digits` is the number times ten to the power of `scale`. */
-function scaled(text: string): { readonly digits: bigint; readonly scale: number } {
-  const [whole = '', fraction = ''] = text.split('.');
-  return { digits: BigInt(whole + fraction), scale: fraction.length };
-}
-
 /** @param amount - base units. @param limit - whole tokens */
 function isAbove(amount: bigint, decimals: number, limit: string): boolean {
-  const { digits, scale } = scaled(limit);
-  return amount * 10n ** BigInt(scale) > digits * 10n ** BigInt(decimals);
+  const [whole = '', fraction = ''] = limit.split('.');
+  return amount * 10n ** BigInt(fraction.length) > BigInt(whole + fraction) * 10n ** BigInt(decimals);
 }
 
 export interface Asked {
@@ -128,9 +122,7 @@ export function lookAlikes(
   const byEnds = new Map<string, KnownAddress[]>();
   for (const one of known) {
     const ends = endsOf(one.address);
-    const alike = byEnds.get(ends);
-    if (alike === undefined) byEnds.set(ends, [one]);
-    else alike.push(one);
+    byEnds.set(ends, [...(byEnds.get(ends) ?? []), one]);
   }
   return [...recipients].flatMap((recipient) => {
     const like = byEnds.get(endsOf(recipient))?.find(({ address }) => address !== recipient);

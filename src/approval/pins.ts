@@ -15,15 +15,10 @@ export interface Pins {
   readonly facts?: Facts;
 }
 
-interface Drift {
-  readonly fact: string;
-  readonly before: string;
-  readonly now: string;
-}
-
 const ABSENT = 'none';
 
-export function driftOf(pinned: Facts, actual: Facts): readonly Drift[] {
+/** Facts that are not as pinned, before and now. */
+export function driftOf(pinned: Facts, actual: Facts) {
   const names = [...new Set([...Object.keys(pinned), ...Object.keys(actual)])].sort();
   return names.flatMap((fact) => {
     const before = pinned[fact] ?? ABSENT;

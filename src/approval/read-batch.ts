@@ -4,12 +4,7 @@ import type { ChainReader } from '../chain/chain.js';
 import type { Batch, Multisig, Proposal, VaultBatchTransaction } from '../chain/squads/accounts.js';
 import { multisigAddress, vaultAddress } from '../chain/squads/addresses.js';
 import type { BatchRef } from '../chain/squads/builders.js';
-import {
-  type Found,
-  readBatchAccounts,
-  readBatchTransactions,
-  readMultisig,
-} from '../chain/squads/read-accounts.js';
+import { type Found, readBatchAccounts, readMultisig } from '../chain/squads/read-accounts.js';
 import type { Address } from '../values/address.js';
 import {
   type BatchContent,
@@ -49,13 +44,18 @@ function requiredMultisig(found: Found<Multisig>): Multisig {
 export const readMultisigAccount = async (reader: ChainReader, multisig: Address): Promise<Multisig> =>
   requiredMultisig(await readMultisig(reader, multisig));
 
+function requiredSize(found: Found<Batch>): number {
+  const { size } = required(found);
+  ensure(
+    size <= MAX_BATCH_SIZE,
+    () => `The batch ${found.address} says it has ${size} transactions; the limit is ${MAX_BATCH_SIZE}`,
+  );
+  return size;
+}
+
 function requiredBatch(found: Found<Batch>, { multisig, batchIndex }: BatchRef): [Batch, Address] {
   const batch = required(found);
   const vault = vaultAddress(multisig, batch.vaultIndex);
-  ensure(
-    batch.size <= MAX_BATCH_SIZE,
-    () => `The batch ${found.address} says it has ${batch.size} transactions; the limit is ${MAX_BATCH_SIZE}`,
-  );
   ensure(
     batch.multisig === multisig && batch.index === batchIndex && batch.bump === found.bump,
     () => `The batch ${found.address} says it is number ${batch.index} of the multisig ${batch.multisig}`,
@@ -89,16 +89,21 @@ function readTransaction(number: number, found: Found<VaultBatchTransaction>): D
 }
 
 /**
- * Two calls: multisig, batch and proposal, then all transactions. Checks owners, type marks and re-derived addresses.
+ * Two calls: the size of the batch, then everything as of one point in time. Checks owners, type marks and re-derived
+ * addresses.
  * @throws `ERR_APPROVAL_REFUSED` when an account is missing or wrong, `ERR_UNAVAILABLE` from the reader.
  */
 export async function readBatch(reader: ChainReader, ref: BatchRef): Promise<BatchDescription> {
   const { multisig, batchIndex } = ref;
-  const found = await readBatchAccounts(reader, ref, 0);
+  const first = await readBatchAccounts(reader, ref, 0);
+  requiredMultisig(first.multisig);
+  const size = requiredSize(first.batch);
+  const found = await readBatchAccounts(reader, ref, size);
   const multisigAccount = requiredMultisig(found.multisig);
   const [batch, vault] = requiredBatch(found.batch, ref);
   const proposal = requiredProposal(found.proposal, ref);
-  const states = await readBatchTransactions(reader, ref, batch.size);
+  ensure(batch.size === size, () => `The batch ${found.batch.address} changed while it was read`);
+  const states = found.transactions;
   const transactions = states.map((state, index) => readTransaction(index + 1, state));
   return {
     multisig,

@@ -3,11 +3,11 @@
 import { actionChanges } from '../actions/registry.js';
 import type { AccountState } from '../chain/account.js';
 import type { ChainReader, Simulator } from '../chain/chain.js';
+import { tryDecode, u64 } from '../chain/codec.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
 import { decodeMint, decodeTokenAccount, extensionOf } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
-import { viewOf } from '../values/bytes.js';
 import type { BatchContent } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
 import { ensure, refuse } from './refuse.js';
@@ -30,13 +30,11 @@ export interface SimulatedChanges {
 function withheldIn(account: AccountState | null): bigint {
   const token = decodeTokenAccount(account);
   const withheld = token && extensionOf(token, 'transferFeeAmount');
-  return withheld === undefined ? 0n : viewOf(withheld).getBigUint64(0, true);
+  return (withheld && tryDecode(u64, withheld)) ?? 0n;
 }
 
 const tokensIn = (account: AccountState | null): bigint =>
   (decodeTokenAccount(account)?.amount ?? 0n) + withheldIn(account);
-
-const supplyOf = (account: AccountState | null): bigint => decodeMint(account)?.supply ?? 0n;
 
 export function expectedChanges(
   { pipelines }: Pick<BatchContent, 'pipelines'>,
@@ -78,7 +76,7 @@ export async function simulateBatch(
     after: amount(run.account(address)),
   });
   const expected = expectedChanges(description, flywheel);
-  const supply = changeOf(mint, supplyOf);
+  const supply = changeOf(mint, (account) => decodeMint(account)?.supply ?? 0n);
   requireChange('supply', supply, -expected.burned);
   let withheld = 0n;
   for (const [account, amount] of expected.accounts) {

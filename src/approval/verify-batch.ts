@@ -11,13 +11,12 @@ import { expectedChanges, type SimulatedChanges } from './simulate.js';
 
 export type Balances = 'agree' | 'differ' | 'not kept';
 
-interface MovedTokens {
-  readonly balances: Balances;
-  readonly differences: readonly string[];
-}
-
 /** @param feeCharged - the mint withholds a fee, so recipients may get less. */
-export function checkBalances(past: PastDescription, flywheel: Flywheel, feeCharged: boolean): MovedTokens {
+export function checkBalances(
+  past: PastDescription,
+  flywheel: Flywheel,
+  feeCharged: boolean,
+): { readonly balances: Balances; readonly differences: readonly string[] } {
   const executions = byExecution(past);
   const differences = executions.flatMap(({ record: { tokenChanges, signature }, pipelines }) =>
     tokenChanges === undefined
@@ -31,14 +30,12 @@ export function checkBalances(past: PastDescription, flywheel: Flywheel, feeChar
   return { balances: areKept && executions.length > 0 ? 'agree' : 'not kept', differences };
 }
 
-interface Execution {
-  readonly record: TransactionRecord;
-  readonly pipelines: PipelineContent[];
-}
-
 /** Pipelines by the transaction that executed them; one transaction may execute several. */
-function byExecution({ executions, pipelines }: PastDescription): readonly Execution[] {
-  const found = new Map<string, Execution>();
+function byExecution({ executions, pipelines }: PastDescription) {
+  const found = new Map<
+    string,
+    { readonly record: TransactionRecord; readonly pipelines: PipelineContent[] }
+  >();
   executions.forEach((record, at) => {
     const pipeline = pipelines?.[at];
     if (record === null || pipeline === undefined) return;

@@ -28,16 +28,10 @@ export const EMPTY_ACCOUNT: AccountState = {
   rentEpoch: RENT_EPOCH_EXEMPT,
 };
 
-/** Values of the Rent sysvar on the public clusters. */
-const RENT_LAMPORTS_PER_BYTE = 6_960n;
 const ACCOUNT_OVERHEAD_BYTES = 128n;
 
 /** Minimum balance, in lamports, that makes an account of this size rent-exempt. */
 export type Rent = (sizeBytes: number) => bigint;
-
-/** Fixed {@link Rent} of the local chain (squads-v4.md, section 2, "Rent"). */
-export const rentExemptLamports: Rent = (sizeBytes) =>
-  (ACCOUNT_OVERHEAD_BYTES + BigInt(sizeBytes)) * RENT_LAMPORTS_PER_BYTE;
 
 /** {@link Rent} derived from the minimum of an account without data; every byte costs the same. */
 export const rentFromEmpty =
@@ -45,6 +39,9 @@ export const rentFromEmpty =
   (sizeBytes) =>
     (emptyLamports * (ACCOUNT_OVERHEAD_BYTES + BigInt(sizeBytes)) + ACCOUNT_OVERHEAD_BYTES - 1n) /
     ACCOUNT_OVERHEAD_BYTES;
+
+/** Of the local chain, fixed at the value of the public clusters (squads-v4.md, section 2, "Rent"). */
+export const rentExemptLamports: Rent = rentFromEmpty(890_880n);
 
 export const LAMPORTS_PER_SIGNATURE = 5_000n;
 

@@ -22,13 +22,7 @@ export interface RecentBlockhash {
   readonly lastValidBlockHeight: bigint;
 }
 
-/**
- * Error of the embedded Squads program only: the real program supports this instruction. The last log lines name the
- * instruction.
- */
-export const UNSUPPORTED_INSTRUCTION = 'UnsupportedInstruction';
-
-/** Why a transaction failed, in the terms of the cluster, plus {@link UNSUPPORTED_INSTRUCTION}. */
+/** Why a transaction failed, in the terms of the cluster. */
 export type TransactionError =
   | { readonly kind: 'instruction'; readonly index: number; readonly custom: number }
   | { readonly kind: 'instruction'; readonly index: number; readonly error: string }
@@ -232,20 +226,6 @@ export interface Chain extends ChainReader {
     bundles: readonly (readonly Uint8Array[])[],
     areNew?: readonly boolean[],
   ): Promise<SubmitReceipt>;
-}
-
-/** {@link Chain.trace} of a chain whose records are final. The caller must read `expiredHeight` before this call. */
-export async function traceByLookUp(
-  chain: Pick<Chain, 'lookUp'>,
-  sought: readonly Sought[],
-  expiredHeight: bigint,
-): Promise<readonly Trace[]> {
-  const records = await chain.lookUp(sought.map(({ signature }) => signature));
-  return sought.map(({ lastValidBlockHeight }, index): Trace => {
-    const record = records[index] ?? null;
-    if (record !== null) return { kind: 'landed', record, isFinal: true };
-    return { kind: lastValidBlockHeight <= expiredHeight ? 'never' : 'open' };
-  });
 }
 
 /** Contract, section 1.2. A cluster cannot run two transactions atomically, so a bundle there is one transaction. */

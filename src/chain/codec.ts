@@ -10,11 +10,23 @@ export interface Codec<Value> {
 
 export type CodecValue<Kind> = Kind extends Codec<infer Value> ? Value : never;
 
-export const u8: Codec<number> = { read: (r) => r.u8(), write: (w, value) => w.u8(value) };
-export const u16: Codec<number> = { read: (r) => r.u16(), write: (w, value) => w.u16(value) };
-export const u32: Codec<number> = { read: (r) => r.u32(), write: (w, value) => w.u32(value) };
-export const u64: Codec<bigint> = { read: (r) => r.u64(), write: (w, value) => w.u64(value) };
-export const i64: Codec<bigint> = { read: (r) => r.i64(), write: (w, value) => w.i64(value) };
+/** By the name of the methods of Buffer. Writing a number that exceeds its width is a RangeError. */
+const number = <Value extends number | bigint>(
+  kind: 'UInt8' | 'UInt16LE' | 'UInt32LE' | 'BigUInt64LE' | 'BigInt64LE',
+  size: number,
+): Codec<Value> => ({
+  read: (r) => r.buffer[`read${kind}`](r.skip(size)) as Value,
+  write: (w, value) => {
+    const at = w.grow(size);
+    w.buffer[`write${kind}`](value as never, at);
+  },
+});
+
+export const u8 = number<number>('UInt8', 1);
+export const u16 = number<number>('UInt16LE', 2);
+export const u32 = number<number>('UInt32LE', 4);
+export const u64 = number<bigint>('BigUInt64LE', 8);
+export const i64 = number<bigint>('BigInt64LE', 8);
 
 export const key: Codec<Address> = {
   read: (r) => r.address(),
@@ -24,11 +36,11 @@ export const key: Codec<Address> = {
 /** A byte 0 or 1; any other value fails (squads-v4.md, section 4, step 2). */
 export const bool: Codec<boolean> = {
   read: (r) => {
-    const byte = r.u8();
+    const byte = u8.read(r);
     if (byte > 1) throw new LayoutError(`not a boolean: ${byte}`);
     return byte === 1;
   },
-  write: (w, value) => w.u8(value ? 1 : 0),
+  write: (w, value) => u8.write(w, value ? 1 : 0),
 };
 
 export const option = <Value>(inner: Codec<Value>): Codec<Value | null> => ({
@@ -71,7 +83,7 @@ export const fixed = (size: number): Codec<ReadonlyBytes> => ({
 
 export const text: Codec<string> = {
   read: (r) => {
-    const bytes = r.take(r.u32());
+    const bytes = blob(u32).read(r);
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readBuffer(bytes));
     } catch {
@@ -105,28 +117,12 @@ export function encode<Value>(codec: Codec<Value>, value: Value): Uint8Array {
   return writer.finish();
 }
 
-/** Writes one value over `bytes` from `offset`; later bytes stay. @returns `false` if the value does not fit. */
-export function tryEncodeInto<Value>(
-  codec: Codec<Value>,
-  value: Value,
-  bytes: Uint8Array,
-  offset: number,
-): boolean {
-  try {
-    codec.write(new ByteWriter(bytes, offset), value);
-    return true;
-  } catch (error) {
-    if (error instanceof LayoutError) return false;
-    throw error;
-  }
-}
-
 /** The value at the start of `bytes`, or `undefined` for another layout. Trailing bytes are ignored. */
 export function tryDecode<Value>(codec: Codec<Value>, bytes: ReadonlyBytes, offset = 0): Value | undefined {
   try {
     return codec.read(new ByteReader(bytes, offset));
   } catch (error) {
-    if (error instanceof LayoutError || error instanceof RangeError) return undefined;
+    if (error instanceof LayoutError) return undefined;
     throw error;
   }
 }

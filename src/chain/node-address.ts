@@ -1,4 +1,4 @@
-/** Names of nodes and clusters: addresses, monikers, explorer pages, and the result of a node check. */
+/** Names of nodes and clusters: addresses, monikers, and the result of a node check. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { visibleLine } from '../values/text.js';
 
@@ -10,13 +10,6 @@ const MONIKERS = new Map([
   ['devnet', 'https://api.devnet.solana.com'],
   ['testnet', 'https://api.testnet.solana.com'],
   ['localhost', 'http://localhost:8899'],
-]);
-
-const SHORT_MONIKERS = new Map([
-  ['m', MAINNET],
-  ['d', 'devnet'],
-  ['t', 'testnet'],
-  ['l', 'localhost'],
 ]);
 
 /** Genesis hashes of the public clusters (docs.anza.xyz/clusters/available). */
@@ -120,9 +113,11 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   );
 }
 
-/** {@link nodeAddress} for the Solana CLI's configuration, which has short names too. @throws `ERR_CONFIG_INVALID` */
-export const solanaCliAddress = (text: string, where: string): NodeAddress =>
-  nodeAddress(SHORT_MONIKERS.get(text) ?? text, where);
+/** {@link nodeAddress} for the Solana CLI's configuration, which has their first letters too. @throws `ERR_CONFIG_INVALID` */
+export function solanaCliAddress(text: string, where: string): NodeAddress {
+  const named = text.length === 1 ? [...MONIKERS.keys()].find((name) => name.startsWith(text)) : undefined;
+  return nodeAddress(named ?? text, where);
+}
 
 /**
  * Requires as many different hosts as the quorum: one host named twice counts once.
@@ -140,13 +135,6 @@ export function requireQuorum(
     { hint: 'Add nodes on different hosts with --rpc-url, or lower --quorum.' },
   );
 }
-
-export type ExplorerPage = 'tx' | 'address';
-
-const EXPLORER = 'https://explorer.solana.com';
-
-export const explorerLink = (cluster: string, page: ExplorerPage, id: string): string =>
-  `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster === MAINNET ? '' : `?cluster=${cluster}`}`;
 
 /** The wallet standard's name of a cluster. */
 export function walletChain(genesisHash: string): string {

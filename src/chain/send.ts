@@ -1,10 +1,9 @@
 /** Sends a signed transaction to any chain until its outcome is known. */
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { base58Encode } from '../values/base58.js';
 import type { Clock } from '../values/time.js';
-import type { Chain, Rejection, Signature, Trace, TransactionRecord } from './chain.js';
+import type { Chain, Rejection, Trace, TransactionRecord } from './chain.js';
 import { isSigned } from './transaction/sign.js';
-import { decodeTransaction } from './transaction/wire.js';
+import { decodeTransaction, signatureOf } from './transaction/wire.js';
 
 const RESEND_MS = 2_000;
 
@@ -31,15 +30,6 @@ export type ChainSender = (
   terms: { readonly lastValidBlockHeight: bigint; readonly deadlineMs: number },
 ) => Promise<SendOutcome>;
 
-/** @throws `ERR_INVALID_REQUEST` unless every signature is present and valid: the bytes could never land otherwise. */
-function signatureOf(wire: Uint8Array): Signature {
-  const transaction = decodeTransaction(wire);
-  const [first] = transaction.signatures;
-  if (first === undefined || !isSigned(transaction))
-    throw new FlywheelError('ERR_INVALID_REQUEST', 'A signature of the transaction is missing or wrong.');
-  return base58Encode(first);
-}
-
 const outcomeOf = (trace: Trace | undefined, rejection: Rejection | null): SendOutcome | null => {
   if (trace?.kind === 'never') return { kind: 'expired', rejection };
   if (trace?.kind !== 'landed') return null;
@@ -57,29 +47,30 @@ export const createSender =
     { clock, sleep }: { readonly clock: Clock; readonly sleep: (ms: number) => Promise<void> },
   ): ChainSender =>
   async (wire, { lastValidBlockHeight, deadlineMs }) => {
-    const sought = { signature: signatureOf(wire), lastValidBlockHeight };
+    const transaction = decodeTransaction(wire);
+    // Else the bytes could never land.
+    if (!isSigned(transaction))
+      throw new FlywheelError('ERR_INVALID_REQUEST', 'A signature of the transaction is missing or wrong.');
+    const signature = signatureOf(transaction);
     let rejection: Rejection | null = null;
     let problem: FlywheelError | null = null;
+    /** An unreachable chain says nothing about the outcome. */
+    const asked = async <Answer>(answer: Promise<readonly Answer[]>): Promise<Answer | undefined> => {
+      try {
+        return (await answer)[0];
+      } catch (error) {
+        if (!isFlywheelError(error) || error.code === 'ERR_INTERRUPTED') throw error;
+        problem = error;
+        return undefined;
+      }
+    };
     for (;;) {
-      // An unreachable chain says nothing about the outcome.
-      try {
-        [rejection = null] = await chain.submit([wire], [true]);
-      } catch (error) {
-        problem = requireFailure(error);
-      }
-      try {
-        const end = outcomeOf((await chain.trace([sought]))[0], rejection);
-        if (end !== null) return end;
-      } catch (error) {
-        problem = requireFailure(error);
-      }
+      const answer = await asked(chain.submit([wire], [true]));
+      if (answer !== undefined) rejection = answer;
+      const trace = await asked(chain.trace([{ signature, lastValidBlockHeight }]));
+      const end = outcomeOf(trace, rejection);
+      if (end !== null) return end;
       if (clock.nowMs() + RESEND_MS >= deadlineMs) return { kind: 'unknown', rejection, problem };
       await sleep(RESEND_MS);
     }
   };
-
-/** @throws every error that is not a failure of the chain, `ERR_INTERRUPTED` included. */
-function requireFailure(error: unknown): FlywheelError {
-  if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return error;
-  throw error;
-}

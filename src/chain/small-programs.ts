@@ -1,10 +1,16 @@
 /** Instructions of the system, memo, compute-budget and Lighthouse programs: encoding and decoding. */
 import type { Address } from '../values/address.js';
-import { readBuffer, viewOf } from '../values/bytes.js';
+import { readBuffer } from '../values/bytes.js';
 import type { Sha256 } from '../values/digest.js';
 import { LAMPORTS_PER_SIGNATURE } from './account.js';
-import { encode, key, struct, u8, u32, u64 } from './codec.js';
-import { COMPUTE_BUDGET_PROGRAM, LIGHTHOUSE_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs.js';
+import { encode, key, struct, tryDecode, u8, u32, u64 } from './codec.js';
+import {
+  COMPUTE_BUDGET_PROGRAM,
+  LIGHTHOUSE_PROGRAM,
+  MEMO_PROGRAM,
+  SYSTEM_PROGRAM,
+  UPGRADEABLE_LOADER,
+} from './programs.js';
 import {
   type AccountMeta,
   type Call,
@@ -25,28 +31,33 @@ const ASSIGN = 1;
 const TRANSFER = 2;
 const ALLOCATE = 8;
 
+const createData = struct({ number: u32, lamports: u64, sizeBytes: u64, owner: key });
+const amountData = struct({ number: u32, amount: u64 });
+const ownerData = struct({ number: u32, owner: key });
+
 const system = (accounts: readonly AccountMeta[], data: Uint8Array): Instruction => ({
   program: SYSTEM_PROGRAM,
   accounts,
   data,
 });
 
-const createData = struct({ number: u32, lamports: u64, sizeBytes: u64, owner: key });
-const amountData = struct({ number: u32, amount: u64 });
-const ownerData = struct({ number: u32, owner: key });
-
 /** Creates an account of `sizeBytes` zero bytes owned by the program `owner`; `from` and `account` sign. */
-export const createAccount = (input: {
+export const createAccount = ({
+  from,
+  account,
+  sizeBytes,
+  ...terms
+}: {
   readonly from: Address;
   readonly account: Address;
   readonly lamports: bigint;
   readonly sizeBytes: number;
   readonly owner: Address;
-}): Instruction => {
-  const { from, account, lamports, owner } = input;
-  const terms = { number: CREATE_ACCOUNT, lamports, sizeBytes: BigInt(input.sizeBytes), owner };
-  return system([writableSigner(from), writableSigner(account)], encode(createData, terms));
-};
+}): Instruction =>
+  system(
+    [writableSigner(from), writableSigner(account)],
+    encode(createData, { ...terms, number: CREATE_ACCOUNT, sizeBytes: BigInt(sizeBytes) }),
+  );
 
 export const transfer = (input: { from: Address; to: Address; lamports: bigint }): Instruction =>
   system(
@@ -82,44 +93,22 @@ const REQUEST_HEAP_FRAME = 1;
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 const SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT = 4;
-const LIMIT_LENGTH_BYTES = 5;
-const PRICE_LENGTH_BYTES = 9;
 
-type ComputeBudget =
-  | { readonly kind: 'unitLimit'; readonly units: number }
-  | { readonly kind: 'unitPrice'; readonly microLamports: bigint };
+const limitData = struct({ number: u8, value: u32 });
+const priceData = struct({ number: u8, value: u64 });
 
-const limitData = struct({ kind: u8, value: u32 });
-const priceData = struct({ kind: u8, value: u64 });
+const budget = (data: Uint8Array): Instruction => ({ program: COMPUTE_BUDGET_PROGRAM, accounts: [], data });
+const limitOf =
+  (number: number) =>
+  (value: number): Instruction =>
+    budget(encode(limitData, { number, value }));
 
-const computeBudget = (data: Uint8Array): Instruction => ({
-  program: COMPUTE_BUDGET_PROGRAM,
-  accounts: [],
-  data,
-});
-const withNumber = (kind: number, value: number): Instruction =>
-  computeBudget(encode(limitData, { kind, value }));
-
-export const setComputeUnitLimit = (units: number): Instruction => withNumber(SET_COMPUTE_UNIT_LIMIT, units);
-
+export const setComputeUnitLimit = limitOf(SET_COMPUTE_UNIT_LIMIT);
 export const setComputeUnitPrice = (microLamports: bigint): Instruction =>
-  computeBudget(encode(priceData, { kind: SET_COMPUTE_UNIT_PRICE, value: microLamports }));
-
+  budget(encode(priceData, { number: SET_COMPUTE_UNIT_PRICE, value: microLamports }));
 /** Limits the total size of loaded accounts, programs included. Free of charge. */
-export const setLoadedAccountsDataSizeLimit = (bytes: number): Instruction =>
-  withNumber(SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT, bytes);
-
-export const requestHeapFrame = (bytes: number): Instruction => withNumber(REQUEST_HEAP_FRAME, bytes);
-
-/** The limit or price of an instruction, or `undefined` for any other instruction. */
-export function decodeComputeBudget({ program, data }: Instruction): ComputeBudget | undefined {
-  if (program !== COMPUTE_BUDGET_PROGRAM) return undefined;
-  if (data[0] === SET_COMPUTE_UNIT_LIMIT && data.length === LIMIT_LENGTH_BYTES)
-    return { kind: 'unitLimit', units: viewOf(data).getUint32(1, true) };
-  if (data[0] === SET_COMPUTE_UNIT_PRICE && data.length === PRICE_LENGTH_BYTES)
-    return { kind: 'unitPrice', microLamports: viewOf(data).getBigUint64(1, true) };
-  return undefined;
-}
+export const setLoadedAccountsDataSizeLimit = limitOf(SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT);
+export const requestHeapFrame = limitOf(REQUEST_HEAP_FRAME);
 
 export interface TransactionBudget {
   readonly computeUnits: number;
@@ -128,25 +117,30 @@ export interface TransactionBudget {
   readonly microLamports: bigint;
 }
 
-/**
- * The budget of a transaction with valid compute-budget instructions. Builtin programs have a lower default, which does not
- * matter here: a builtin call uses a fixed 150 units.
- */
+/** What an instruction asks for; nothing, if it is another. Bytes after the value are ignored, as the cluster does. */
+export function budgetIn({ program, data }: Pick<Call, 'program' | 'data'>): Partial<TransactionBudget> {
+  const [number] = program === COMPUTE_BUDGET_PROGRAM ? data : [];
+  const price = number === SET_COMPUTE_UNIT_PRICE ? tryDecode(priceData, data) : undefined;
+  if (price !== undefined) return { microLamports: price.value };
+  const limit = tryDecode(limitData, data);
+  if (number === SET_COMPUTE_UNIT_LIMIT && limit) return { computeUnits: limit.value };
+  return number === REQUEST_HEAP_FRAME && limit ? { heapBytes: limit.value } : {};
+}
+
+/** Programs of the runtime itself, with a lower default (solana-builtins-default-costs). */
+const BUILTINS: readonly (Address | undefined)[] = [
+  ...[SYSTEM_PROGRAM, COMPUTE_BUDGET_PROGRAM, UPGRADEABLE_LOADER],
+];
+const BUILTIN_COMPUTE_UNITS = 3_000;
+
+/** The budget of a transaction with valid compute-budget instructions. */
 export function budgetOf(instructions: readonly Pick<Call, 'program' | 'data'>[]): TransactionBudget {
-  let limit: number | null = null;
-  let heapBytes: number | null = null;
-  let microLamports = 0n;
-  for (const { program, data } of instructions) {
-    if (program !== COMPUTE_BUDGET_PROGRAM || data.length < LIMIT_LENGTH_BYTES) continue;
-    const [kind] = data;
-    if (kind === SET_COMPUTE_UNIT_LIMIT) limit = viewOf(data).getUint32(1, true);
-    if (kind === REQUEST_HEAP_FRAME) heapBytes = viewOf(data).getUint32(1, true);
-    if (kind === SET_COMPUTE_UNIT_PRICE && data.length >= PRICE_LENGTH_BYTES)
-      microLamports = viewOf(data).getBigUint64(1, true);
-  }
-  const others = instructions.filter(({ program }) => program !== COMPUTE_BUDGET_PROGRAM).length;
-  const computeUnits = Math.min(limit ?? others * DEFAULT_INSTRUCTION_COMPUTE_UNITS, MAX_COMPUTE_UNITS);
-  return { computeUnits, heapBytes, microLamports };
+  const builtins = instructions.filter(({ program }) => BUILTINS.includes(program)).length;
+  const others = instructions.length - builtins;
+  const computeUnits = builtins * BUILTIN_COMPUTE_UNITS + others * DEFAULT_INSTRUCTION_COMPUTE_UNITS;
+  const none = { computeUnits, heapBytes: null, microLamports: 0n };
+  const asked: TransactionBudget = Object.assign(none, ...instructions.map(budgetIn));
+  return { ...asked, computeUnits: Math.min(asked.computeUnits, MAX_COMPUTE_UNITS) };
 }
 
 /** In lamports, rounded up. */
@@ -185,16 +179,7 @@ const INSTRUCTIONS: readonly (readonly [string, Reads])[] = [
 ];
 
 /** `onlyAsserts`: the instruction only reads, and its account count is the expected one. */
-interface LighthouseInstruction {
-  readonly name: string;
-  readonly onlyAsserts: boolean;
-}
-
-export function decodeLighthouse({
-  program,
-  accounts,
-  data,
-}: Instruction): LighthouseInstruction | undefined {
+export function decodeLighthouse({ program, accounts, data }: Instruction) {
   if (program !== LIGHTHOUSE_PROGRAM) return undefined;
   const [name, reads] = INSTRUCTIONS[data[0] ?? -1] ?? ['an instruction of an unknown number', null];
   return { name, onlyAsserts: reads !== null && accounts.length === reads };

@@ -1,11 +1,11 @@
 /** The real Squads program, which replaces the built-in one once it was downloaded from a cluster. */
 import { readFileSync } from 'node:fs';
 import type { ChainReader } from '../chain/chain.js';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
-import { readDeployedSquads } from '../chain/squads/read-accounts.js';
+import { key, struct, tryDecode, u32 } from '../chain/codec.js';
+import { SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { onFile } from '../files/read-file.js';
-import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { type Sha256, sha256 } from '../values/digest.js';
 import { ownDataDirectory } from './data-lock.js';
 import { dataFiles, requireLocalConfig, writeLocalConfig, writePrivate } from './local-config.js';
@@ -25,6 +25,25 @@ export function readSquadsProgram(path: string): Uint8Array {
     'ERR_CONFIG_INVALID',
     `${path}: not the Squads v4 program of mainnet. The SHA-256 is ${hash}, expected ${SQUADS_PROGRAM_SHA256}.`,
   );
+}
+
+/** Accounts of the loader: state, then address of the code (solana-loader-v3-interface, `UpgradeableLoaderState`). */
+const programFields = struct({ state: u32, code: key });
+const PROGRAM = 2;
+const PROGRAM_DATA = 3;
+/** State, slot of the last deployment, and upgrade authority. */
+const PROGRAM_DATA_HEAD_BYTES = 45;
+
+/** The deployed bytes of the Squads program. @returns `null` if the cluster does not have the program. */
+async function readDeployedSquads(chain: ChainReader): Promise<ReadonlyBytes | null> {
+  const [program] = await chain.getAccounts([SQUADS_PROGRAM]);
+  const named = program?.owner === UPGRADEABLE_LOADER ? tryDecode(programFields, program.data) : undefined;
+  if (named?.state !== PROGRAM) return null;
+  const [code] = await chain.getAccounts([named.code]);
+  const isCode = code?.owner === UPGRADEABLE_LOADER && tryDecode(u32, code.data) === PROGRAM_DATA;
+  return isCode && code.data.length >= PROGRAM_DATA_HEAD_BYTES
+    ? partOf(code.data, PROGRAM_DATA_HEAD_BYTES)
+    : null;
 }
 
 /** Cuts the trailing zeros of a program account that was extended. */

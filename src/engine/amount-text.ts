@@ -1,7 +1,6 @@
 /** Amounts for messages, with unit and token. */
-import { shownSymbol } from '../chain/tokens/accounts.js';
 import type { TokenRecord } from '../store/records.js';
-import { formatTokenAmount } from '../values/token-amount.js';
+import { formatTokenAmount, shownSymbol } from '../values/token-amount.js';
 
 export const SOL_DECIMALS = 9;
 

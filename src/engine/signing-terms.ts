@@ -2,7 +2,7 @@
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { Chain, RecentBlockhash } from '../chain/chain.js';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from '../chain/programs.js';
-import { decodeComputeBudget, setComputeUnitLimit, setComputeUnitPrice } from '../chain/small-programs.js';
+import { budgetIn, setComputeUnitLimit, setComputeUnitPrice } from '../chain/small-programs.js';
 import { type InstructionName, instructionName } from '../chain/squads/instructions.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import {
@@ -43,7 +43,10 @@ const CEILINGS: Partial<Readonly<Record<InstructionName, number>>> = {
 const MEMO_UNITS = 15_000;
 const HEADROOM = { part: 1.2, units: 10_000 } as const;
 
-const isBudget = (instruction: Instruction): boolean => decodeComputeBudget(instruction) !== undefined;
+function isBudget(instruction: Instruction): boolean {
+  const { computeUnits, microLamports } = budgetIn(instruction);
+  return computeUnits !== undefined || microLamports !== undefined;
+}
 
 function ceilingOf({ program, data }: Instruction): number {
   if (program === MEMO_PROGRAM) return MEMO_UNITS;
@@ -52,10 +55,8 @@ function ceilingOf({ program, data }: Instruction): number {
 }
 
 function unitsOf(instructions: readonly Instruction[]): number {
-  for (const instruction of instructions) {
-    const budget = decodeComputeBudget(instruction);
-    if (budget?.kind === 'unitLimit') return budget.units;
-  }
+  const asked = instructions.map((one) => budgetIn(one).computeUnits).find((units) => units !== undefined);
+  if (asked !== undefined) return asked;
   return Math.min(
     MAX_COMPUTE_UNITS,
     instructions.reduce((sum, one) => sum + ceilingOf(one), 0),

@@ -1,6 +1,6 @@
-/** Sequential reading and writing of bytes; integers are little-endian. */
+/** Sequential reading and writing of bytes. What the bytes mean is up to the layouts. */
 import { ADDRESS_LENGTH_BYTES, type Address, addressAt } from './address.js';
-import { type ByteView, copyBytes, partOf, type ReadonlyBytes, readBuffer, viewOf } from './bytes.js';
+import { copyBytes, partOf, type ReadonlyBytes, readBuffer } from './bytes.js';
 
 /** Bytes do not match a layout. Decoders catch this error. */
 export class LayoutError extends Error {
@@ -8,16 +8,14 @@ export class LayoutError extends Error {
 }
 
 export class ByteReader {
-  readonly #buffer: Buffer;
-  readonly #view: ByteView;
+  readonly buffer: Buffer;
   #offset: number;
 
   constructor(
     readonly bytes: ReadonlyBytes,
     offset = 0,
   ) {
-    this.#buffer = readBuffer(bytes);
-    this.#view = viewOf(bytes);
+    this.buffer = readBuffer(bytes);
     this.#offset = offset;
   }
 
@@ -29,7 +27,8 @@ export class ByteReader {
     return this.bytes.length - this.#offset;
   }
 
-  #skip(count: number): number {
+  /** @returns the place of the next `count` bytes. */
+  skip(count: number): number {
     if (count > this.remaining) throw this.end();
     const start = this.#offset;
     this.#offset += count;
@@ -38,7 +37,7 @@ export class ByteReader {
 
   /** A view of the next `count` bytes, not a copy. */
   take(count: number): ReadonlyBytes {
-    const start = this.#skip(count);
+    const start = this.skip(count);
     return partOf(this.bytes, start, start + count);
   }
 
@@ -47,48 +46,24 @@ export class ByteReader {
   }
 
   address(): Address {
-    return addressAt(this.#buffer, this.#skip(ADDRESS_LENGTH_BYTES));
-  }
-
-  u8(): number {
-    return this.#view.getUint8(this.#skip(1));
-  }
-
-  u16(): number {
-    return this.#view.getUint16(this.#skip(2), true);
-  }
-
-  u32(): number {
-    return this.#view.getUint32(this.#skip(4), true);
-  }
-
-  u64(): bigint {
-    return this.#view.getBigUint64(this.#skip(8), true);
-  }
-
-  i64(): bigint {
-    return this.#view.getBigInt64(this.#skip(8), true);
+    return addressAt(this.buffer, this.skip(ADDRESS_LENGTH_BYTES));
   }
 }
 
-/** Writes into a growing buffer, or into given bytes. A number that exceeds its width is a RangeError. */
+/** Writes into a growing buffer. */
 export class ByteWriter {
-  #buffer: Buffer;
-  #length: number;
-  readonly #fixed: boolean;
+  #buffer = Buffer.alloc(256);
+  #length = 0;
 
-  /** @param target - filled from `offset`; writing beyond its end is a {@link LayoutError}. */
-  constructor(target?: Uint8Array, offset = 0) {
-    this.#buffer = target === undefined ? Buffer.alloc(256) : readBuffer(target);
-    this.#length = offset;
-    this.#fixed = target !== undefined;
+  get buffer(): Buffer {
+    return this.#buffer;
   }
 
-  #grow(count: number): number {
+  /** @returns the place of the next `count` bytes in the buffer, which may be a new one. */
+  grow(count: number): number {
     const start = this.#length;
     this.#length += count;
     if (this.#length > this.#buffer.length) {
-      if (this.#fixed) throw new LayoutError(`no room for ${count} bytes at ${start}`);
       const larger = Buffer.alloc(Math.max(this.#length, this.#buffer.length * 2));
       larger.set(this.#buffer.subarray(0, start));
       this.#buffer = larger;
@@ -97,33 +72,8 @@ export class ByteWriter {
   }
 
   put(bytes: ReadonlyBytes): void {
-    const start = this.#grow(bytes.length);
+    const start = this.grow(bytes.length);
     this.#buffer.set(bytes, start);
-  }
-
-  u8(value: number): void {
-    const start = this.#grow(1);
-    this.#buffer.writeUInt8(value, start);
-  }
-
-  u16(value: number): void {
-    const start = this.#grow(2);
-    this.#buffer.writeUInt16LE(value, start);
-  }
-
-  u32(value: number): void {
-    const start = this.#grow(4);
-    this.#buffer.writeUInt32LE(value, start);
-  }
-
-  u64(value: bigint): void {
-    const start = this.#grow(8);
-    this.#buffer.writeBigUInt64LE(value, start);
-  }
-
-  i64(value: bigint): void {
-    const start = this.#grow(8);
-    this.#buffer.writeBigInt64LE(value, start);
   }
 
   finish(): Uint8Array {

@@ -9,22 +9,12 @@ export type ReadonlyBytes = Pick<
   'length' | typeof Symbol.iterator | typeof Symbol.toStringTag
 > & { readonly [index: number]: number };
 
-export type ByteView = Pick<
-  DataView,
-  'getUint8' | 'getUint16' | 'getUint32' | 'getBigUint64' | 'getBigInt64'
->;
-
 /** A real copy. */
 export const copyBytes = (bytes: ReadonlyBytes): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
 
 /** A view of the same memory. */
 export const partOf = (bytes: ReadonlyBytes, start: number, end?: number): ReadonlyBytes =>
   (bytes as Uint8Array).subarray(start, end);
-
-export function viewOf(bytes: ReadonlyBytes): ByteView {
-  const { buffer, byteOffset, byteLength } = bytes as Uint8Array;
-  return new DataView(buffer, byteOffset, byteLength);
-}
 
 /** A Buffer on the same memory, for functions that need a Buffer and only read it. */
 export function readBuffer(bytes: ReadonlyBytes): Buffer {

@@ -92,3 +92,22 @@ export function sameDecimal(left: string, right: string): boolean {
   if (Math.max(a.exponent, b.exponent) - low > 800) return a.digits === 0n && b.digits === 0n;
   return a.digits * 10n ** BigInt(a.exponent - low) === b.digits * 10n ** BigInt(b.exponent - low);
 }
+
+/** A short visible word that cannot be read as part of the amount before it, as `000X` after `5`. */
+const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
+
+export const plainSymbol = (symbol: string | null): string | null =>
+  symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
+
+/** Digits and letters that resemble them (Latin, Cyrillic, Greek), or an exponent: `O00`, `e6`. */
+const LIKE_DIGITS = /^[eE]?[\p{N}Oo\u041e\u043e\u039f\u03bfIl._-]+$/u;
+const MAGNITUDES = new Set('k m b t mn bn tn mio mil thousand million billion trillion'.split(' '));
+
+/**
+ * The symbol as printed after an amount, in quotes if it resembles part of the amount; `null` if it may not follow an amount.
+ */
+export function shownSymbol(symbol: string | null): string | null {
+  const plain = plainSymbol(symbol);
+  const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
+  return isLikeAmount ? `"${plain}"` : plain;
+}

@@ -20,6 +20,7 @@ import {
 import { FAIR_VOTES, FAIR_WALLETS, VOTE_ATTACKS, WALLET_ATTACKS } from './votes.js';
 import {
   type Attack,
+  accountOf,
   accountsOf,
   blockhash,
   type Fact,
@@ -33,6 +34,7 @@ import {
   OWNER,
   type Pipeline,
   type TokenKind,
+  tokenAccount,
   units,
   type World,
 } from './world.js';
@@ -114,6 +116,17 @@ describe('an honest batch', () => {
     expect(shown).toMatchObject({
       screen: expect.stringMatching(/recipients get .*; the token's transfer fee withholds /),
     });
+  });
+
+  it('goes to no account whose fee a node cuts off', async () => {
+    const world = worldWithFee();
+    const cut = { ...world.vaultAccount, owner: KEYS.alice, amount: 0n };
+    world.accounts = (accounts) =>
+      accounts.set(
+        accountOf(world.token, KEYS.alice).toBase58(),
+        tokenAccount({ ...cut, extensions: [{ type: 2, data: new Uint8Array(4) }] }),
+      );
+    expectRefused(await judge(accountsOf(world), world, FILE), []);
   });
 
   it.each(FAIR_VOTES)('may be approved by a vote %s', (_name, wire, payer, priorityFeeLamports, version) =>

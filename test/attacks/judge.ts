@@ -1,16 +1,18 @@
 /** Calls the program's checks of a batch; the only file of these tests that imports its sources. */
 
 import type { PublicKey } from '@solana/web3.js';
-import { pipelineContent } from '../../src/actions/pipelines.js';
-import { checkApprovable, messageProblem } from '../../src/approval/check-content.js';
-import { addSignature, checkVote as checkOneVote, checkWalletVote } from '../../src/approval/check-vote.js';
+import { pipelineContent, pipelineInstructions } from '../../src/actions/pipelines.js';
+import { checkApprovable } from '../../src/approval/check-content.js';
+import { checkVote as checkOneVote, checkWalletVote } from '../../src/approval/check-vote.js';
+import { messageProblem } from '../../src/approval/compare-messages.js';
 import { type Limits, outflowOf, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { readBatch } from '../../src/approval/read-batch.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import type { ChainReader, Simulator } from '../../src/chain/chain.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
-import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
+import { compile } from '../../src/chain/transaction/message.js';
+import { addSignature, createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import { batchName } from '../../src/cli/batch/approval-source.js';
 import { requireWillRun } from '../../src/cli/batch/chain-agrees.js';
 import { pinnedFlywheel } from '../../src/cli/batch/pins.js';
@@ -156,10 +158,11 @@ export async function judgeMessage(chain: Accounts, world: World, file: readonly
   );
   const [transaction, source] = [transactions[place], sourcesOf(file)[place]];
   if (transaction === undefined || source === undefined) throw new TypeError('There is no such transaction.');
-  return messageProblem(transaction.message, pipelineContent(source, token.decimals), {
+  const instructions = pipelineInstructions(pipelineContent(source, token.decimals), {
     ...{ mint: text(token.mint), vault: text(token.vault), vaultTokenAccount: text(account) },
     ...{ tokenProgram: text(token.program), decimals: token.decimals },
   });
+  return messageProblem(transaction.message, compile(text(token.vault), instructions));
 }
 
 /** Checks a member's permissions without an earlier reading of the project. */
@@ -203,7 +206,7 @@ export const judgeWallet = (
   });
 
 export const sign = (wire: Uint8Array, secret: Uint8Array) =>
-  judged(() => ({ wire: addSignature(wire, createKeypairSigner(secret)) }));
+  judged(async () => ({ wire: await addSignature(wire, createKeypairSigner(secret)) }));
 
 /** Just before the execution: whether the chain still has what was judged. */
 export const isUnchanged = async (before: Accounts, now: Accounts, pins: World['pins']): Promise<boolean> => {

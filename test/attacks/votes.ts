@@ -110,6 +110,8 @@ export const VOTE_ATTACKS: readonly Attack[] = [
   made('with a burn', 'Token', ({ token }) => [vote, burn({ ...token, vault: owner }, 1n)]),
   made('of another program', stranger, [vote, new TransactionInstruction({ programId: stranger, keys: vote.keys, data: vote.data })]),
   made('with a larger heap', 'compute', [heap, vote]),
+  made('with what looks like a price', stranger, [new TransactionInstruction({ ...priceOf(0n), programId: stranger }), vote]),
+  made('with a limit with a byte behind it', 'compute', [new TransactionInstruction({ ...limitOf(1), data: Buffer.concat([limitOf(1).data, Buffer.of(0)]) }), vote]),
   made('with a draining fee', ['14000000000', '10000000'], [limitOf(1_400_000), priceOf(10n ** 10n), vote]),
   made('with a price and no limit', ['11200000', '10000000'], [priceOf(8_000_000n), vote]),
   made('with the largest price', '10000000', [priceOf(2n ** 64n - 1n), vote]),
@@ -118,15 +120,15 @@ export const VOTE_ATTACKS: readonly Attack[] = [
   made('with a limit twice', 'twice', [limitOf(1), limitOf(1), vote]),
   made('with a limit that names an account', 'compute', [new TransactionInstruction({ ...limitOf(1), keys: [reads(multisig)] }), vote]),
   made('that a stranger pays', ['paid', STRANGER.publicKey, operator], [vote], STRANGER),
-  made('that a stranger signs too', ['signature', stranger], [withKeys((keys) => [...keys, { ...reads(stranger), isSigner: true }])]),
+  made('that a stranger signs too', ['4', '3', 'accounts'], [withKeys((keys) => [...keys, { ...reads(stranger), isSigner: true }])]),
   made('with an account more', ['4', '3', 'accounts'], [withKeys((keys) => [...keys, reads(stranger)])]),
   made('with an account less', ['2', '3', 'accounts'], [withKeys((keys) => keys.slice(0, 2))]),
   made('with accounts in another order', ['multisig', proposalAt], [withKeys((keys) => [...keys].reverse())]),
   made('with data behind it', 'proposalApprove', [withData(vote.data, Buffer.of(0))]),
   made('with a memo inside', 'proposalApprove', [voteOf({ memo: 'hidden' })]),
   made('with data that is cut', 'proposalApprove', [withData(vote.data.subarray(0, 8))]),
-  made('that could write to the multisig', ['write', multisig], [withKeys((keys) => keys.map((one, n) => (n === 0 ? { ...one, isWritable: true } : one)))]),
-  made('that could not write to the proposal', ['write', proposalAt], [withKeys((keys) => keys.map((one, n) => (n === 2 ? { ...one, isWritable: false } : one)))]),
+  made('that could write to the multisig', ['writ', multisig], [withKeys((keys) => keys.map((one, n) => (n === 0 ? { ...one, isWritable: true } : one)))]),
+  made('that could not write to the proposal', ['writ', proposalAt], [withKeys((keys) => keys.map((one, n) => (n === 2 ? { ...one, isWritable: false } : one)))]),
   bytes('with trailing bytes', 'bytes', (wire) => Buffer.concat([wire, Buffer.of(0)])),
   ...[1, 40, 150].map((length) => bytes(`cut to ${length} bytes`, 'bytes', (wire) => wire.subarray(0, length))),
   bytes('cut by one byte', 'bytes', (wire) => wire.subarray(0, -1)),
@@ -149,6 +151,20 @@ export const VOTE_ATTACKS: readonly Attack[] = [
     staticAccountKeys.push(stranger);
     header.numReadonlyUnsignedAccounts += 1;
   }),
+  message(
+    'that a stranger must sign',
+    stranger,
+    ({ staticAccountKeys, header, compiledInstructions }) => {
+      staticAccountKeys.splice(2, 0, stranger);
+      header.numRequiredSignatures += 1;
+      header.numReadonlySignedAccounts += 1;
+      for (const one of compiledInstructions) {
+        one.programIdIndex += 1;
+        one.accountKeyIndexes = one.accountKeyIndexes.map((index) => (index < 2 ? index : index + 1));
+      }
+    },
+    3,
+  ),
   message('with fewer signatures asked for', ['2', '1', 'signatures'], ({ header }) => {
     header.numRequiredSignatures = 1;
     header.numReadonlySignedAccounts = 0;
@@ -167,13 +183,13 @@ export const VOTE_ATTACKS: readonly Attack[] = [
       header[field] = count;
     }),
   ),
-  message('that lets everything be written', ['write', SQUADS], ({ header }) => {
+  message('that lets everything be written', ['writ', SQUADS], ({ header }) => {
     header.numReadonlyUnsignedAccounts = 0;
   }),
   message('by the operator, while the owner signs', ['member', operator], ({ compiledInstructions: [one] }) => one?.accountKeyIndexes.splice(1, 1, 0)),
   message('without instructions', '0 Squads', ({ compiledInstructions }) => compiledInstructions.splice(0)),
-  message('that names an account beyond its list', ['account', '200'], ({ compiledInstructions: [one] }) => one?.accountKeyIndexes.splice(2, 1, 200)),
-  message('for a program beyond its list', ['account', '200'], ({ compiledInstructions: [one] }) => Object.assign(one ?? {}, { programIdIndex: 200 })),
+  message('that names an account beyond its list', 'account', ({ compiledInstructions: [one] }) => one?.accountKeyIndexes.splice(2, 1, 200)),
+  message('for a program beyond its list', 'account', ({ compiledInstructions: [one] }) => Object.assign(one ?? {}, { programIdIndex: 200 })),
   message('of a program that only looks like Squads', key('SQDS4'), ({ staticAccountKeys: keys }) =>
     keys.splice(
       keys.findIndex((one) => one.equals(SQUADS)),
@@ -243,7 +259,7 @@ export const WALLET_ATTACKS: readonly WalletAttack[] = [
   ['a call of Lighthouse', ['AssertMerkleTreeAccount'], signed([vote, lighthouse(16, watched, multisig, stranger)])],
   ['what Lighthouse does not know', ['unknown'], signed([vote, lighthouse(18, watched)])],
   ['an assertion with too many accounts', ['Lighthouse'], signed([vote, lighthouse(5, watched, multisig)])],
-  ['an account that could be written to', ['write', watched], signed([vote, writing])],
+  ['an account that could be written to', ['writ', watched], signed([vote, writing])],
   ['another blockhash', ['blockhash', key('other').toBase58()], signed([vote], key('other').toBase58())],
   ['another batch', ['proposal', proposalAt], signed([voteOf({ transactionIndex: 8n })])],
   ['a second vote', ['2 Squads'], signed([vote, vote])],

@@ -1,6 +1,6 @@
 /** Random inner messages: burns, transfers, memos, votes in other multisigs, missing permissions, repeated keys. */
 
-import { memo, s, w } from './pieces.js';
+import { s, w } from './pieces.js';
 import {
   type Address,
   associatedTokenAddress,
@@ -12,6 +12,8 @@ import {
   type Instruction,
   type Lookup,
   type Message,
+  memo,
+  readBuffer,
   rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
@@ -19,7 +21,6 @@ import {
   TOKEN_PROGRAM,
   transfer,
   transferChecked,
-  viewOf,
 } from './program.js';
 import type { World } from './world.js';
 
@@ -95,7 +96,7 @@ function reopening(world: World, vault: Address): readonly Instruction[] {
 
 function tokensIn(world: World, account: Address): bigint {
   const data = world.get(account)?.data;
-  return data !== undefined && data.length >= 72 ? viewOf(data).getBigUint64(64, true) : 0n;
+  return data !== undefined && data.length >= 72 ? readBuffer(data).readBigUInt64LE(64) : 0n;
 }
 
 /** Programs callable at top level only. */

@@ -6,11 +6,10 @@ import {
   type AccountMeta,
   type Address,
   addressFromBytes,
-  argumentMessage,
   BATCH,
   batchTransactionAddress,
   decodeAccount,
-  encode,
+  encodeVaultMessage,
   ephemeralSignerAddress,
   type Instruction,
   isSigner,
@@ -157,7 +156,7 @@ export function vaultTransactionCreate(target: Target): Instruction {
   const args = {
     vaultIndex,
     ephemeralSigners: world.random.oneIn(3) ? world.random.below(3) : 0,
-    message: encode(argumentMessage, messageFor(target, vaultIndex, next)),
+    message: encodeVaultMessage(messageFor(target, vaultIndex, next)),
     memo: memoOf(world),
   };
   return call('vaultTransactionCreate', args, [
@@ -185,7 +184,7 @@ export function batchAdd(target: Target): Instruction {
   const number = (batch?.size ?? 0) + 1;
   const args = {
     ephemeralSigners: world.random.oneIn(4) ? world.random.below(3) : 0,
-    message: encode(argumentMessage, messageFor(target, batch?.vaultIndex ?? 0, index)),
+    message: encodeVaultMessage(messageFor(target, batch?.vaultIndex ?? 0, index)),
   };
   return call('batchAddTransaction', args, [
     r(address),

@@ -4,7 +4,6 @@
  */
 
 import { randomInstruction } from './choose.js';
-import { heapFrame, memo, unitLimit, unitPrice } from './pieces.js';
 import {
   type AccountState,
   type Address,
@@ -16,6 +15,10 @@ import {
   encodeMessage,
   encodeTransaction,
   type Instruction,
+  memo,
+  requestHeapFrame,
+  setComputeUnitLimit,
+  setComputeUnitPrice,
   tableEntry,
   transfer,
   type WireMessage,
@@ -38,11 +41,11 @@ export interface Plan {
 function extras(world: World): Instruction[] {
   const { random } = world;
   const list: Instruction[] = [];
-  if (random.oneIn(6)) list.push(unitLimit(1_000_000));
-  if (random.oneIn(8)) list.push(unitPrice(BigInt(random.below(100_000))));
+  if (random.oneIn(6)) list.push(setComputeUnitLimit(1_000_000));
+  if (random.oneIn(8)) list.push(setComputeUnitPrice(BigInt(random.below(100_000))));
   if (random.oneIn(25))
-    list.push(heapFrame(1_024 * (random.oneIn(8) ? random.below(300) : 32 + random.below(225))));
-  if (random.oneIn(60)) list.push(unitLimit(random.below(60_000)));
+    list.push(requestHeapFrame(1_024 * (random.oneIn(8) ? random.below(300) : 32 + random.below(225))));
+  if (random.oneIn(60)) list.push(setComputeUnitLimit(random.below(60_000)));
   if (random.oneIn(10)) list.push(memo('beside', []));
   if (random.oneIn(10)) {
     const from = world.wallet().address;

@@ -3,14 +3,8 @@
  * simulator.
  */
 import bs58 from 'bs58';
-import {
-  type Chain,
-  type ChainReader,
-  type PastTransaction,
-  type SubmitReceipt,
-  traceByLookUp,
-} from '../../src/chain/chain.js';
-import type { LocalChain } from '../../src/chain/local/local-chain.js';
+import type { Chain, ChainReader, PastTransaction, SubmitReceipt } from '../../src/chain/chain.js';
+import { type LocalChain, traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
 import type { EngineFiles } from '../../src/compose/open-engine.js';
 import { FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';

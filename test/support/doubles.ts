@@ -1,6 +1,7 @@
 /** Chains and stores that differ from the real ones in one method. */
 import { setTimeout } from 'node:timers/promises';
-import { type Chain, traceByLookUp } from '../../src/chain/chain.js';
+import type { Chain } from '../../src/chain/chain.js';
+import { traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Lease } from '../../src/engine/lease.js';
 
 export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {

@@ -1,6 +1,5 @@
 /** Multisig members change a batch with other tools than this engine. */
 
-import { encode } from '../../src/chain/codec.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
 import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
@@ -10,7 +9,7 @@ import {
   proposalCancelV2,
   proposalReject,
 } from '../../src/chain/squads/builders.js';
-import { argumentMessage } from '../../src/chain/squads/message.js';
+import { encodeVaultMessage } from '../../src/chain/squads/message.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
@@ -32,10 +31,7 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
 }
 
 export const memoMessage = ({ project }: TestEngine): Uint8Array =>
-  encode(
-    argumentMessage,
-    compile(project.registration.vaultAddress as Address, [memo('of its members', [])]),
-  );
+  encodeVaultMessage(compile(project.registration.vaultAddress as Address, [memo('of its members', [])]));
 
 /** Adds transactions to a batch in set-up. @param from - how many the batch has. */
 export async function addOutside(

@@ -20,11 +20,14 @@ async function open(url: string) {
 }
 
 /** Signs until the page reports the end. @param sign - adds the owner's signature to a transaction. */
-export async function signOn(url: string, sign: (wire: Uint8Array) => Uint8Array): Promise<void> {
+export async function signOn(
+  url: string,
+  sign: (wire: Uint8Array) => Uint8Array | Promise<Uint8Array>,
+): Promise<void> {
   const post = await open(url);
   for (let state: string | undefined = 'again'; state === 'again'; ) {
     const { transaction = '' } = await post('/transaction');
-    const wire = sign(Buffer.from(transaction, 'base64'));
+    const wire = await sign(Buffer.from(transaction, 'base64'));
     ({ state } = await post('/signed', { transaction: Buffer.from(wire).toString('base64') }));
   }
 }

@@ -16,7 +16,6 @@ import {
   type SubmitReceipt,
   type Trace,
   type TransactionRecord,
-  traceByLookUp,
 } from '../chain.js';
 import { memosOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -35,6 +34,20 @@ export interface LocalChain extends Chain {
   /** Signatures that landed after a known transaction, in order; `null` if the ledger does not contain that transaction. */
   landedAfter(mark: string): readonly Signature[] | null;
   close(): Promise<void>;
+}
+
+/** {@link Chain.trace} of a chain whose records are final. The caller must read `expiredHeight` before this call. */
+export async function traceByLookUp(
+  chain: Pick<Chain, 'lookUp'>,
+  sought: readonly Sought[],
+  expiredHeight: bigint,
+): Promise<readonly Trace[]> {
+  const records = await chain.lookUp(sought.map(({ signature }) => signature));
+  return sought.map(({ lastValidBlockHeight }, index): Trace => {
+    const record = records[index] ?? null;
+    if (record !== null) return { kind: 'landed', record, isFinal: true };
+    return { kind: lastValidBlockHeight <= expiredHeight ? 'never' : 'open' };
+  });
 }
 
 class LedgerChain implements LocalChain {

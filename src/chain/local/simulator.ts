@@ -2,14 +2,13 @@
 import type { Address } from '../../values/address.js';
 import { type AccountState, type ChainClock, decodeClock } from '../account.js';
 import type { Simulator } from '../chain.js';
-import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../programs.js';
+import { CLOCK_SYSVAR } from '../programs.js';
 import { MAX_COMPUTE_UNITS } from '../transaction/message.js';
 import { describeFault, Overlay } from './runtime/execution.js';
-import { Machine, RUN_PAYER } from './runtime/machine.js';
+import { Machine, RUN_PAYER, RUN_PAYER_STATE } from './runtime/machine.js';
 import { loadNative } from './vm/native.js';
 import { Vm } from './vm/vm.js';
 
-const RUN_PAYER_LAMPORTS = 1n << 62n;
 const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports: 0n };
 /** Depth 2, as if another program called: the caller passes on the rights of its message. */
 const CALLED = 2;
@@ -26,13 +25,7 @@ function withLog(reason: string, lines: readonly string[]): string {
 /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
 export function createSimulator(): Simulator {
   const vm = new Vm(loadNative());
-  vm.setFixture(RUN_PAYER, {
-    lamports: RUN_PAYER_LAMPORTS,
-    owner: SYSTEM_PROGRAM,
-    data: new Uint8Array(0),
-    executable: false,
-    rentEpoch: 0n,
-  });
+  vm.setFixture(RUN_PAYER, RUN_PAYER_STATE);
   return {
     run(accounts, steps) {
       const clock = decodeClock(accounts.get(CLOCK_SYSVAR)) ?? NO_TIME;

@@ -31,12 +31,7 @@ export const TYPE_MARK_BYTES = 8;
 /** No config authority: the zero key, equal to the address of the system program. */
 export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
 
-export interface Member {
-  readonly key: Address;
-  readonly permissions: number;
-}
-
-export const memberCodec = struct<Member>({ key, permissions: u8 });
+export const memberCodec = struct({ key, permissions: u8 });
 
 const multisigFields = struct({
   createKey: key,
@@ -62,19 +57,19 @@ const PROPOSAL_STATUSES = [
 ] as const;
 export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
-export interface ProposalStatus {
+interface ProposalStatus {
   readonly kind: ProposalStatusKind;
   readonly timestamp: bigint;
 }
 
 const statusCodec: Codec<ProposalStatus> = {
   read: (reader: ByteReader) => {
-    const kind = PROPOSAL_STATUSES[reader.u8()];
+    const kind = PROPOSAL_STATUSES[u8.read(reader)];
     if (kind === undefined) throw new LayoutError('unknown proposal status');
-    return { kind, timestamp: kind === 'Executing' ? 0n : reader.i64() };
+    return { kind, timestamp: kind === 'Executing' ? 0n : i64.read(reader) };
   },
   write: (writer: ByteWriter, { kind, timestamp }) => {
-    writer.u8(PROPOSAL_STATUSES.indexOf(kind));
+    u8.write(writer, PROPOSAL_STATUSES.indexOf(kind));
     if (kind !== 'Executing') i64.write(writer, timestamp);
   },
 };
@@ -89,33 +84,12 @@ const proposalFields = struct({
   cancelled: vec(u32, key),
 });
 
-const batchFields = struct({
-  multisig: key,
-  creator: key,
-  index: u64,
-  bump: u8,
-  vaultIndex: u8,
-  vaultBump: u8,
-  size: u32,
-  executedTransactionIndex: u32,
-});
+const ofVault = { multisig: key, creator: key, index: u64, bump: u8, vaultIndex: u8, vaultBump: u8 };
+const content = { ephemeralSignerBumps: blob(u32), message: storedMessage };
 
-const batchTransactionFields = struct({
-  bump: u8,
-  ephemeralSignerBumps: blob(u32),
-  message: storedMessage,
-});
-
-const vaultTransactionFields = struct({
-  multisig: key,
-  creator: key,
-  index: u64,
-  bump: u8,
-  vaultIndex: u8,
-  vaultBump: u8,
-  ephemeralSignerBumps: blob(u32),
-  message: storedMessage,
-});
+const batchFields = struct({ ...ofVault, size: u32, executedTransactionIndex: u32 });
+const batchTransactionFields = struct({ bump: u8, ...content });
+const vaultTransactionFields = struct({ ...ofVault, ...content });
 
 const programConfigFields = struct({
   authority: key,

@@ -17,16 +17,15 @@ interface Act {
   /** By name in the instruction; `undefined` for an account in an unknown lookup table. */
   readonly accounts: Readonly<Record<string, Address | undefined>>;
   readonly data: ReadonlyBytes;
-  readonly signature: Signature;
+  readonly record: TransactionRecord;
+  /** In the same transaction, other programs may also have moved tokens. */
+  readonly isMixed: boolean;
 }
 
 interface Acts {
   /** Every transaction that names the accounts was read. */
   readonly isWhole: boolean;
   readonly acts: readonly Act[];
-  readonly records: ReadonlyMap<Signature, TransactionRecord>;
-  /** Transactions in which other programs may also have moved tokens. */
-  readonly mixed: ReadonlySet<Signature>;
 }
 
 const MOVE_NO_TOKENS: readonly (Address | undefined)[] = [
@@ -54,19 +53,15 @@ async function readActs(
   const isWhole = all.size <= MAX_READ;
   const signatures = isWhole ? all : await namingMembers(chain, multisig, named);
   if (signatures === null || signatures.size > MAX_READ) return null;
-  const looked = await chain.lookUp([...signatures]);
-  const records = new Map<Signature, TransactionRecord>();
-  const mixed = new Set<Signature>();
   const acts: Act[] = [];
-  for (const [at, signature] of [...signatures].entries()) {
-    const record = looked[at];
-    const own = record == null ? null : ownCalls(record);
-    if (record == null || own === null) return null;
-    records.set(signature, record);
-    if (own.some(({ program }) => !MOVE_NO_TOKENS.includes(program))) mixed.add(signature);
-    acts.push(...[...own, ...(record.innerCalls ?? [])].flatMap((call) => actOf(call, signature) ?? []));
+  for (const record of await chain.lookUp([...signatures])) {
+    const own = record === null ? null : ownCalls(record);
+    if (record === null || own === null) return null;
+    const isMixed = own.some(({ program }) => !MOVE_NO_TOKENS.includes(program));
+    const calls = [...own, ...(record.innerCalls ?? [])];
+    acts.push(...calls.flatMap((call) => actOf(call, record, isMixed) ?? []));
   }
-  return { isWhole, acts, records, mixed };
+  return { isWhole, acts };
 }
 
 async function namingMembers(
@@ -134,18 +129,22 @@ function hidesCalls(record: TransactionRecord, instructions: readonly Call[]): b
   return told > 0 || (!isWhole && instructions.some(mayCall));
 }
 
-function actOf({ program, accounts, data }: Call, signature: Signature): Act | undefined {
+function actOf(
+  { program, accounts, data }: Call,
+  record: TransactionRecord,
+  isMixed: boolean,
+): Act | undefined {
   const name = program === SQUADS_PROGRAM ? instructionName(data) : undefined;
   if (name === undefined) return undefined;
   const roles = Object.keys(INSTRUCTIONS[name].accounts);
   const named = Object.fromEntries(roles.map((role, at) => [role, accounts[at]]));
-  return { name, accounts: named, data, signature };
+  return { name, accounts: named, data, record, isMixed };
 }
 
 interface PastBatchTransaction {
   readonly number: number;
   readonly address: Address;
-  readonly message: Message | null;
+  readonly message: Message;
   readonly ephemeralSigners: number;
   /** `null` if not executed. */
   readonly executed: TransactionRecord | null;
@@ -167,12 +166,6 @@ export interface PastBatch extends BatchRef {
   readonly votes: PastVotes;
 }
 
-const VOTE_NAMES: Readonly<Record<keyof PastVotes, readonly InstructionName[]>> = {
-  approved: ['proposalApprove'],
-  rejected: ['proposalReject'],
-  cancelled: ['proposalCancel', 'proposalCancelV2'],
-};
-
 /**
  * Reconstructs a batch from the history of the chain alone. Only successful transactions count, and only instructions on this
  * batch: its address derives from multisig and index, and the program has checked the address.
@@ -186,59 +179,54 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
   if (past === null) return null;
   const of = (name: InstructionName): readonly Act[] =>
     past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);
+  const byTransaction = (name: InstructionName): ReadonlyMap<Address | undefined, Act> =>
+    new Map(of(name).map((act) => [act.accounts['transaction'], act]));
   const [made] = of('batchCreate');
-  const created = made === undefined ? undefined : decodeArguments('batchCreate', made.data);
+  const created = made && decodeArguments('batchCreate', made.data);
   const creator = made?.accounts['creator'];
-  const executions = byTransaction(of('batchExecuteTransaction'));
-  const others = past.acts.filter(
-    ({ name, accounts }) =>
-      name === 'vaultTransactionExecute' ||
-      (name === 'batchExecuteTransaction' && accounts['batch'] !== batch),
-  );
-  const shared = new Set([...past.mixed, ...others.map(({ signature }) => signature)]);
-  const added = byTransaction(of('batchAddTransaction'));
-  const closed = byTransaction(of('vaultBatchTransactionAccountClose'));
   // Without the creation, other parts may be missing too.
   if (created === undefined || creator === undefined) return null;
+  const executions = byTransaction('batchExecuteTransaction');
+  const shared = new Set(
+    past.acts.flatMap(({ name, accounts, record, isMixed }) => {
+      const isOther =
+        name === 'vaultTransactionExecute' ||
+        (name === 'batchExecuteTransaction' && accounts['batch'] !== batch);
+      return isMixed || isOther ? record : [];
+    }),
+  );
+  const added = byTransaction('batchAddTransaction');
+  const closed = byTransaction('vaultBatchTransactionAccountClose');
   const transactions: PastBatchTransaction[] = [];
   for (let number = 1; number <= added.size; number += 1) {
     const { address } = batchTransactionAddress(multisig, batchIndex, number);
     const act = added.get(address);
-    if (act === undefined) return null;
-    const execution = executions.get(address);
-    const executed = execution === undefined ? null : (past.records.get(execution.signature) ?? null);
-    const isAlone = !shared.has(execution?.signature ?? '');
-    transactions.push({ number, address, ...contentOf(act), executed, isAlone });
+    const given = act && decodeArguments('batchAddTransaction', act.data);
+    const message = given && decodeVaultMessage(given.message);
+    if (given === undefined || message === undefined) return null;
+    const { ephemeralSigners } = given;
+    const executed = executions.get(address)?.record ?? null;
+    const isAlone = executed === null || !shared.has(executed);
+    transactions.push({ number, address, message, ephemeralSigners, executed, isAlone });
   }
   // An execution by a former member may be among the unread transactions.
   if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
   // Executed and closed transactions must have been added before; otherwise history is missing.
   if ([...executions.keys(), ...closed.keys()].some((address) => !added.has(address))) return null;
-  const closers = new Set(
-    [...closed.values(), ...of('batchAccountsClose')].map(({ signature }) => signature),
-  );
-  const closings = [...closers].flatMap((signature) => past.records.get(signature) ?? []);
-  const votes = votesOf(past.acts, proposal);
-  return { multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions, closings, votes };
-}
-
-const byTransaction = (acts: readonly Act[]): ReadonlyMap<Address | undefined, Act> =>
-  new Map(acts.map((act) => [act.accounts['transaction'], act]));
-
-function contentOf({ data }: Act): Pick<PastBatchTransaction, 'message' | 'ephemeralSigners'> {
-  const given = decodeArguments('batchAddTransaction', data);
-  return {
-    message: (given && decodeVaultMessage(given.message)) ?? null,
-    ephemeralSigners: given?.ephemeralSigners ?? 0,
-  };
-}
-
-function votesOf(acts: readonly Act[], proposal: Address): PastVotes {
-  const by = (kind: keyof PastVotes): readonly Address[] => {
-    const own = acts.filter(
-      ({ name, accounts }) => VOTE_NAMES[kind].includes(name) && accounts['proposal'] === proposal,
+  const closings = [...closed.values(), ...of('batchAccountsClose')].map(({ record }) => record);
+  const votesBy = (...names: readonly InstructionName[]): readonly Address[] => {
+    const own = past.acts.filter(
+      ({ name, accounts }) => names.includes(name) && accounts['proposal'] === proposal,
     );
     return [...new Set(own.flatMap(({ accounts }) => accounts['member'] ?? []))];
   };
-  return { approved: by('approved'), rejected: by('rejected'), cancelled: by('cancelled') };
+  return {
+    ...{ multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions },
+    closings: [...new Set(closings)],
+    votes: {
+      approved: votesBy('proposalApprove'),
+      rejected: votesBy('proposalReject'),
+      cancelled: votesBy('proposalCancel', 'proposalCancelV2'),
+    },
+  };
 }

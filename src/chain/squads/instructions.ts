@@ -57,7 +57,7 @@ const plain = (signer: boolean, writable: boolean): AccountRule<undefined> => ({
 const read = account('state', false);
 const written = account('state', true);
 const closed = account('closed', true);
-const created = account('new', true);
+const fresh = account('new', true);
 const signer = plain(true, false);
 const writableSigner = plain(true, true);
 const writable = plain(false, true);
@@ -67,7 +67,11 @@ const none = struct({});
 /** Part of the arguments; the program ignores it. */
 const memo = option(text);
 
-const voteAccounts = { multisig: read(MULTISIG), member: writableSigner, proposal: written(PROPOSAL) };
+// Accounts that several instructions name alike.
+const rentPaid = { rentPayer: writableSigner, systemProgram };
+const created = { creator: signer, ...rentPaid };
+const vote = { multisig: read(MULTISIG), member: writableSigner, proposal: written(PROPOSAL) };
+const reclaimed = { rentCollector: writable, systemProgram };
 
 export const INSTRUCTIONS = {
   multisigCreate: { accounts: { nothing: plain(false, false) }, arguments: none },
@@ -75,7 +79,7 @@ export const INSTRUCTIONS = {
     accounts: {
       programConfig: read(PROGRAM_CONFIG),
       treasury: writable,
-      multisig: created(MULTISIG),
+      multisig: fresh(MULTISIG),
       createKey: signer,
       creator: writableSigner,
       systemProgram,
@@ -90,23 +94,11 @@ export const INSTRUCTIONS = {
     }),
   },
   batchCreate: {
-    accounts: {
-      multisig: written(MULTISIG),
-      batch: created(BATCH),
-      creator: signer,
-      rentPayer: writableSigner,
-      systemProgram,
-    },
+    accounts: { multisig: written(MULTISIG), batch: fresh(BATCH), ...created },
     arguments: struct({ vaultIndex: u8, memo }),
   },
   proposalCreate: {
-    accounts: {
-      multisig: read(MULTISIG),
-      proposal: created(PROPOSAL),
-      creator: signer,
-      rentPayer: writableSigner,
-      systemProgram,
-    },
+    accounts: { multisig: read(MULTISIG), proposal: fresh(PROPOSAL), ...created },
     arguments: struct({ transactionIndex: u64, draft: bool }),
   },
   batchAddTransaction: {
@@ -114,19 +106,18 @@ export const INSTRUCTIONS = {
       multisig: read(MULTISIG),
       proposal: read(PROPOSAL),
       batch: written(BATCH),
-      transaction: created(VAULT_BATCH_TRANSACTION),
+      transaction: fresh(VAULT_BATCH_TRANSACTION),
       member: signer,
-      rentPayer: writableSigner,
-      systemProgram,
+      ...rentPaid,
     },
     /** `message` is in argument form; trailing bytes are accepted. */
     arguments: struct({ ephemeralSigners: u8, message: blob(u32) }),
   },
-  proposalActivate: { accounts: voteAccounts, arguments: none },
-  proposalApprove: { accounts: voteAccounts, arguments: struct({ memo }) },
-  proposalReject: { accounts: voteAccounts, arguments: struct({ memo }) },
-  proposalCancel: { accounts: voteAccounts, arguments: struct({ memo }) },
-  proposalCancelV2: { accounts: { ...voteAccounts, systemProgram }, arguments: struct({ memo }) },
+  proposalActivate: { accounts: vote, arguments: none },
+  proposalApprove: { accounts: vote, arguments: struct({ memo }) },
+  proposalReject: { accounts: vote, arguments: struct({ memo }) },
+  proposalCancel: { accounts: vote, arguments: struct({ memo }) },
+  proposalCancelV2: { accounts: { ...vote, systemProgram }, arguments: struct({ memo }) },
   batchExecuteTransaction: {
     accounts: {
       multisig: read(MULTISIG),
@@ -138,13 +129,7 @@ export const INSTRUCTIONS = {
     arguments: none,
   },
   vaultTransactionCreate: {
-    accounts: {
-      multisig: written(MULTISIG),
-      transaction: created(VAULT_TRANSACTION),
-      creator: signer,
-      rentPayer: writableSigner,
-      systemProgram,
-    },
+    accounts: { multisig: written(MULTISIG), transaction: fresh(VAULT_TRANSACTION), ...created },
     arguments: struct({ vaultIndex: u8, ephemeralSigners: u8, message: blob(u32), memo }),
   },
   vaultTransactionExecute: {
@@ -162,28 +147,18 @@ export const INSTRUCTIONS = {
       proposal: read(PROPOSAL),
       batch: written(BATCH),
       transaction: closed(VAULT_BATCH_TRANSACTION),
-      rentCollector: writable,
-      systemProgram,
+      ...reclaimed,
     },
     arguments: none,
   },
   batchAccountsClose: {
-    accounts: {
-      multisig: read(MULTISIG),
-      proposal: writable,
-      batch: closed(BATCH),
-      rentCollector: writable,
-      systemProgram,
-    },
+    accounts: { multisig: read(MULTISIG), proposal: writable, batch: closed(BATCH), ...reclaimed },
     arguments: none,
   },
   vaultTransactionAccountsClose: {
     accounts: {
-      multisig: read(MULTISIG),
-      proposal: writable,
-      transaction: closed(VAULT_TRANSACTION),
-      rentCollector: writable,
-      systemProgram,
+      ...{ multisig: read(MULTISIG), proposal: writable, transaction: closed(VAULT_TRANSACTION) },
+      ...reclaimed,
     },
     arguments: none,
   },
@@ -237,28 +212,29 @@ export const decodeArguments = <Name extends InstructionName>(
   data: ReadonlyBytes,
 ): ArgumentsOf<Name> | undefined => tryDecode(argumentsCodec(name), data, IDENTIFIER_BYTES);
 
-export type GivenAccounts<Name extends InstructionName> = {
-  readonly [Key in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
+/** Accounts and arguments by their names; the rest of the input is ignored. */
+type Given<Name extends InstructionName> = ArgumentsOf<Name> & {
+  readonly [Role in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
 };
 
 /** @param remaining - accounts after the listed ones, such as those of an executed message. */
 export const squadsInstruction = <Name extends InstructionName>(
   name: Name,
-  accounts: GivenAccounts<Name>,
-  values: ArgumentsOf<Name>,
+  given: Given<Name>,
   remaining: readonly AccountMeta[] = [],
-): Instruction => ({
-  program: SQUADS_PROGRAM,
-  accounts: [
-    ...Object.entries<AccountRule>(INSTRUCTIONS[name].accounts).map(([role, rule]) => ({
-      address:
-        rule.kind === 'systemProgram'
-          ? SYSTEM_PROGRAM
-          : ((accounts as Record<string, Address>)[role] as Address),
-      signer: rule.signer,
-      writable: rule.writable,
-    })),
-    ...remaining,
-  ],
-  data: encodeInstruction(name, values),
-});
+): Instruction => {
+  const accounts = { ...given, systemProgram: SYSTEM_PROGRAM } as unknown as Record<string, Address>;
+  const listed = Object.entries<AccountRule>(INSTRUCTIONS[name].accounts);
+  return {
+    program: SQUADS_PROGRAM,
+    accounts: [
+      ...listed.map(([role, { signer, writable }]) => ({
+        address: accounts[role] as Address,
+        signer,
+        writable,
+      })),
+      ...remaining,
+    ],
+    data: encodeInstruction(name, given),
+  };
+};

@@ -1,12 +1,10 @@
 /**
  * The message of a vault or batch transaction in its two encodings, and the instructions in it (docs/squads-v4.md, section 3).
  */
-import type { Address } from '../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from '../codec.js';
 import type { Instruction } from '../transaction/message.js';
 import {
-  compile,
   instructionsCodec,
   instructionsOf,
   lookupsCodec,
@@ -26,7 +24,7 @@ const messageCodec = (count: Codec<number>, dataLength: Codec<number>): Codec<Me
   });
 
 /** Encoding in the arguments of batchAddTransaction and vaultTransactionCreate. */
-export const argumentMessage: Codec<Message> = messageCodec(u8, u16);
+const argumentMessage: Codec<Message> = messageCodec(u8, u16);
 
 /** Encoding in the accounts of the program. */
 export const storedMessage: Codec<Message> = messageCodec(u32, u32);
@@ -54,9 +52,8 @@ export const isSameMessage = (left: Message, right: Message): boolean =>
 /** Bytes of the message in the account. */
 export const storedMessageSize = (message: Message): number => encode(storedMessage, message).length;
 
-/** A message that runs these instructions for `vault`, in argument form. */
-export const vaultMessage = (vault: Address, instructions: readonly Instruction[]): Uint8Array =>
-  encode(argumentMessage, compile(vault, instructions));
+/** The argument form of a message that `compile` made for a vault. */
+export const encodeVaultMessage = (message: Message): Uint8Array => encode(argumentMessage, message);
 
 /** Decodes the argument form; `undefined` if malformed. */
 export const decodeVaultMessage = (bytes: ReadonlyBytes): Message | undefined =>

@@ -1,11 +1,11 @@
 /** Mints, token accounts and extensions of both token programs, and token symbols: decoding only, callers decide. */
-import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import { partOf, type ReadonlyBytes, readBuffer, viewOf } from '../../values/bytes.js';
+import { type Address, addressBytes } from '../../values/address.js';
+import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { sha256 } from '../../values/digest.js';
+import { plainSymbol } from '../../values/token-amount.js';
 import type { AccountState } from '../account.js';
-import { blob, struct, tryDecode, u32 } from '../codec.js';
-import { METADATA_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
+import { blob, key, struct, tryDecode, u8, u16, u32, u64 } from '../codec.js';
+import { METADATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 import { derive } from '../squads/addresses.js';
 
 export const MINT_SIZE_BYTES = 82;
@@ -88,24 +88,24 @@ export interface TokenAccount {
   readonly extensions: readonly TokenExtension[];
 }
 
-const readKey = (data: ReadonlyBytes, at: number): Address => addressFromBytes(partOf(data, at, at + 32));
+/** A key that counts only after the mark 1 (spl-token-interface, `COption`). */
+const optionalKey = struct({ mark: u32, key });
+const keyIn = (optional: { readonly mark: number; readonly key: Address }): Address | null =>
+  optional.mark === 1 ? optional.key : null;
 
-const readOptionalKey = (data: ReadonlyBytes, at: number): Address | null =>
-  viewOf(data).getUint32(at, true) === 1 ? readKey(data, at + 4) : null;
+const extensionEntry = struct({ type: u16, data: blob(u16) });
+const NO_MORE = 0;
 
-/** Type u16, length u16, data; type 0 ends the list. `undefined` when an entry exceeds the data. */
+/** `undefined` when an entry exceeds the data. */
 function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
-  const view = viewOf(data);
   const extensions: TokenExtension[] = [];
-  let at = ACCOUNT_TYPE_OFFSET + 1;
-  while (at + EXTENSION_HEADER_BYTES <= data.length && view.getUint16(at, true) !== 0) {
-    const type = view.getUint16(at, true);
-    const start = at + EXTENSION_HEADER_BYTES;
-    const end = start + view.getUint16(at + 2, true);
-    if (end > data.length) return undefined;
-    const name = EXTENSION_NAMES[type - 1] ?? (`extension ${type}` as const);
-    extensions.push({ name, data: partOf(data, start, end) });
-    at = end;
+  for (let at = ACCOUNT_TYPE_OFFSET + 1; at + EXTENSION_HEADER_BYTES <= data.length; ) {
+    if (tryDecode(u16, data, at) === NO_MORE) break;
+    const entry = tryDecode(extensionEntry, data, at);
+    if (entry === undefined) return undefined;
+    const name = EXTENSION_NAMES[entry.type - 1] ?? (`extension ${entry.type}` as const);
+    extensions.push({ name, data: entry.data });
+    at += EXTENSION_HEADER_BYTES + entry.data.length;
   }
   return extensions;
 }
@@ -125,47 +125,51 @@ function extensionsOf(
   return readExtensions(data);
 }
 
+const mintFields = struct({
+  mintAuthority: optionalKey,
+  supply: u64,
+  decimals: u8,
+  isInitialized: u8,
+  freezeAuthority: optionalKey,
+});
+
 /** `undefined` unless the account is an initialized mint of either token program. */
 export function decodeMint(account: AccountState | null): Mint | undefined {
   if (account === null) return undefined;
-  const { data } = account;
-  const extensions = extensionsOf(account.owner, data, MINT_SIZE_BYTES, MINT_TYPE);
-  if (extensions === undefined || data[45] !== 1) return undefined;
-  const view = viewOf(data);
-  return {
-    tokenProgram: account.owner,
-    mintAuthority: readOptionalKey(data, 0),
-    supply: view.getBigUint64(36, true),
-    decimals: view.getUint8(44),
-    freezeAuthority: readOptionalKey(data, 46),
-    extensions,
-  };
+  const extensions = extensionsOf(account.owner, account.data, MINT_SIZE_BYTES, MINT_TYPE);
+  const mint = tryDecode(mintFields, account.data);
+  if (extensions === undefined || mint?.isInitialized !== 1) return undefined;
+  const { supply, decimals } = mint;
+  const [mintAuthority, freezeAuthority] = [keyIn(mint.mintAuthority), keyIn(mint.freezeAuthority)];
+  return { tokenProgram: account.owner, mintAuthority, supply, decimals, freezeAuthority, extensions };
 }
 
 // States of a token account (spl-token-interface, `AccountState`); 0 is uninitialized.
 const INITIALIZED = 1;
 export const FROZEN = 2;
 
+const tokenAccountFields = struct({
+  mint: key,
+  owner: key,
+  amount: u64,
+  delegate: optionalKey,
+  state: u8,
+  native: struct({ mark: u32, reservedLamports: u64 }),
+  delegatedAmount: u64,
+  closeAuthority: optionalKey,
+});
+
 /** `undefined` unless the account is an initialized token account of either token program. */
 export function decodeTokenAccount(account: AccountState | null): TokenAccount | undefined {
   if (account === null) return undefined;
-  const { data } = account;
-  const extensions = extensionsOf(account.owner, data, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_ACCOUNT_TYPE);
-  if (extensions === undefined) return undefined;
-  const view = viewOf(data);
-  const state = view.getUint8(108);
+  const { owner: tokenProgram, data } = account;
+  const extensions = extensionsOf(tokenProgram, data, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_ACCOUNT_TYPE);
+  const fields = tryDecode(tokenAccountFields, data);
+  if (extensions === undefined || fields === undefined) return undefined;
+  const { state, native: _, delegate, closeAuthority, ...rest } = fields;
   if (state !== INITIALIZED && state !== FROZEN) return undefined;
-  return {
-    tokenProgram: account.owner,
-    mint: readKey(data, 0),
-    owner: readKey(data, 32),
-    amount: view.getBigUint64(64, true),
-    delegate: readOptionalKey(data, 72),
-    delegatedAmount: view.getBigUint64(121, true),
-    frozen: state === FROZEN,
-    closeAuthority: readOptionalKey(data, 129),
-    extensions,
-  };
+  const keys = { delegate: keyIn(delegate), closeAuthority: keyIn(closeAuthority) };
+  return { tokenProgram, ...rest, ...keys, frozen: state === FROZEN, extensions };
 }
 
 /** Extensions with amounts, which change with every use. */
@@ -176,27 +180,35 @@ const AMOUNTS: ReadonlySet<string> = new Set([
 const SHOWN_BYTES = 32;
 const KEY_BYTES = 32;
 
-const keyText = (data: ReadonlyBytes, at: number): string => {
-  const key = partOf(data, at, at + KEY_BYTES);
-  return [...key].every((byte) => byte === 0) ? 'none' : base58Encode(key);
-};
+const keyText = (shown: Address | undefined): string => (shown === SYSTEM_PROGRAM ? 'none' : `${shown}`);
 
-/** Layout: two authorities, withheld amount u64, then the older and the newer fee: epoch u64, maximum u64, basis points u16. */
-function transferFeeText(data: ReadonlyBytes): string {
-  const view = viewOf(data);
-  const fee = (at: number): string =>
-    `${view.getUint16(at + 16, true)} basis points up to ${view.getBigUint64(at + 8, true)} from epoch ${view.getBigUint64(at, true)}`;
-  return `changed by ${keyText(data, 0)}, withdrawn by ${keyText(data, 32)}, ${fee(72)}, then ${fee(90)}`;
-}
+const feeFields = struct({ epoch: u64, maximum: u64, basisPoints: u16 });
+const transferFeeFields = struct({
+  changer: key,
+  withdrawer: key,
+  withheld: u64,
+  older: feeFields,
+  newer: feeFields,
+});
 const TRANSFER_FEE_BYTES = 108;
+
+function transferFeeText(data: ReadonlyBytes): string | undefined {
+  const config = data.length === TRANSFER_FEE_BYTES ? tryDecode(transferFeeFields, data) : undefined;
+  if (config === undefined) return undefined;
+  const [older, newer] = [config.older, config.newer].map(
+    ({ basisPoints, maximum, epoch }) => `${basisPoints} basis points up to ${maximum} from epoch ${epoch}`,
+  );
+  return `changed by ${keyText(config.changer)}, withdrawn by ${keyText(config.withdrawer)}, ${older}, then ${newer}`;
+}
 
 const ACCOUNT_STATES = ['uninitialized', 'initialized', 'frozen'];
 
 /** Text of an extension that is equal exactly if its rules are equal; amounts are left out. */
 export function extensionText({ name, data }: TokenExtension): string {
   if (AMOUNTS.has(name)) return 'present';
-  if (name === 'transferFeeConfig' && data.length === TRANSFER_FEE_BYTES) return transferFeeText(data);
-  if (name === 'permanentDelegate' && data.length === KEY_BYTES) return keyText(data, 0);
+  const fee = name === 'transferFeeConfig' ? transferFeeText(data) : undefined;
+  if (fee !== undefined) return fee;
+  if (name === 'permanentDelegate' && data.length === KEY_BYTES) return keyText(tryDecode(key, data));
   if (name === 'defaultAccountState' && data.length === 1)
     return ACCOUNT_STATES[data[0] ?? 0] ?? `state ${data[0]}`;
   if (data.length === 0) return 'present';
@@ -221,25 +233,6 @@ const names = struct({ name: blob(u32), symbol: blob(u32) });
 function symbolAt(data: ReadonlyBytes, at: number): string | null {
   const found = tryDecode(names, data, at);
   return found === undefined ? null : readBuffer(found.symbol).toString('utf8').replace(/\0+$/, '');
-}
-
-/** A short visible word that cannot be read as part of the amount before it, as `000X` after `5`. */
-const PLAIN_SYMBOL = /^(?=.*\p{L})(?!.*\p{Default_Ignorable_Code_Point})[\p{L}$][\p{L}\p{N}$._-]{0,15}$/u;
-
-export const plainSymbol = (symbol: string | null): string | null =>
-  symbol !== null && PLAIN_SYMBOL.test(symbol) ? symbol : null;
-
-/** Digits and letters that resemble them (Latin, Cyrillic, Greek), or an exponent: `O00`, `e6`. */
-const LIKE_DIGITS = /^[eE]?[\p{N}Oo\u041e\u043e\u039f\u03bfIl._-]+$/u;
-const MAGNITUDES = new Set('k m b t mn bn tn mio mil thousand million billion trillion'.split(' '));
-
-/**
- * The symbol as printed after an amount, in quotes if it resembles part of the amount; `null` if it may not follow an amount.
- */
-export function shownSymbol(symbol: string | null): string | null {
-  const plain = plainSymbol(symbol);
-  const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
-  return isLikeAmount ? `"${plain}"` : plain;
 }
 
 /**

@@ -33,7 +33,8 @@ interface TokenInput {
   readonly tokenProgram: Address;
 }
 
-const amountData = struct({ number: u8, amount: u64, decimals: u8 });
+/** Data of burnChecked, transferChecked and mintToChecked. */
+export const amountData = struct({ number: u8, amount: u64, decimals: u8 });
 
 const withAmount = (
   number: number,

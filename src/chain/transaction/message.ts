@@ -73,13 +73,14 @@ export function instructionsOf(
   return resolved;
 }
 
+/** An instruction with addresses only; `undefined` stands for one from an unknown lookup table. */
 export interface Call {
   readonly program: Address | undefined;
   readonly accounts: readonly (Address | undefined)[];
   readonly data: ReadonlyBytes;
 }
 
-/** Instructions with addresses only; `undefined` for an index beyond the static keys and these addresses of lookup tables. */
+/** Instructions with addresses only, of the static keys and these addresses of lookup tables. */
 export function callsIn(
   { staticKeys, instructions }: Message,
   tableAddresses: readonly Address[] = [],
@@ -151,18 +152,14 @@ export interface Instruction {
   readonly data: ReadonlyBytes;
 }
 
-export const readonlyAccount = (address: Address): AccountMeta => ({
-  address,
-  signer: false,
-  writable: false,
-});
-export const writableAccount = (address: Address): AccountMeta => ({
-  address,
-  signer: false,
-  writable: true,
-});
-export const readonlySigner = (address: Address): AccountMeta => ({ address, signer: true, writable: false });
-export const writableSigner = (address: Address): AccountMeta => ({ address, signer: true, writable: true });
+const named =
+  (rights: Omit<AccountMeta, 'address'>) =>
+  (address: Address): AccountMeta => ({ address, ...rights });
+
+export const readonlyAccount = named({ signer: false, writable: false });
+export const writableAccount = named({ signer: false, writable: true });
+export const readonlySigner = named({ signer: true, writable: false });
+export const writableSigner = named({ signer: true, writable: true });
 
 /**
  * Maximum size of a signed wire transaction: the IPv6 minimum MTU of 1280 less 48 of headers (solana-packet,

@@ -1,5 +1,5 @@
 /** Error numbers of the programs that this project calls, and failed transactions as text. */
-import { type TransactionError, UNSUPPORTED_INSTRUCTION } from '../chain.js';
+import type { TransactionError } from '../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 
 // https://github.com/solana-program/token/blob/main/interface/src/error.rs
@@ -68,50 +68,22 @@ export const SQUADS_ERRORS = {
 
 export type SquadsError = keyof typeof SQUADS_ERRORS;
 
-const SQUADS_SENTENCES: Readonly<Partial<Record<SquadsError, string>>> = {
-  ConstraintSeeds: 'an address is not the one expected',
-  AccountNotInitialized: 'an account does not exist',
-  Unauthorized: 'the member lacks the right',
-  NotAMember: 'the signer is not a member',
-  StaleProposal: 'the proposal is stale',
-  InvalidProposalStatus: 'the proposal is not in the right state',
-  AlreadyApproved: 'the member has approved already',
-  InvalidAccount: 'an account is not the one in the message',
-  TimeLockNotReleased: 'the time lock is not released',
-};
-
-const SQUADS_BY_NUMBER: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(SQUADS_SENTENCES).map(([name, sentence]) => [SQUADS_ERRORS[name as SquadsError], sentence]),
+const SQUADS_NAMES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(SQUADS_ERRORS).map(([name, number]) => [number, name]),
 );
 
 const NAMES: Readonly<Record<string, { name: string; errors: Readonly<Record<number, string>> }>> = {
   [TOKEN_PROGRAM]: { name: 'SPL Token', errors: TOKEN_ERRORS },
   [TOKEN_2022_PROGRAM]: { name: 'Token-2022', errors: TOKEN_ERRORS },
   [SYSTEM_PROGRAM]: { name: 'System', errors: SYSTEM_ERRORS },
-  [SQUADS_PROGRAM]: { name: 'Squads', errors: SQUADS_BY_NUMBER },
+  [SQUADS_PROGRAM]: { name: 'Squads', errors: SQUADS_NAMES },
 };
 
 const FAILED_PROGRAM = /^Program (\S+) failed: /;
 
 /** The innermost failed program: it logs its failure first. */
-function failedProgram(logs: readonly string[]): string | undefined {
-  for (const line of logs) {
-    const found = FAILED_PROGRAM.exec(line);
-    if (found !== null) return found[1];
-  }
-  return undefined;
-}
-
-/** Log text of the embedded Squads program for an instruction that only the real one supports. */
-export const unsupportedInstruction = (logName: string): string =>
-  `The embedded Squads program does not support ${logName}`;
-
-const UNSUPPORTED_LINE = new RegExp(`^Program log: ${unsupportedInstruction('(\\w+)')};`);
-
-function describeUnsupported(logs: readonly string[]): string {
-  const name = logs.flatMap((line) => UNSUPPORTED_LINE.exec(line)?.[1] ?? []).at(0);
-  return `the embedded Squads program does not support ${name ?? 'an instruction'}`;
-}
+const failedProgram = (logs: readonly string[]): string | undefined =>
+  logs.map((line) => FAILED_PROGRAM.exec(line)?.[1]).find((program) => program !== undefined);
 
 /**
  * Why a transaction failed, without a full stop: `instruction 2: SPL Token error 1 (insufficient funds)`.
@@ -120,10 +92,7 @@ function describeUnsupported(logs: readonly string[]): string {
 export function describeTransactionError(error: TransactionError, logs: readonly string[]): string {
   if (error.kind === 'transaction') return error.error;
   const program = NAMES[failedProgram(logs) ?? ''];
-  if (!('custom' in error)) {
-    const reason = error.error === UNSUPPORTED_INSTRUCTION ? describeUnsupported(logs) : error.error;
-    return `instruction ${error.index}: ${reason}`;
-  }
+  if (!('custom' in error)) return `instruction ${error.index}: ${error.error}`;
   const reason = program?.errors[error.custom];
   return `instruction ${error.index}: ${program?.name ?? 'program'} error ${error.custom}${reason === undefined ? '' : ` (${reason})`}`;
 }

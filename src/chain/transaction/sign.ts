@@ -11,12 +11,13 @@ import {
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
-import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import {
   decodeMessage,
+  decodeTransaction,
   encodeTransaction,
+  isMissing,
   NO_SIGNATURE,
-  SIGNATURE_BYTES,
   type WireTransaction,
 } from './wire.js';
 
@@ -25,23 +26,8 @@ export interface SignedTransaction {
   readonly signature: string;
 }
 
-/** Signatures per message, in key order; `undefined` for a missing signer. All signers work in parallel. */
-async function signaturesOf(messages: readonly ReadonlyBytes[], signers: readonly Signer[]) {
-  const signed = await Promise.all(
-    signers.map(async (signer) => [signer.address, await signer.signAll(messages)] as const),
-  );
-  return messages.map((message, at) => {
-    const { staticKeys, signers: count } = decodeMessage(message);
-    const keys = staticKeys.slice(0, count);
-    for (const [address] of signed)
-      if (!keys.includes(address))
-        throw new FlywheelError('ERR_INTERNAL', `${address} is not a signer of the transaction.`);
-    return keys.map((key) => signed.find(([address]) => address === key)?.[1][at]);
-  });
-}
-
 /**
- * Signs legacy or version 0 messages with every required key.
+ * Signs legacy or version 0 messages with every required key. All signers work in parallel.
  * @returns transactions in the order of the messages.
  * @throws `ERR_INTERNAL` when a signer is missing or not required.
  */
@@ -49,39 +35,53 @@ export async function sign<const Messages extends readonly ReadonlyBytes[]>(
   messages: Messages,
   signers: readonly Signer[],
 ): Promise<{ readonly [At in keyof Messages]: SignedTransaction }> {
-  const all = (await signaturesOf(messages, signers)).map((found, at): SignedTransaction => {
-    const signatures = found.map((signature, index) => {
-      invariant(
-        signature !== undefined,
-        `Signature ${index} of ${found.length} of the transaction has no signer.`,
-      );
-      return signature;
+  const lists = await Promise.all(signers.map((signer) => signer.signAll(messages)));
+  const all = messages.map((message, at): SignedTransaction => {
+    const { staticKeys, signers: count } = decodeMessage(message);
+    const keys = staticKeys.slice(0, count);
+    for (const { address } of signers)
+      invariant(keys.includes(address), `${address} is not a signer of the transaction.`);
+    const signatures = keys.map((key, index) => {
+      const found = lists[signers.findIndex(({ address }) => address === key)]?.[at];
+      invariant(found !== undefined, `Signature ${index} of ${count} of the transaction has no signer.`);
+      return found;
     });
-    const bytes = encodeTransaction(signatures, messages[at] as ReadonlyBytes);
-    return { bytes, signature: base58Encode(partOf(bytes, 1, 1 + SIGNATURE_BYTES)) };
+    return {
+      bytes: encodeTransaction(signatures, message),
+      signature: base58Encode(signatures[0] ?? NO_SIGNATURE),
+    };
   });
   return all as { readonly [At in keyof Messages]: SignedTransaction };
 }
 
 /**
- * A wire transaction with the signatures of some signers; missing ones are 64 zeros.
- * @throws `ERR_INTERNAL` when a signer is not required.
+ * Adds a signature to a transaction; every other byte stays the same.
+ * @throws `ERR_INVALID_REQUEST` when the transaction does not need this signature.
  */
-export async function signPartly(message: ReadonlyBytes, signers: readonly Signer[]): Promise<Uint8Array> {
-  const [signatures = []] = await signaturesOf([message], signers);
+export async function addSignature(wire: Uint8Array, signer: Signer): Promise<Uint8Array> {
+  const { signatures, message, messageBytes } = decodeTransaction(wire);
+  const place = message.staticKeys.indexOf(signer.address);
+  if (place < 0 || place >= message.signers || place >= signatures.length)
+    throw new FlywheelError('ERR_INVALID_REQUEST', `${signer.address} is not a signer of the transaction.`);
+  const [added] = await signer.signAll([messageBytes]);
   return encodeTransaction(
-    signatures.map((signature) => signature ?? NO_SIGNATURE),
-    message,
+    signatures.map((signature, index) => (index === place && added) || signature),
+    messageBytes,
   );
 }
 
-export const isSigned = ({ signatures, message, messageBytes }: WireTransaction): boolean =>
-  signatures.length > 0 &&
-  signatures.length === message.signers &&
-  signatures.every((signature, index) => {
+export const flawedSignatures = ({ signatures, message, messageBytes }: WireTransaction) =>
+  signatures.flatMap((signature, index) => {
     const signer = message.staticKeys[index];
-    return signer !== undefined && verifySignature(signer, messageBytes, signature);
+    if (isMissing(signature)) return { signer, flaw: 'missing' } as const;
+    const isRight = signer !== undefined && verifySignature(signer, messageBytes, signature);
+    return isRight ? [] : ({ signer, flaw: 'wrong' } as const);
   });
+
+export const isSigned = (transaction: WireTransaction): boolean =>
+  transaction.signatures.length > 0 &&
+  transaction.signatures.length === transaction.message.signers &&
+  flawedSignatures(transaction).length === 0;
 
 /** Signs messages with one key, possibly in another program or on another machine. The key cannot be read. */
 export interface Signer {

@@ -1,12 +1,11 @@
 /** Wire transactions, legacy and version 0: bytes ⇄ value, exact in both directions. No further checks. */
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../values/address.js';
-import { base58Decode } from '../../values/base58.js';
+import { base58Decode, base58Encode } from '../../values/base58.js';
 import { ByteReader, LayoutError } from '../../values/byte-codec.js';
-import { partOf, type ReadonlyBytes } from '../../values/bytes.js';
-import { type Codec, encode, fixed, key, vec } from '../codec.js';
-import type { Instruction } from './message.js';
-import { compile, instructionsCodec, lookupsCodec, type Message } from './message.js';
+import { copyBytes, partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
+import { type Codec, encode, fixed, key, u8, vec } from '../codec.js';
+import { compile, type Instruction, instructionsCodec, lookupsCodec, type Message } from './message.js';
 
 export const SIGNATURE_BYTES = 64;
 const VERSION_FLAG = 0x80;
@@ -31,7 +30,7 @@ const short: Codec<number> = {
     const start = r.offset;
     let value = 0;
     for (let shift = 0; shift <= 14; shift += 7) {
-      const byte = r.u8();
+      const byte = u8.read(r);
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) {
         if ((byte === 0 && shift > 0) || value > MAX_SHORT_LENGTH) break;
@@ -42,8 +41,8 @@ const short: Codec<number> = {
   },
   write: (w, value) => {
     let rest = value;
-    for (; rest >= 0x80; rest >>= 7) w.u8((rest & 0x7f) | 0x80);
-    w.u8(rest);
+    for (; rest >= 0x80; rest >>= 7) u8.write(w, (rest & 0x7f) | 0x80);
+    u8.write(w, rest);
   },
 };
 
@@ -56,13 +55,13 @@ const lookupList = lookupsCodec(short);
 /** The wire header counts readonly keys; {@link Message} counts writable ones. */
 const wireMessage: Codec<WireMessage> = {
   read: (r) => {
-    const first = r.u8();
+    const first = u8.read(r);
     const isVersioned = (first & VERSION_FLAG) !== 0;
     if (isVersioned && first !== VERSION_FLAG)
       throw new LayoutError(`unknown message version ${first & 0x7f} at byte ${r.offset - 1}`);
-    const signers = isVersioned ? r.u8() : first;
-    const writableSigners = signers - r.u8();
-    const readonlyNonSigners = r.u8();
+    const signers = isVersioned ? u8.read(r) : first;
+    const writableSigners = signers - u8.read(r);
+    const readonlyNonSigners = u8.read(r);
     const staticKeys = keys.read(r);
     return {
       version: isVersioned ? 0 : 'legacy',
@@ -74,10 +73,10 @@ const wireMessage: Codec<WireMessage> = {
     };
   },
   write: (w, { version, signers, writableSigners, writableNonSigners, staticKeys, ...message }) => {
-    if (version === 0) w.u8(VERSION_FLAG);
-    w.u8(signers);
-    w.u8(signers - writableSigners);
-    w.u8(staticKeys.length - signers - writableNonSigners);
+    if (version === 0) u8.write(w, VERSION_FLAG);
+    u8.write(w, signers);
+    u8.write(w, signers - writableSigners);
+    u8.write(w, staticKeys.length - signers - writableNonSigners);
     keys.write(w, staticKeys);
     hash.write(w, message.blockhash);
     instructionList.write(w, message.instructions);
@@ -117,27 +116,27 @@ export const decodeTransaction = (bytes: ReadonlyBytes): WireTransaction =>
     return { signatures, message: decodeMessage(messageBytes), messageBytes };
   });
 
+/** Base58 of the first signature: the transaction's name on chain, once its payer has signed. */
+export const signatureOf = ({ signatures: [first = NO_SIGNATURE] }: WireTransaction): string =>
+  base58Encode(first);
+
 export const encodeMessage = (message: WireMessage): Uint8Array => encode(wireMessage, message);
 
 export const encodeTransaction = (
   signatures: readonly ReadonlyBytes[],
   messageBytes: ReadonlyBytes,
-): Uint8Array =>
-  encode<readonly ReadonlyBytes[]>(
-    {
-      read: signatureList.read,
-      write: (w, value) => {
-        signatureList.write(w, value);
-        w.put(messageBytes);
-      },
-    },
-    signatures,
-  );
+): Uint8Array => copyBytes(Buffer.concat([encode(signatureList, signatures), readBuffer(messageBytes)]));
 
 export const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
 
+export const isMissing = (signature: ReadonlyBytes): boolean => sameBytes(signature, NO_SIGNATURE);
+
+const signedByNone = (signers: number, messageBytes: ReadonlyBytes): Uint8Array =>
+  encodeTransaction(new Array<Uint8Array>(signers).fill(NO_SIGNATURE), messageBytes);
+
+/** A transaction without any signature. */
 export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>
-  encodeTransaction(new Array<Uint8Array>(signerCount(messageBytes)).fill(NO_SIGNATURE), messageBytes);
+  signedByNone(decodeMessage(messageBytes).signers, messageBytes);
 
 export interface MessageInput {
   readonly payer: Address;
@@ -168,15 +167,11 @@ export const compileLegacyMessage = (input: MessageInput): Uint8Array => compile
 
 export const compileV0Message = (input: MessageInput): Uint8Array => compileBytes(0, input);
 
-export function legacyTransactionSize({ payer, instructions }: Omit<MessageInput, 'blockhash'>) {
-  const message = compile(payer, instructions);
-  const bytes = encodeMessage({
-    ...message,
-    version: 'legacy',
-    blockhash: new Uint8Array(ADDRESS_LENGTH_BYTES),
-  });
-  return { bytes: unsigned(bytes).length, accounts: message.staticKeys.length };
-}
+const NO_BLOCKHASH = new Uint8Array(ADDRESS_LENGTH_BYTES);
 
-const signerCount = (message: ReadonlyBytes): number =>
-  message[((message[0] ?? 0) & VERSION_FLAG) === 0 ? 0 : 1] ?? 0;
+/** A legacy transaction without signatures and blockhash, to measure or simulate. */
+export function draftTransaction(payer: Address, instructions: readonly Instruction[]) {
+  const message = compile(payer, instructions);
+  const messageBytes = encodeMessage({ ...message, version: 'legacy', blockhash: NO_BLOCKHASH });
+  return { message, bytes: signedByNone(message.signers, messageBytes) };
+}

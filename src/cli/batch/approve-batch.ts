@@ -1,12 +1,13 @@
 /** Signs as the owner (contract, section 2.6). A transaction that was not decoded and understood is never signed. */
 
 import { readPastContent } from '../../approval/batch-content.js';
-import { addSignature, buildApproval, type CheckedVote } from '../../approval/check-vote.js';
+import { buildApproval, type CheckedVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import { pastStateOf } from '../../approval/verify-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
+import { addSignature } from '../../chain/transaction/sign.js';
 import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
@@ -160,7 +161,7 @@ export async function approveBatch(
     const current = isValid ? wire : await freshWire(chain, pins, batchIndex);
     const signer = await keypair.signer();
     requireOwner(pins, signer.address);
-    const signedTx = Buffer.from(addSignature(current, signer)).toString('base64');
+    const signedTx = Buffer.from(await addSignature(current, signer)).toString('base64');
     held.signed();
     return { batchId, batchIndex, signedTx, digest: review.description.digest };
   });

@@ -2,11 +2,11 @@
  * Cancels what is left of a batch. The owner signs exactly one vote on this batch, shown and agreed to before, and nothing
  * else.
  */
-import { addSignature, checkVote } from '../../approval/check-vote.js';
+import { checkVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { KeypairSigner } from '../../chain/transaction/sign.js';
+import { addSignature, type KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
@@ -102,7 +102,7 @@ async function signVote(
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
   const signer = await load();
   requireOwner(pins, signer.address);
-  return Buffer.from(addSignature(wire, signer)).toString('base64');
+  return Buffer.from(await addSignature(wire, signer)).toString('base64');
 }
 
 /** @throws `ERR_DECLINED` */

@@ -1,8 +1,6 @@
 /** Amounts, counts, statuses and links as text for people: digits in groups, with units. This text is never parsed. */
-import { type ExplorerPage, explorerLink } from '../../chain/node-address.js';
-import { shownSymbol } from '../../chain/tokens/accounts.js';
 import type { BatchStatus } from '../../contract/schemas/batch.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
+import { formatTokenAmount, shownSymbol } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import type { Field } from '../output/table.js';
 
@@ -82,7 +80,12 @@ export function agoText(ms: number): string {
     : `${countText(Math.floor(ms / unitMs), noun)} ago`;
 }
 
-export const linkOf = ({ explorer }: Style, page: ExplorerPage, id: string | undefined): string | null =>
-  explorer === null || id === undefined ? null : explorerLink(explorer, page, id);
+const EXPLORER = 'https://explorer.solana.com';
+
+export function linkOf({ explorer }: Style, page: 'tx' | 'address', id: string | undefined): string | null {
+  if (explorer === null || id === undefined) return null;
+  const cluster = explorer === 'mainnet-beta' ? '' : `?cluster=${explorer}`;
+  return `${EXPLORER}/${page}/${encodeURIComponent(id)}${cluster}`;
+}
 
 export const linkField = (...args: Parameters<typeof linkOf>): Field => ['', linkOf(...args)];

@@ -5,7 +5,7 @@ import { tokenProgramAddress } from '../../chain/programs.js';
 import { createAccount, transfer } from '../../chain/small-programs.js';
 import { associatedTokenAddress, multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
-import { decodeTokenAccount, MINT_SIZE_BYTES, shownSymbol } from '../../chain/tokens/accounts.js';
+import { decodeTokenAccount, MINT_SIZE_BYTES } from '../../chain/tokens/accounts.js';
 import {
   createAssociatedTokenAccountIdempotent,
   initializeMint2,
@@ -19,7 +19,7 @@ import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { FundInput, RegisterInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
-import { formatTokenAmount, parseTokenAmount } from '../../values/token-amount.js';
+import { formatTokenAmount, parseTokenAmount, shownSymbol } from '../../values/token-amount.js';
 import { SOL_DECIMALS } from '../amount-text.js';
 import type { EngineDeps } from '../deps.js';
 import { refused } from '../settle.js';

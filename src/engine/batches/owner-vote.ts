@@ -1,18 +1,21 @@
 /** The owner's votes on a batch: issuing, checking and sending. */
+import { VOTES } from '../../chain/squads/builders.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import { addSignature, flawedSignatures } from '../../chain/transaction/sign.js';
 import {
-  type DecodedApproval,
-  decodeApproval,
-  isVoteMessage,
-  VOTES,
-  type VoteMessageInput,
-  voteInstruction,
-  voteMessage,
-} from '../../chain/squads/builders.js';
-import { signPartly, verifySignature } from '../../chain/transaction/sign.js';
+  compileLegacyMessage,
+  compileV0Message,
+  decodeTransaction,
+  isMissing,
+  signatureOf,
+  unsigned,
+  type WireTransaction,
+} from '../../chain/transaction/wire.js';
 import { issueApprovalRequestSchema } from '../../contract/schemas/batch.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, IssuedVote, IssuedVoteKind } from '../../store/records.js';
+import { base58Encode } from '../../values/base58.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
@@ -26,14 +29,10 @@ import { findBatch, initBatchView } from './get-batch.js';
 import { readBatchState, requireNotStale } from './on-chain.js';
 
 const voteOf = (
-  { flywheel }: BatchContext,
+  { flywheel: { multisig, owner: member } }: BatchContext,
   { batchIndex }: BatchRecord,
   kind: IssuedVoteKind,
-  { payer, blockhash }: Pick<VoteMessageInput, 'payer' | 'blockhash'>,
-): VoteMessageInput => ({
-  ...{ kind, batchIndex, payer, blockhash },
-  ...{ multisig: flywheel.multisig, member: flywheel.owner },
-});
+): Instruction => VOTES[kind].build({ multisig, batchIndex, member });
 
 export async function issueVote(
   { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
@@ -42,15 +41,13 @@ export async function issueVote(
   kind: IssuedVoteKind,
 ): Promise<IssuedVote> {
   const payer = context.operator.address;
-  const { multisig, owner: member } = context.flywheel;
-  const instructions = [voteInstruction(kind, { multisig, batchIndex: batch.batchIndex, member })];
+  const instructions = [voteOf(context, batch, kind)];
   const terms = await signingTerms(chain, { payer, instructions });
   const { blockhash, lastValidBlockHeight, sample } = terms;
-  const budget = withBudget(instructions, terms, sample?.units).slice(0, -1);
-  const message = voteMessage({ ...voteOf(context, batch, kind, { payer, blockhash }), budget });
-  const transaction = await signPartly(message, [context.operator]);
-  const { signature } = decodeApproval(transaction);
-  invariant(signature !== undefined, 'A vote has a payer.');
+  const budgeted = withBudget(instructions, terms, sample?.units);
+  const message = compileV0Message({ payer, blockhash, instructions: budgeted });
+  const transaction = await addSignature(unsigned(message), context.operator);
+  const signature = signatureOf(decodeTransaction(transaction));
   const dateCreated = isoTime(store.latestMs());
   return { batchId: batch.id, kind, transaction, signature, lastValidBlockHeight, dateCreated };
 }
@@ -59,7 +56,7 @@ export async function issueVote(
 export type SignedVote = Awaited<ReturnType<typeof checkSignedVote>>;
 
 export const isSignedByAll = (bytes: Uint8Array): boolean =>
-  decodeApproval(bytes).signatures.every((signature) => [...signature].some((byte) => byte !== 0));
+  !decodeTransaction(bytes).signatures.some(isMissing);
 
 type OfBatch = Omit<HeldBatch, 'lease'>;
 
@@ -73,45 +70,47 @@ const refuse = (reason: string): FlywheelError =>
  */
 export async function checkSignedVote(of: OfBatch, kind: IssuedVoteKind, signedTx: string) {
   const { deps, batch } = of;
-  const approval = decode(Uint8Array.from(Buffer.from(signedTx, 'base64')));
+  const bytes = Uint8Array.from(Buffer.from(signedTx, 'base64'));
+  const approval = decode(bytes);
   const issued = (await deps.store.read((tx) => tx.batches.votes(batch.id))).find(
     (vote) =>
-      vote.kind === kind && sameBytes(decodeApproval(vote.transaction).messageBytes, approval.messageBytes),
+      vote.kind === kind &&
+      sameBytes(decodeTransaction(vote.transaction).messageBytes, approval.messageBytes),
   );
   if (issued === undefined && !isOwners(approval, of, kind))
     throw refuse(`it is not the ${VOTES[kind].noun} that was issued for batch ${batch.id}`);
   checkSignatures(approval);
-  const { signature, payer } = approval;
-  invariant(signature !== undefined && payer !== undefined, 'A vote has a payer.');
-  return { ...approval, signature, payer, lastValidBlockHeight: issued?.lastValidBlockHeight ?? null };
+  const [payer] = approval.message.staticKeys;
+  invariant(payer !== undefined, 'A vote has a payer.');
+  const lastValidBlockHeight = issued?.lastValidBlockHeight ?? null;
+  const blockhash = base58Encode(approval.message.blockhash);
+  return { bytes, signature: signatureOf(approval), payer, blockhash, lastValidBlockHeight };
 }
 
-function decode(bytes: Uint8Array): DecodedApproval {
+function decode(bytes: Uint8Array): WireTransaction {
   try {
-    return decodeApproval(bytes);
+    return decodeTransaction(bytes);
   } catch (error) {
     throw refuse(`it cannot be decoded (${(error as Error).message.replace(/\.$/, '')})`);
   }
 }
 
+/** Exactly this vote, paid by the owner, as version 0 or legacy. */
 function isOwners(
-  { messageBytes, blockhash }: DecodedApproval,
+  { messageBytes, message }: WireTransaction,
   { context, batch }: OfBatch,
   kind: IssuedVoteKind,
 ): boolean {
-  const payer = context.flywheel.owner;
-  return isVoteMessage(messageBytes, voteOf(context, batch, kind, { payer, blockhash }));
+  const instructions = [voteOf(context, batch, kind)];
+  const blockhash = base58Encode(message.blockhash);
+  const input = { payer: context.flywheel.owner, blockhash, instructions };
+  return [compileV0Message, compileLegacyMessage].some((compile) => sameBytes(compile(input), messageBytes));
 }
 
-function checkSignatures({ message, messageBytes, signatures }: DecodedApproval): void {
-  if (signatures.length !== message.signers) throw refuse('it lacks signatures');
-  for (const [index, signature] of signatures.entries()) {
-    const signer = message.staticKeys[index];
-    if ([...signature].every((byte) => byte === 0)) throw refuse(`the signature of ${signer} is missing`);
-    if (signer === undefined || !verifySignature(signer, messageBytes, signature)) {
-      throw refuse(`the signature of ${signer} is wrong`);
-    }
-  }
+function checkSignatures(approval: WireTransaction): void {
+  if (approval.signatures.length !== approval.message.signers) throw refuse('it lacks signatures');
+  for (const { signer, flaw } of flawedSignatures(approval))
+    throw refuse(`the signature of ${signer} is ${flaw}`);
 }
 
 /**

@@ -8,7 +8,6 @@ import {
   type SourcePipeline,
 } from '../../actions/pipelines.js';
 import { instructionCost, type PipelineAction, totalOf } from '../../actions/registry.js';
-import { encode } from '../../chain/codec.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
 import { setComputeUnitLimit } from '../../chain/small-programs.js';
@@ -21,8 +20,8 @@ import {
   proposalCreate,
 } from '../../chain/squads/builders.js';
 import {
-  argumentMessage,
   decodeVaultMessage,
+  encodeVaultMessage,
   storedMessageSize,
   vaultMessageInstructions,
 } from '../../chain/squads/message.js';
@@ -35,7 +34,7 @@ import {
   MAX_TRANSACTION_ACCOUNTS,
   TRANSACTION_SIZE_LIMIT_BYTES,
 } from '../../chain/transaction/message.js';
-import { legacyTransactionSize } from '../../chain/transaction/wire.js';
+import { draftTransaction } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import { withBudget } from '../signing-terms.js';
 
@@ -115,8 +114,10 @@ function obstacle(
 }
 
 /** Includes unit limit and price, so that a pipeline that fits locally fits on a cluster. */
-const measure = ({ operator }: Flywheel, instructions: readonly Instruction[]) =>
-  legacyTransactionSize({ payer: operator, instructions: withBudget(instructions, MEASURED_TERMS) });
+function measure({ operator }: Flywheel, instructions: readonly Instruction[]) {
+  const { message, bytes } = draftTransaction(operator, withBudget(instructions, MEASURED_TERMS));
+  return { bytes: bytes.length, accounts: message.staticKeys.length };
+}
 
 export type AddSizes = Map<number, number>;
 
@@ -127,7 +128,7 @@ function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   // The length field of data has two bytes, so larger data cannot be encoded.
   if (dataBytes > TRANSACTION_SIZE_LIMIT_BYTES)
     return { instructions, inner, message: new Uint8Array(0), obstacle: overSize(`more than ${dataBytes}`) };
-  const layout: Layout = { instructions, inner, message: encode(argumentMessage, inner) };
+  const layout: Layout = { instructions, inner, message: encodeVaultMessage(inner) };
   return { ...layout, obstacle: obstacle(layout, flywheel, sizes) };
 }
 

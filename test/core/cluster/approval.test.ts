@@ -3,7 +3,6 @@
  * votes land, the batch runs once and each vote's cost is counted.
  */
 import { describe, expect, it } from 'vitest';
-import { decodeApproval } from '../../../src/chain/squads/builders.js';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { signVote, supplyOf } from '../../support/engine.js';
@@ -30,7 +29,7 @@ async function freshApproval({ service, test }: Under, batchId: string): Promise
 }
 
 async function untilExpired({ node }: Under, signedTx: string): Promise<void> {
-  const { blockhash } = decodeApproval(Buffer.from(signedTx, 'base64'));
+  const blockhash = base58Encode(decodeTransaction(Buffer.from(signedTx, 'base64')).message.blockhash);
   const isValid = async (): Promise<boolean> =>
     (
       await rpcResult<{ value: boolean }>(node.url, 'isBlockhashValid', blockhash, {

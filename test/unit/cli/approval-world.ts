@@ -13,9 +13,10 @@ import type { ChainReader } from '../../../src/chain/chain.js';
 import type { Flywheel } from '../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../src/chain/local/simulator.js';
 import { associatedTokenAddress } from '../../../src/chain/squads/addresses.js';
-import { voteMessage } from '../../../src/chain/squads/builders.js';
+import { proposalApprove } from '../../../src/chain/squads/builders.js';
 import { decodeMint, decodeTokenAccount, type Mint } from '../../../src/chain/tokens/accounts.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
+import { compileV0Message } from '../../../src/chain/transaction/wire.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { Service } from '../../../src/contract/service.js';
 import type { Address } from '../../../src/values/address.js';
@@ -114,7 +115,10 @@ export function honestWorld(kind: TokenKind): World {
     },
     vaultLamports: 10_000_000_000n,
     wire: partiallySign(
-      voteMessage({ kind: 'approve', multisig, batchIndex, member: owner, payer: operator, blockhash }),
+      compileV0Message({
+        ...{ payer: operator, blockhash },
+        instructions: [proposalApprove({ multisig, batchIndex, member: owner })],
+      }),
       [],
     ),
     batch: { id: BATCH_ID, multisig, batchIndex: String(batchIndex) },

@@ -10,8 +10,8 @@ import {
 } from '../../../src/chain/squads/addresses.js';
 import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
-import { vaultMessage } from '../../../src/chain/squads/message.js';
-import type { Instruction } from '../../../src/chain/transaction/message.js';
+import { encodeVaultMessage } from '../../../src/chain/squads/message.js';
+import { compile, type Instruction } from '../../../src/chain/transaction/message.js';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
@@ -41,7 +41,7 @@ const execute = executing(1);
 const added = [1, 2].map((number) =>
   batchAddTransaction({
     ...{ multisig, batchIndex, number, member: signer.address, rentPayer: signer.address },
-    message: vaultMessage(vaultAt.address, [memo(`${number}`, [])]),
+    message: encodeVaultMessage(compile(vaultAt.address, [memo(`${number}`, [])])),
   }),
 );
 const made = [create, ...added];

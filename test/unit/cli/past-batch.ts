@@ -7,7 +7,7 @@ import {
   batchExecuteTransaction,
   proposalApprove,
 } from '../../../src/chain/squads/builders.js';
-import { vaultMessage } from '../../../src/chain/squads/message.js';
+import { encodeVaultMessage } from '../../../src/chain/squads/message.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import { compile } from '../../../src/chain/transaction/message.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
@@ -27,7 +27,7 @@ export type Past = Map<string, readonly Instruction[] | null>;
 export function pastOf(inner: readonly (readonly Instruction[])[], executed: number): Past {
   const past: Past = new Map([['made', [batchCreate({ ...ref, ...paid, vaultIndex: 0 })]]]);
   inner.forEach((instructions, at) => {
-    const message = vaultMessage(vault, instructions);
+    const message = encodeVaultMessage(compile(vault, instructions));
     past.set(`added${at + 1}`, [batchAddTransaction({ ...ref, ...paid, number: at + 1, message })]);
   });
   for (const member of [owner, operator])

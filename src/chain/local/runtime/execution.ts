@@ -2,7 +2,7 @@
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import { type ProgramCall, type TransactionError, UNSUPPORTED_INSTRUCTION } from '../../chain.js';
+import type { ProgramCall, TransactionError } from '../../chain.js';
 import type { AccountMeta, Instruction } from '../../transaction/message.js';
 import { INSTRUCTION_ERROR_SENTENCES } from '../vm/native.js';
 import type { AccountSource } from '../vm/vm.js';
@@ -61,15 +61,10 @@ export type NativeProgram = (invocation: Invocation) => void;
 
 export type InstructionFault = { readonly custom: number } | { readonly error: string };
 
-const UNSUPPORTED_SENTENCE = 'instruction not supported by the embedded program';
-
-function sentenceOf(error: string): string {
-  if (error === UNSUPPORTED_INSTRUCTION) return UNSUPPORTED_SENTENCE;
-  return INSTRUCTION_ERROR_SENTENCES[error] ?? error;
-}
-
 export const describeFault = (fault: InstructionFault): string =>
-  'custom' in fault ? `custom program error: 0x${fault.custom.toString(16)}` : sentenceOf(fault.error);
+  'custom' in fault
+    ? `custom program error: 0x${fault.custom.toString(16)}`
+    : (INSTRUCTION_ERROR_SENTENCES[fault.error] ?? fault.error);
 
 export class InstructionFailure extends Error {
   override readonly name = 'InstructionFailure';

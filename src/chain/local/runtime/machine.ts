@@ -13,12 +13,11 @@ import {
 } from '../../small-programs.js';
 import {
   type AccountMeta,
-  compile,
   type Instruction,
   isWritable,
   MAX_INSTRUCTION_TRACE,
 } from '../../transaction/message.js';
-import { encodeMessage, unsigned } from '../../transaction/wire.js';
+import { draftTransaction } from '../../transaction/wire.js';
 import { LOG_BYTES_LIMIT, type Vm, type VmRun } from '../vm/vm.js';
 import {
   type InnerCall,
@@ -31,13 +30,13 @@ import {
 } from './execution.js';
 
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
+export const RUN_PAYER_STATE: AccountState = { ...EMPTY_ACCOUNT, lamports: 1n << 62n, rentEpoch: 0n };
 /** Call depth, the top-level instruction included (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
 const MAX_DEPTH = 5;
 /** Compute units of a builtin call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
 const BUILTIN_CALL_UNITS = 150;
 /** Lent to an account during the rent check of LiteSVM; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
-const NO_BLOCKHASH = new Uint8Array(32);
 const LINES_A_BUILTIN_CALL = 2;
 
 export interface Stop {
@@ -216,14 +215,10 @@ export class Machine {
       const limit = setComputeUnitLimit(computeUnits);
       const lead = budget.heapBytes === null ? [limit] : [limit, requestHeapFrame(budget.heapBytes)];
       const trail = [...loans].map((to) => transfer({ from: RUN_PAYER, to, lamports: RENT_LOAN_LAMPORTS }));
-      const message = compile(RUN_PAYER, [...lead, call, ...trail]);
+      const { message, bytes } = draftTransaction(RUN_PAYER, [...lead, call, ...trail]);
       const { staticKeys } = message;
       vm.load(staticKeys.slice(1), overlay);
-      const bytes = encodeMessage({ ...message, version: 'legacy', blockhash: NO_BLOCKHASH });
-      const run = vm.send(unsigned(bytes), {
-        verifySignatures: false,
-        limitLogs: false,
-      });
+      const run = vm.send(bytes, { verifySignatures: false, limitLogs: false });
       const low = run.error !== null && 'accountIndex' in run.error ? run.error : undefined;
       const address =
         low?.error === 'InsufficientFundsForRent' ? staticKeys[low.accountIndex ?? 0] : undefined;

@@ -4,9 +4,9 @@
  */
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
-import { type AccountState, type ChainClock, rentExemptLamports } from '../../account.js';
+import { type AccountState, type ChainClock, EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { SQUADS_PROGRAM } from '../../programs.js';
 import { budgetOf } from '../../small-programs.js';
 import type { AccountMeta, CompiledInstruction, Instruction } from '../../transaction/message.js';
 import { instructionsOf } from '../../transaction/message.js';
@@ -16,7 +16,7 @@ import { loadNative } from '../vm/native.js';
 import { type AccountSource, type RecentSlot, Vm, type VmRun } from '../vm/vm.js';
 import type { NativeProgram } from './execution.js';
 import { type ExecutionResult, type InnerCall, innerCall, Overlay, refused } from './execution.js';
-import { Machine, RUN_PAYER, type Stop } from './machine.js';
+import { Machine, RUN_PAYER, RUN_PAYER_STATE, type Stop } from './machine.js';
 import { resolveAccounts } from './resolve.js';
 
 const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
@@ -42,15 +42,13 @@ interface RuntimeOptions {
 }
 
 const NATIVE_LOADER = 'NativeLoader1111111111111111111111111111111' as Address;
-const RUN_PAYER_LAMPORTS = 1n << 62n;
-
-const fixture = (owner: Address, lamports: bigint, executable: boolean): AccountState => ({
-  lamports,
-  owner,
-  data: new Uint8Array(0),
-  executable,
+const MISSING_BUILTIN = {
+  ...EMPTY_ACCOUNT,
+  owner: NATIVE_LOADER,
+  lamports: 1n,
+  executable: true,
   rentEpoch: 0n,
-});
+};
 
 interface Prepared {
   readonly accounts: readonly AccountMeta[];
@@ -92,10 +90,8 @@ export class Runtime {
     if (squadsProgram !== undefined) this.#vm.addProgram(SQUADS_PROGRAM, squadsProgram);
     // LiteSVM treats a native program as a missing builtin: a transaction that calls one passes all checks before its start,
     // pays its fee, and fails at that instruction. That run decides about the start; see #runNatively.
-    for (const program of this.#native.keys()) {
-      this.#vm.setFixture(program, fixture(NATIVE_LOADER, 1n, true));
-    }
-    this.#vm.setFixture(RUN_PAYER, fixture(SYSTEM_PROGRAM, RUN_PAYER_LAMPORTS, false));
+    for (const program of this.#native.keys()) this.#vm.setFixture(program, MISSING_BUILTIN);
+    this.#vm.setFixture(RUN_PAYER, RUN_PAYER_STATE);
   }
 
   builtIn(address: Address): AccountState | null {

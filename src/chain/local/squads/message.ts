@@ -7,7 +7,7 @@ import type { ReadonlyBytes } from '../../../values/bytes.js';
 import { key, option, struct, tryDecode, u8, u32, u64 } from '../../codec.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM } from '../../programs.js';
 import { deriveWithBump, ephemeralSignerAddress, SEEDS } from '../../squads/addresses.js';
-import { argumentMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
+import { decodeVaultMessage, isWellFormed, lookedUpCount, storedMessageSize } from '../../squads/message.js';
 import { type AccountMeta, instructionsOf, type Message, staticAccounts } from '../../transaction/message.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import { LOOKUP_TABLE_META_BYTES, tableEntry } from '../runtime/resolve.js';
@@ -35,7 +35,7 @@ function readLookupTable(data: ReadonlyBytes): readonly Address[] | undefined {
 
 /** Bytes that do not decode are the runtime's BorshIoError; a message that is not well-formed is error 6006. */
 export function readMessage(bytes: ReadonlyBytes): Message {
-  const message = tryDecode(argumentMessage, bytes);
+  const message = decodeVaultMessage(bytes);
   if (message === undefined) throw new InstructionFailure({ error: 'BorshIoError' });
   if (!isWellFormed(message)) fail('InvalidTransactionMessage');
   return message;

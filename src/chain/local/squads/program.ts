@@ -1,5 +1,4 @@
 /** The native Squads v4 program: finds the instruction, loads its accounts, runs it (docs/squads-v4.md, section 4). */
-import { UNSUPPORTED_INSTRUCTION } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import {
   type AccountRule,
@@ -12,7 +11,6 @@ import {
   instructionName,
 } from '../../squads/instructions.js';
 import type { AccountMeta } from '../../transaction/message.js';
-import { unsupportedInstruction } from '../../transaction/program-errors.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import {
   proposalActivate,
@@ -56,6 +54,10 @@ const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) 
   vaultTransactionAccountsClose,
 };
 
+/** An error of this program only: the real one supports the instruction, which the log names. */
+const UNSUPPORTED = 'UnsupportedInstruction';
+const UNSUPPORTED_SENTENCE = 'instruction not supported by the embedded program';
+
 /** Instructions of the real program only (section 7.14); naming them avoids a misleading "unknown instruction". */
 const MISSING = [
   'programConfigInit',
@@ -88,8 +90,10 @@ function refuse({ data, log }: Invocation): never {
   if (missing === undefined) fail('InstructionFallbackNotFound');
   const name = logName(missing);
   log(`Instruction: ${name}`);
-  log(`${unsupportedInstruction(name)}; flywheel local init --squads-program FILE runs the program itself.`);
-  throw new InstructionFailure({ error: UNSUPPORTED_INSTRUCTION });
+  log(
+    `The embedded Squads program does not support ${name}; flywheel local init --squads-program FILE runs the program itself.`,
+  );
+  throw new InstructionFailure({ error: UNSUPPORTED }, UNSUPPORTED_SENTENCE);
 }
 
 /** Step 3, kind *state*. */

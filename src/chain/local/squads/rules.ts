@@ -6,13 +6,14 @@
 import { type Address, addressBytes } from '../../../values/address.js';
 import { compareBytes, copyBytes, type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import { EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
-import { tryDecode, tryEncodeInto } from '../../codec.js';
+import { tryDecode } from '../../codec.js';
 import { SQUADS_PROGRAM } from '../../programs.js';
 import { allocate, assign, createAccount, transfer } from '../../small-programs.js';
 import {
   type AccountLayout,
   ALL_PERMISSIONS,
   type Batch,
+  encodeAccount,
   hasTypeMark,
   type Multisig,
   PERMISSION,
@@ -231,8 +232,9 @@ export function writeBack(invocation: Invocation, { address, name, rule: { layou
   if (layout === null) return;
   const state = invocation.get(address);
   const data = copyBytes(state.data);
-  data.set(layout.typeMark);
-  if (!tryEncodeInto(layout.fields, value, data, TYPE_MARK_BYTES)) fail('AccountDidNotSerialize', name);
+  const written = encodeAccount(layout, value);
+  if (written.length > data.length) fail('AccountDidNotSerialize', name);
+  data.set(written);
   // An equal state must not count as a change.
   if (!sameBytes(data, state.data)) invocation.set(address, { ...state, data });
 }

@@ -6,7 +6,7 @@ import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { memo } from '../../../../src/chain/small-programs.js';
 import {
   decodeVaultMessage,
-  vaultMessage,
+  encodeVaultMessage,
   vaultMessageInstructions,
 } from '../../../../src/chain/squads/message.js';
 import { createAssociatedTokenAccountIdempotent } from '../../../../src/chain/tokens/instructions.js';
@@ -47,7 +47,7 @@ const anInstruction: fc.Arbitrary<Instruction> = fc.record({
   data: fc.uint8Array({ maxLength: 400 }),
 });
 
-describe('vaultMessage', () => {
+describe('encodeVaultMessage', () => {
   it('is what the SDK makes of any instructions', () => {
     fc.assert(
       fc.property(fc.array(anInstruction, { maxLength: 12 }), (inner) => {
@@ -55,14 +55,14 @@ describe('vaultMessage', () => {
           message: transactionMessage(inner),
           vaultPda: publicKey(vault),
         });
-        expect(Buffer.from(vaultMessage(vault, inner))).toEqual(Buffer.from(theirs));
+        expect(Buffer.from(encodeVaultMessage(compile(vault, inner)))).toEqual(Buffer.from(theirs));
       }),
       { numRuns: 200 },
     );
   });
 
   it('reads back into the same instructions, in order', () => {
-    const message = decodeVaultMessage(vaultMessage(vault, instructions));
+    const message = decodeVaultMessage(encodeVaultMessage(compile(vault, instructions)));
     const again = message && vaultMessageInstructions(message);
     expect(again?.map(({ program, data }) => ({ program, data: Buffer.from(data) }))).toEqual(
       instructions.map(({ program, data }) => ({ program, data: Buffer.from(data) })),
@@ -79,6 +79,8 @@ describe('vaultMessage', () => {
     expect(vaultMessageInstructions({ ...message, signers: 99 })).toBeUndefined();
     const lookup = { table: mint, writableIndexes: new Uint8Array(), readonlyIndexes: new Uint8Array() };
     expect(vaultMessageInstructions({ ...message, lookups: [lookup] })).toBeUndefined();
-    expect(decodeVaultMessage(vaultMessage(vault, instructions).subarray(0, 60))).toBeUndefined();
+    expect(
+      decodeVaultMessage(encodeVaultMessage(compile(vault, instructions)).subarray(0, 60)),
+    ).toBeUndefined();
   });
 });

@@ -2,8 +2,9 @@
 import { PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { METADATA_PROGRAM } from '../../../../src/chain/programs.js';
-import { metadataAddress, plainSymbol, symbolOf } from '../../../../src/chain/tokens/accounts.js';
+import { metadataAddress, symbolOf } from '../../../../src/chain/tokens/accounts.js';
 import type { Address } from '../../../../src/values/address.js';
+import { plainSymbol } from '../../../../src/values/token-amount.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { wallet } from '../../../support/token-accounts.js';
 

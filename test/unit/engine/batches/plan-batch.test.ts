@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
-import { decodeComputeBudget, proofMemoText } from '../../../../src/chain/small-programs.js';
+import { budgetIn, proofMemoText } from '../../../../src/chain/small-programs.js';
 import {
   associatedTokenAddress,
   multisigAddress,
@@ -97,10 +97,9 @@ describe('planPipeline', () => {
       times(20, () => burn()),
     );
     const messages = pipelines.map(({ message }) => message);
-    const limits = [...executeTransactions(place, messages)].map(([first]) => {
-      const budget = first && decodeComputeBudget(first);
-      return budget?.kind === 'unitLimit' ? budget.units : null;
-    });
+    const limits = [...executeTransactions(place, messages)].map(
+      ([first]) => (first && budgetIn(first).computeUnits) ?? null,
+    );
     expect(limits).toEqual([null, expect.any(Number), null]);
     // Five of them cost up to 20,000 + 5 × (29,000 + 20,000) + 4,000 units.
     expect(limits[1]).toBeGreaterThan(269_000);

@@ -2,14 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionResult } from '../../../../../src/chain/local/runtime/execution.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
-import { transfer } from '../../../../../src/chain/small-programs.js';
+import { memo, setComputeUnitLimit, transfer } from '../../../../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
 import {
   burnChecked,
   createAssociatedTokenAccountIdempotent,
 } from '../../../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../../../src/chain/transaction/message.js';
-import { memo, unitLimit } from '../../../../fuzz/pieces.js';
 import { Random } from '../../../../fuzz/random.js';
 import { sign } from '../../../../fuzz/transaction.js';
 import { World } from '../../../../fuzz/world.js';
@@ -68,7 +67,7 @@ describe('running piece by piece', () => {
       for (let count = 0; count < TRANSACTIONS; count += 1) {
         const some = Array.from({ length: 1 + random.below(4) }, () => anyInstruction(world));
         const instructions = [
-          unitLimit(900_000),
+          setComputeUnitLimit(900_000),
           ...some.filter(({ accounts }) => accounts.every(({ address }) => address !== SQUADS_PROGRAM)),
         ];
         const at = random.below(instructions.length + 1);

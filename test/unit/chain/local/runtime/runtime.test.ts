@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../../../src/chain/programs.js';
-import { transfer } from '../../../../../src/chain/small-programs.js';
+import {
+  feeOf,
+  memo,
+  setComputeUnitLimit,
+  setComputeUnitPrice,
+  transfer,
+} from '../../../../../src/chain/small-programs.js';
 import {
   type Instruction,
   readonlyAccount,
@@ -9,8 +15,9 @@ import {
   writableAccount,
   writableSigner,
 } from '../../../../../src/chain/transaction/message.js';
+import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import { type Address, addressFromBytes } from '../../../../../src/values/address.js';
-import { memo, unitLimit } from '../../../../fuzz/pieces.js';
+import { readBuffer } from '../../../../../src/values/bytes.js';
 import { callNative, Stage, wallet } from './stage.js';
 
 const RENT_OF_WALLET = 890_880n;
@@ -26,6 +33,27 @@ describe('a transaction without native instructions', () => {
     const first = stage.execute(pay).changes.get(TOKEN_PROGRAM)?.lamports;
     expect(first).toBeGreaterThan(7n);
     expect(stage.execute(pay).changes.get(TOKEN_PROGRAM)?.lamports).toBe(first);
+  });
+
+  it('costs what its budget says, whatever bytes follow the numbers in it', () => {
+    const followed = ({ data, ...rest }: Instruction): Instruction => ({
+      ...{ ...rest, data: Buffer.concat([readBuffer(data), Buffer.of(7)]) },
+    });
+    const pay = transfer({
+      from: stage.payer.address,
+      to: stage.signer(RENT_OF_WALLET).address,
+      lamports: 1n,
+    });
+    for (const asked of [
+      [setComputeUnitPrice(3_000_000n)],
+      [setComputeUnitLimit(777), setComputeUnitPrice(5_555n)],
+    ])
+      for (const budget of [asked, asked.map(followed)]) {
+        const wire = stage.sign([...budget, pay]);
+        const fee = stage.execute(wire).feeLamports;
+        expect(fee).toBeGreaterThan(5_000n);
+        expect(fee).toBe(feeOf(decodeTransaction(wire).message));
+      }
   });
 
   it('gives back accounts untouched after thousands of others were loaded', () => {
@@ -118,8 +146,9 @@ describe('calls of a native program', () => {
   it('count against the limit of 64 in a transaction', () => {
     const calls = (count: number) => {
       invoking(Array.from({ length: count }, () => memo('x', [])));
-      return stage.execute(stage.sign([unitLimit(1_400_000), callNative([readonlyAccount(MEMO_PROGRAM)])]))
-        .error;
+      return stage.execute(
+        stage.sign([setComputeUnitLimit(1_400_000), callNative([readonlyAccount(MEMO_PROGRAM)])]),
+      ).error;
     };
     expect(calls(62)).toBeNull();
     expect(calls(63)).toMatchObject({ index: 1, error: 'MaxInstructionTraceLengthExceeded' });

@@ -2,12 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { generated } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
-import { UNSUPPORTED_INSTRUCTION } from '../../../../../src/chain/chain.js';
 import { openLocalChain } from '../../../../../src/chain/local/local-chain.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
-import { describeTransactionError } from '../../../../../src/chain/transaction/program-errors.js';
 import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import { chainOptions, namedSigner, signed, treasury } from '../../../../support/chain.js';
 import { signTransaction } from '../../../../support/sign.js';
@@ -58,9 +56,6 @@ describe('the native Squads program', () => {
       `Program log: The embedded Squads program does not support ${logName}; flywheel local init --squads-program FILE runs the program itself.`,
       `Program ${SQUADS_PROGRAM} failed: instruction not supported by the embedded program`,
     ]);
-    expect(error && describeTransactionError(error, logs)).toBe(
-      `instruction 0: the embedded Squads program does not support ${logName}`,
-    );
   });
 
   it('has those that it does not have listed in docs/squads-v4.md, and no other', () => {
@@ -74,7 +69,7 @@ describe('the native Squads program', () => {
     const [[name, data] = expect.unreachable()] = missing;
     const instructions = [{ program: SQUADS_PROGRAM, accounts: [], data }];
     const { bytes, signature } = await signed(chain, [treasury], instructions);
-    const error = { kind: 'instruction', index: 0, error: UNSUPPORTED_INSTRUCTION };
+    const error = { kind: 'instruction', index: 0, error: 'UnsupportedInstruction' };
     expect(await chain.submitBundles([[bytes]])).toMatchObject([{ index: 0, error }]);
     expect(await chain.submit([bytes])).toEqual([null]);
     const [record] = await chain.lookUp([signature]);

@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { addSignature } from '../../../../../src/approval/check-vote.js';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../../../src/chain/local/simulator.js';
 import { type ChainSender, createSender, type SendOutcome } from '../../../../../src/chain/send.js';
+import { addSignature } from '../../../../../src/chain/transaction/sign.js';
 import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';

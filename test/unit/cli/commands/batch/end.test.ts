@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type VoteKind, voteMessage } from '../../../../../src/chain/squads/builders.js';
+import { VOTES, type VoteKind } from '../../../../../src/chain/squads/builders.js';
+import { compileV0Message } from '../../../../../src/chain/transaction/wire.js';
 import type { CancelBatchRequest } from '../../../../../src/contract/schemas/batch.js';
 import { batchIndex, multisig, operator, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, person, refusal, refuse, reply } from '../../../../support/commands.js';
@@ -17,8 +18,8 @@ const ID = WAITING.id;
 const OVER = { ...WAITING, status: 'FAILED', dateCancelled: '2026-01-31T12:00:09.000Z' } as const;
 
 const voteOf = (kind: VoteKind): string => {
-  const terms = { multisig, batchIndex, member: owner, payer: operator };
-  const message = voteMessage({ kind, ...terms, blockhash: namedAddress('blockhash') });
+  const instructions = [VOTES[kind].build({ multisig, batchIndex, member: owner })];
+  const message = compileV0Message({ payer: operator, blockhash: namedAddress('blockhash'), instructions });
   return Buffer.from(partiallySign(message, [])).toString('base64');
 };
 
