@@ -276,6 +276,27 @@ describe('the journal', () => {
 });
 
 describe('a batch that is set up', () => {
+  it('is in the way of the same proofs with another amount, and can be cancelled for them', async () => {
+    const operator = await fresh();
+    await initiated(operator, 'waiting');
+    const more = pipelinesOf('waiting').map((one) => ({
+      ...one,
+      actions: [{ action: 'BURN', amount: 2 }],
+    }));
+    const words = runWords(operator, operator.write('more.json', more));
+    for (const how of [[], ['--rest'], ['--allow-changed'], ['--dry-run']]) {
+      const refused = await operator.run(...words, ...how);
+      expect([how, refused.exit, problemOf(refused).hint]).toEqual([
+        ...[how, 2, expect.stringContaining('flywheel batch cancel ')],
+      ]);
+    }
+    const refused = await operator.run(...words);
+    const [line = ''] = /flywheel batch cancel .*/.exec(problemOf(refused).hint ?? '') ?? [];
+    expect((await operator.paste(`${line} --keypair ${operator.owner}`)).exit).toBe(0);
+    expect((await operator.run(...words)).exit).toBe(0);
+    expect(await burned(operator)).toBe('6');
+  });
+
   it('leaves its approval where it says, and is approved by its id', async () => {
     const operator = await fresh();
     const file = operator.write('p.json', pipelinesOf('p'));

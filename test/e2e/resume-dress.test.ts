@@ -75,6 +75,43 @@ describe('a burn of unknown outcome', () => {
     expect((await burned(remote)) - before).toBe(pairs.length);
   });
 
+  it('is refused with another amount too, alone and in a file, until its outcome is known', async () => {
+    const before = await burned(remote);
+    const proof = { name: 'changed' };
+    const fileOf = (burnAmount: number): readonly string[] => [
+      'burn-batch',
+      remote.write(`changed-${burnAmount}.json`, [
+        { type: 'WATCH_AD', proof, burnAmount, persistOnchain: false },
+      ]),
+      ...['--yes', '--json'],
+    ];
+    const alone = ['burn', '--type', 'WATCH_AD', '--proof', JSON.stringify(proof), '--amount', '2', '--json'];
+    posts('drop');
+    expect((await remote.run(...fileOf(1))).exit).toBe(7);
+    posts('pass');
+    let line = '';
+    for (const second of [
+      ...[[], ['--rest'], ['--allow-changed'], ['--again'], ['--dry-run']].map((how) => [
+        ...fileOf(2),
+        ...how,
+      ]),
+      ...[[], ['--once']].map((how) => [...alone, ...how]),
+    ]) {
+      const refused = await remote.run(...second);
+      line = /flywheel pending resume .*/.exec(problemOf(refused).hint ?? '')?.[0] ?? '';
+      expect([second, refused.exit, refused.stdout, line]).toEqual([
+        second,
+        2,
+        '',
+        expect.stringMatching(/./),
+      ]);
+    }
+    expect((await remote.paste(line)).exit).toBe(0);
+    const changed = await remote.run(...fileOf(2));
+    expect([changed.exit, problemOf(changed).hint]).toEqual([2, expect.stringContaining('--allow-changed')]);
+    expect((await burned(remote)) - before).toBe(1);
+  });
+
   it('is refused in every other dress when it was killed, until it is printed', async () => {
     const listFile = join(embedded.directory, 'list');
     const pairs = sampleOf(PAIRS, 2);

@@ -26,7 +26,7 @@ CREATE TABLE elements (
   PRIMARY KEY (target, digest, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_by_operation ON elements (operation, content);
-CREATE INDEX elements_by_subject ON elements (target, subject) WHERE landed = 1;
+CREATE INDEX elements_by_subject ON elements (target, subject);
 `;
 
 const JOURNAL: FileFormat = {

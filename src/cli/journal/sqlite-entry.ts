@@ -99,7 +99,7 @@ export class SqliteEntry implements OperationSummary {
   }
 
   /** Elements that other operations landed (with `again`: since), or may still land. */
-  elsewhere(elements: readonly Sha256[]): readonly Overlap[] {
+  elsewhere(elements: readonly Element[]): readonly Overlap[] {
     return this.#table.overlaps(elements, this.#serial, this.since);
   }
 
@@ -125,8 +125,7 @@ export class SqliteEntry implements OperationSummary {
       if (row === undefined || row.state !== this.#row.state || row.busy) return false;
       // Another process may have finished the next stage meanwhile.
       if (JSON.stringify(row.notes) !== JSON.stringify(this.#row.notes)) return false;
-      const digests = elements.map(({ digest }) => digest);
-      if (this.#table.overlaps(digests, row.serial, this.since).length > 0) return false;
+      if (this.#table.overlaps(elements, row.serial, this.since).length > 0) return false;
       const noted = JSON.stringify({ ...row.notes, ...notes });
       this.#row = this.#table.change(row.serial, { state: 'open', holder: this.#table.self, notes: noted });
       this.#table.land(this.#serial, landed);

@@ -141,10 +141,10 @@ export class SqliteJournal {
   }
 
   /** @param except - the id of an operation to leave out. */
-  isOpen(digest: Sha256, except?: string): boolean {
+  isOpen({ digest }: Element, except?: string): boolean {
     return this.#file.read(() => {
       const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
-      return this.#table.overlaps([digest], own?.serial ?? null).some(({ hasLanded }) => !hasLanded);
+      return this.#table.isOpen(digest, own?.serial ?? 0);
     });
   }
 
@@ -209,13 +209,13 @@ export class SqliteJournal {
     return free;
   }
 
-  /** For a burn: another operation with the same burn, of unknown or unprinted outcome, under any key. */
+  /** For a burn: another operation with its type and proof, of unknown or unprinted outcome, under any key. */
   #sameBurn({ kind, origin, elements, again }: OperationRequest): Row | undefined {
     const [element] = elements;
     if (kind !== 'burn' || element === undefined) return undefined;
     const rows = this.#table.rows(
-      `serial IN (SELECT operation FROM elements WHERE target = operations.target AND digest = ? AND (landed = 0 OR landed = 1 AND told = 0)) ORDER BY serial`,
-      [digestBytes(element.digest)],
+      `serial IN (SELECT operation FROM elements WHERE target = operations.target AND subject = ? AND (landed = 0 OR landed = 1 AND told = 0)) ORDER BY serial`,
+      [digestBytes(element.subject)],
     );
     // Without --once two processes may burn the same at the same time.
     const isBeside = (row: Row): boolean => row.busy && row.origin === 'chance' && origin.from === 'chance';
@@ -228,8 +228,7 @@ export class SqliteJournal {
     if (isAlwaysNew(request)) return [];
     const stays = ({ operation: { state, printed, ...operation } }: Overlap): boolean =>
       (state === 'open' || !printed) && !(kind === 'burn' && operation.kind === 'burn');
-    const digests = pick(elements, taken).map(({ digest }) => digest);
-    return this.#table.overlaps(digests, null).filter((overlap) => !again || stays(overlap));
+    return this.#table.overlaps(pick(elements, taken), null).filter((overlap) => !again || stays(overlap));
   }
 
   /** The same for every part of the file, so that two machines do not send two parts under two keys. */

@@ -179,20 +179,27 @@ export class Tables {
   }
 
   /**
-   * At most one per digest. @param serial - of the operation itself. @param from - the first operation whose landings count.
+   * Elements that other operations landed, or whose subject may still land there; at most one overlap per element.
+   * @param serial - of the operation itself. @param from - the first operation whose landings count.
    */
-  overlaps(digests: readonly Sha256[], serial: number | null, from = 0): readonly Overlap[] {
+  overlaps(elements: readonly Element[], serial: number | null, from = 0): readonly Overlap[] {
     if (this.#isEmpty) return [];
+    const isMet = 'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.subject = ? AND e.landed = 0';
     const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.told, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.digest = ? AND e.landed >= 0 AND o.serial <> ? AND (e.landed = 0 OR o.serial > ?) ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
-    return digests.flatMap((digest) => {
-      const found = this.#get(sql, [digestBytes(digest), serial ?? 0, from]);
+       WHERE e.target IN ${this.#place} AND (${isMet}) AND o.serial <> ? ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
+    return elements.flatMap(({ digest, subject }) => {
+      const found = this.#get(sql, [digestBytes(digest), from, digestBytes(subject), serial ?? 0]);
       if (found === undefined) return [];
       const [landed, date, id, kind, state, told, ...texts] = found;
       const [command, notes] = texts.map((text) => JSON.parse(String(text)));
       const operation = { id, kind, state, printed: told === 1, command, notes } as Overlap['operation'];
       return { digest, hasLanded: landed === 1, date: String(date), operation };
     });
+  }
+
+  isOpen(digest: Sha256, except: number): boolean {
+    const where = `target IN ${this.#place} AND digest = ? AND landed = 0 AND operation <> ?`;
+    return this.#hasElement(where, [digestBytes(digest), except]);
   }
 
   /** Elements whose subject landed with another content that is neither in this file nor beside this content in another. */

@@ -105,7 +105,7 @@ async function compare(
     countBy(elementsOf(others)),
   );
   const mayLand = [...left, ...ofOthers(elementsOf(others))];
-  if (mayLand.every(({ digest }) => journal.isOpen(digest, id))) return;
+  if (mayLand.every((one) => journal.isOpen(one, id))) return;
   const asked = new Set(mayLand.map(({ content }) => content));
   const ids = new Set(others.flatMap((one) => (asked.has(one.element.content) ? one.id : [])));
   const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
@@ -167,7 +167,7 @@ async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThe
   const noted = journal.countLanded(landed, null);
   const more = [...countBy(landed)].map(([content, count]) => count - (noted.get(content) ?? 0));
   const unnoted = more.reduce((sum, count) => sum + Math.max(0, count), 0);
-  const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element.digest)).length;
+  const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element)).length;
   if (unnoted + mayLand === 0) return;
   const counts = [
     ...(unnoted > 0 ? [`${grouped(unnoted)} landed`] : []),

@@ -123,8 +123,7 @@ export async function beginRest(
   },
 ): Promise<boolean> {
   const { all, indexes, hasLanded } = rest;
-  const digests = pick(all, indexes).map(({ digest }) => digest);
-  const overlaps = entry.elsewhere(digests);
+  const overlaps = entry.elsewhere(pick(all, indexes));
   let left = indexes;
   if (overlaps.length > 0) {
     const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
@@ -158,7 +157,7 @@ function skip(
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>
   notSent(
-    `The outcome of an earlier operation with the same burn is unknown (last change ${date}).`,
+    `The outcome of an earlier operation with this type and proof is unknown (last change ${date}).`,
     `Resume it: ${resumeLine(session, operation)}`,
   );
 
