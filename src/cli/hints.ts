@@ -1,13 +1,11 @@
 /** Lines to paste: hints with the flags of this run, and what approves a waiting batch. */
 import { existsSync } from 'node:fs';
-import { digestText, pipelinesDigest } from '../actions/pipelines.js';
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { ownerFile } from '../files/directories.js';
 import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
 import { canAsk } from './consent.js';
-import { toSourcePipelines } from './input/pipelines-plan.js';
 import { commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
@@ -18,9 +16,7 @@ const HIDDEN = '/***';
 /** Adds the flags of this run to each command in the hint. Values without a hint are returned unchanged. */
 export function withPlace(thrown: unknown, settings: Settings): unknown {
   if (!(thrown instanceof FlywheelError) || thrown.hint === undefined) return thrown;
-  const hint = thrown.hint.replaceAll(COMMAND, (line: string, words: string) => {
-    // It names a place of its own.
-    if (words.includes(' --profile ')) return line;
+  const hint = thrown.hint.replaceAll(COMMAND, (_, words: string) => {
     const flags = runFlags(settings, words.split(' ')).map(shellLine);
     const missing = flags.filter((text) => text !== '' && !words.includes(text));
     return `\`${['flywheel', words, ...missing].join(' ')}\``;
@@ -70,7 +66,8 @@ export async function nextCommand(session: Session, batchId: string, typed?: str
   if (owner.length === 0) return commandLine(settings, 'batch', 'approve', batchId, '--wallet');
   if (canAsk(session)) return commandLine(settings, 'batch', 'execute', batchId, ...owner);
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
-  const digest = own && pipelinesDigest(toSourcePipelines(own.stage.pipelines(own.pipelines)));
-  const expected = digest === undefined ? 'pipelines.json' : digestText(digest);
+  // Shapes load slowly, and most commands print no such line.
+  const { planPipelines } = await import('./input/pipelines-plan.js');
+  const expected = own ? planPipelines(own.stage.pipelines(own.pipelines)).digest : 'pipelines.json';
   return commandLine(settings, 'batch', 'execute', batchId, ...owner, '--expect', expected, '--yes');
 }
