@@ -155,7 +155,7 @@ const approvedMeanwhile = (): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
     'Another batch with the same proofs was approved meanwhile. Nothing was signed.',
-    { hint: 'Run the same command again: it shows what would be paid twice.' },
+    { hint: 'Run the same command again. It shows which payments would be repeated.' },
   );
 
 const totalOf = (pipelines: readonly PipelineContent[]): bigint => totalOutflow(outflowOf(pipelines));

@@ -22,7 +22,7 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
-import { toSourcePipelines } from '../input/pipelines-plan.js';
+import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import { type Element, type Entry, isOver, type Notes, type OperationState } from '../journal/journal.js';
 import { wasCancelled } from '../operation/begin-operation.js';
 import { hasAllLanded, noteDone, requireThere } from '../operation/done-there.js';
@@ -40,7 +40,7 @@ import {
 import { notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
-import { statusOf, viewBatch, viewInitBatch } from '../views/batch.js';
+import { statusOf, totalFields, viewBatch, viewInitBatch } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import type { KeypairSource } from '../wallet/keypair-source.js';
 import { OwnerKeypair } from '../wallet/load-keypair.js';
@@ -281,8 +281,8 @@ export class BatchWork implements Work<Outcome> {
       output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
     if (failedOut !== null) writeRest(session, failedOut, pick(this.#request.pipelines, left));
     const failure = batchFailure(session, batch);
+    const { symbol } = await session.service();
     if ('answer' in outcome) {
-      const { symbol } = await session.service();
       const next = `Next: ${await nextCommand(session, batch.id)}`;
       output.result(outcome.answer, (style) => [
         ...viewInitBatch(outcome.answer, symbol, style),
@@ -290,7 +290,10 @@ export class BatchWork implements Work<Outcome> {
       ]);
       return failure;
     }
-    output.result({ batch, result: outcome.result }, (style) => viewBatch(batch, style));
+    const landed = this.#request.pipelines.filter((_, index) => !left.includes(index));
+    output.result({ batch, result: outcome.result }, (style) =>
+      viewBatch(batch, style, totalFields(totalsOf(landed), symbol)),
+    );
     const hint = 'Other batches executed what this one did not. Nothing of the file is left to run.';
     return outcome.isRestDone ? failure?.with({ hint }) : failure;
   }

@@ -89,7 +89,7 @@ export function burnBatchWork(
     const parts = partsOf(entry);
     if (entry.state === 'done' && latestOutcomes(parts).some(({ status }) => status === 'error')) {
       await requireKnown(entry);
-      output.tell('Another request landed what this operation did not.');
+      output.tell('Other requests landed the burns that failed here. Nothing was sent.');
       return null;
     }
     if (entry.isNew) await confirm(entry);

@@ -15,7 +15,7 @@ import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js
 import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
 import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
 import { takenByDryRun } from '../operation/begin-operation.js';
-import { burnElements, contentOf, pick } from '../operation/elements.js';
+import { burnElements, contentOf, pick, warnOfEqual } from '../operation/elements.js';
 import { runOperation, tellAllSkipped } from '../operation/run-operation.js';
 import {
   AGAIN_OPTION,
@@ -163,6 +163,7 @@ async function burnBatch(
     burnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged: how.allowChanged });
   if (dryRun) {
     const taken = await takenByDryRun(session, request, workOf);
+    if (taken?.length !== 0) warnOfEqual(session, request.elements, 'burn', 'burned');
     if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);
     return showBurnBatchPlan(session, pick(burns, taken));
   }

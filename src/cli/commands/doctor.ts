@@ -10,7 +10,7 @@ import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, type Finding, repairModes } from '../doctor/check-files.js';
 import { checkRpc } from '../doctor/check-rpc.js';
-import { withPlace } from '../hints.js';
+import { ofRevokedKey, withPlace } from '../hints.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
@@ -149,7 +149,7 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
       try {
         return await tell();
       } catch (error) {
-        throw withPlace(error, settings);
+        throw withPlace(await ofRevokedKey(error, session), settings);
       }
     });
     found.push(finding);

@@ -272,7 +272,7 @@ const amount = <const Usage extends string>(flags: Usage, help: string, usual: s
 const initOptions = (command: Command) =>
   command
     .addOption(new Option('--name <text>', 'name of the token').default('Flywheel', 'Flywheel'))
-    .addOption(new Option('--symbol <text>', 'symbol of the token').default('FLY', 'FLY'))
+    .addOption(new Option('--symbol <text>', 'symbol of the token, one word').default('FLY', 'FLY'))
     .addOption(integer('--decimals <n>', 'decimals of the mint', 0, 18).default(6))
     .addOption(amount('--supply <n>', 'tokens to mint', '1000000000'))
     .addOption(
@@ -306,6 +306,9 @@ async function initInput(
       ? null
       : await loadKeypair(context, typedPath(ownerKeypair, '--owner-keypair'));
   const { proofType: _, scope: __, ...amounts } = options;
+  textOption('--name', options.name);
+  if (plainSymbol(options.symbol) === null)
+    throw inputError('--symbol', 'expected one word of at most 16 letters and digits, such as MINE');
   return {
     ...amounts,
     ...projectTerms(options),

@@ -11,7 +11,7 @@ import { solanaCliSetting } from '../config/paths.js';
 import { SETTING_ROWS } from '../config/settings-table.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
-import { limitFields } from '../views/facts.js';
+import { limitFields, words } from '../views/facts.js';
 import { OwnerKeypair } from '../wallet/load-keypair.js';
 
 interface Row {
@@ -131,12 +131,12 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
   session.output.result(value, (style) =>
     fieldLines(
       [
+        ['key', check === true ? keyText(key) : null],
+        ['chain', isAsked ? chainText(chain) : 'unknown without --check'],
         ...Object.entries({ ...rows, owner }).flatMap(([name, { value, source, problem }]) => [
-          [name, `${value ?? 'none'} (${source})`] as const,
+          [words(name), `${value ?? 'none'} (${source})`] as const,
           ['', problem] as const,
         ]),
-        ['chain', isAsked ? chainText(chain) : 'unknown without --check'],
-        ['key', check === true ? keyText(key) : null],
         ...limits.flatMap(({ value, source }) =>
           limitFields(value).map(([name, limit]): Field => [name, limit && `${limit} (${source})`]),
         ),

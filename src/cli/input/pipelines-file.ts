@@ -166,6 +166,9 @@ function readPipeline({ value, problems }: Element, decimals: number | null): Pi
 
 function prepare(item: JsonObject, problems: ElementProblems): JsonValue {
   const { payload, actions } = item;
+  // The API takes text only.
+  if (typeof payload !== 'string' && !isJsonObject(payload))
+    problems.add(['payload'], 'expected a JSON object');
   const list = Array.isArray(actions)
     ? actions.map((action: JsonValue, at) =>
         isJsonObject(action) ? withNumberAmount(action, ['actions', at, 'amount'], problems) : action,

@@ -8,6 +8,8 @@ import { readAmountText, shortened } from './amount.js';
 /** Further problems are only counted. */
 const MAX_KEPT = 1_000;
 
+const FIELDS = 'For the fields of each kind of file, run `flywheel help files`.';
+
 type Path = readonly PropertyKey[];
 
 /** `path` is empty for the whole element. */
@@ -57,7 +59,7 @@ export class Problems {
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `${this.#file}: ${this.#count} problem${this.#count === 1 ? '' : 's'}, nothing was sent: ${list}.`,
-      { problems: { file: this.#file, count: this.#count, listed } },
+      { problems: { file: this.#file, count: this.#count, listed }, hint: FIELDS },
     );
   }
 }

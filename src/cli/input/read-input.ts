@@ -69,13 +69,15 @@ export const inputName = (file: string): string => (file === '-' ? 'standard inp
 export async function readInputText(context: ReadContext, file: string): Promise<NamedText> {
   const bytes = await readInputBytes(context, file);
   const name = inputName(file);
-  const text = inInput(name, () => decodeUtf8(bytes));
+  const text = inInput(name, () => decodeUtf8(bytes), false, NOT_TEXT);
   if (text.trim() === '') throw inputError(name, 'the file is empty');
   return { name, text };
 }
 
+const NOT_TEXT = 'Save the file as text in UTF-8. In a spreadsheet: "CSV UTF-8".';
+
 /** Adds the name of the input to errors of the parser. @param isList - the error becomes the file's one problem. */
-export function inInput<Value>(name: string, parse: () => Value, isList = false): Value {
+export function inInput<Value>(name: string, parse: () => Value, isList = false, hint?: string): Value {
   try {
     return parse();
   } catch (cause) {
@@ -83,6 +85,7 @@ export function inInput<Value>(name: string, parse: () => Value, isList = false)
     const problems = { file: name, count: 1, listed: [{ message: cause.message.replace(/\.$/, '') }] };
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${cause.message}`, {
       ...(isList && { problems }),
+      ...(hint !== undefined && { hint }),
       cause,
     });
   }
@@ -118,7 +121,7 @@ export async function openInput(
   if (wanted === undefined && format === 'ndjson' && !/[[{"]/.test(first))
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: expected JSON or NDJSON.`, {
       problems: { file: name, count: 1, listed: [{ line: 1, message: 'expected JSON or NDJSON' }] },
-      hint: 'If it is CSV, add --format csv.',
+      hint: 'If the input is CSV, add --format csv.',
     });
   const columns = column ?? new Map<string, string>();
   if (format !== 'csv' && columns.size > 0)

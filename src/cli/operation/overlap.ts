@@ -30,7 +30,6 @@ export function withoutOverlap(
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
   const noun = nounOf(kind);
-  const news = countText(elements.length - overlaps.length - changes.length, `new ${noun}`);
   const sentence = [
     describe(elements.length, overlaps, noun),
     ...(changes.length === 0
@@ -45,14 +44,24 @@ export function withoutOverlap(
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
   const unfinished = open ?? overlaps.find(({ operation }) => !operation.printed);
   const hint =
-    unfinished !== undefined
-      ? wayOut(session, unfinished)
-      : overlaps.length === elements.length
-        ? 'Add --again to send everything again.'
-        : changes.length === 0
-          ? `To send only the ${news}, add --rest. --again sends everything again.`
-          : `To send only the ${news}, take the changed ones out of the file and add --rest. --rest --allow-changed also sends the changed ones in full, on top of the earlier amount. --again sends everything again.`;
+    unfinished === undefined
+      ? sendingHint(elements.length - overlaps.length - changes.length, changes.length, noun)
+      : wayOut(session, unfinished);
   throw notSent(sentence, hint);
+}
+
+/** The way that pays nobody twice comes first. */
+function sendingHint(news: number, changed: number, noun: string): string {
+  const first = changed === 0 ? '' : ' take the changed ones out of the file and';
+  return [
+    news > 0
+      ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
+      : `No other ${noun} is new.`,
+    ...(changed === 0
+      ? []
+      : ['--rest --allow-changed also sends the changed ones in full, on top of the earlier amount.']),
+    '--again sends everything again.',
+  ].join(' ');
 }
 
 /**

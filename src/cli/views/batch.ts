@@ -5,7 +5,6 @@ import {
   sourceText,
   actionText as wordsOf,
 } from '../../actions/registry.js';
-import { shownSymbol } from '../../chain/tokens/accounts.js';
 import { isCancelled } from '../../contract/call.js';
 import type {
   Action,
@@ -16,6 +15,7 @@ import type {
   ListedBatch,
   PipelineState,
 } from '../../contract/schemas/batch.js';
+import { shownSymbol } from '../../values/token-amount.js';
 import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
