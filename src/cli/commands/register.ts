@@ -12,6 +12,7 @@ import type {
 } from '../../contract/registration.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
+import { plainSymbol } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { LocalInitResult } from '../context.js';
