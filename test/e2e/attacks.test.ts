@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VersionedTransaction } from '@solana/web3.js';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ACCOUNT_ATTACKS } from '../attacks/accounts.js';
+import { ACCOUNT_ATTACKS, worldWithFee } from '../attacks/accounts.js';
 import { CONTENT_ATTACKS } from '../attacks/contents.js';
 import { VOTE_ATTACKS } from '../attacks/votes.js';
 import {
@@ -30,7 +30,8 @@ import {
   stubNode,
   wireAccount,
 } from '../support/rpc-stub.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { BIN, emptyDirectory, flywheel, type Spawned, type SpawnOptions } from '../support/spawn.js';
+import { onTerminal } from '../support/terminal.js';
 
 const REFUSED = 9;
 const ALL = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];
@@ -105,7 +106,13 @@ async function approve(
     node,
     service,
     run = flywheel,
-  }: { readonly node?: StubNode; readonly service?: World; readonly run?: typeof flywheel } = {},
+    consent = ['--yes'],
+  }: {
+    readonly node?: StubNode;
+    readonly service?: World;
+    readonly run?: typeof flywheel;
+    readonly consent?: readonly string[];
+  } = {},
 ) {
   const home = emptyDirectory();
   const { url } = node ?? (await nodeThat(() => accountsOf(world)));
@@ -121,7 +128,7 @@ async function approve(
     ...['batch', 'approve', service === undefined ? write('approval.json', approval) : world.batch.id],
     ...['--keypair', write('owner.json', [...OWNER.secretKey]), '--expect', write('file.json', FILE)],
     ...['--pins', write('pins.json', { ...addresses, ...(facts && { facts }), limits: world.limits })],
-    ...['--rpc-url', url, '--api-url', api, '--yes', '--json', '--max-wait', '0', '--out', 'signed.json'],
+    ...['--rpc-url', url, '--api-url', api, ...consent, '--json', '--max-wait', '0', '--out', 'signed.json'],
   );
   return { ...ended, isWritten: existsSync(join(home, 'signed.json')) };
 }
@@ -149,6 +156,26 @@ describe('batch approve', () => {
     expect(signatures[place]?.some((byte) => byte !== 0)).toBe(true);
     signed.fill(0, 1 + 64 * place, 65 + 64 * place);
     expect(signed.toString('hex')).toBe(Buffer.from(world.wire).toString('hex'));
+  });
+
+  it('tells what recipients get of a token that withholds a fee', async () => {
+    const run = async ({ home, env }: SpawnOptions, ...words: string[]): Promise<Spawned> => {
+      const line = [process.execPath, BIN, ...words].map((word) => `'${word}'`).join(' ');
+      const { status, text } = await onTerminal(
+        home,
+        `stty cols 300; ${line}`,
+        { NO_COLOR: '1', ...env },
+        'n',
+      );
+      return { exit: status, signal: null, stdout: text, stderr: '' };
+    };
+    const { exit, stdout } = await approve(worldWithFee(), { run, consent: [] });
+    expect([exit, stdout]).toEqual([
+      ...[
+        130,
+        expect.stringMatching(/recipients get +[\d.,]+ .*; the token's transfer fee withholds [\d.,]+ /),
+      ],
+    ]);
   });
 
   it.each(SAMPLES)('signs nothing: %s', async (name) => {

@@ -6,6 +6,7 @@ import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
+import { anOperator, gateOf, makeTemplate } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const PIPELINES = 3;
@@ -122,4 +123,19 @@ it('on the embedded ledger, and on a cluster whose multisig gives the rent to so
   } finally {
     await node.close();
   }
+});
+
+it('of a token with a transfer fee are told with what recipients received', async () => {
+  const operator = await anOperator('remote', await makeTemplate(), { pinned: false });
+  const report = () => operator.run('report', '--output', 'human');
+  const less = /airdropped .*\n +Recipients received less: the token charges a fee on each\s+transfer\./;
+  const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"fee":1}', '--amount', '1'];
+  expect((await operator.run(...burn)).exit).toBe(0);
+  expect((await report()).stdout).not.toMatch(less);
+  gateOf(operator).fate = ({ path }) =>
+    path.includes('/report')
+      ? { alter: ({ status, body }) => ({ status, body: { ...(body as object), chargesTransferFee: true } }) }
+      : 'pass';
+  expect((await report()).stdout).toMatch(less);
+  await operator.leave();
 });

@@ -121,6 +121,7 @@ export async function showPipelinesPlan(
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
     vault: foreseen?.vault ?? null,
     vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
+    withheld: null,
     operator: foreseen && operatorOf(foreseen),
   };
   const warnings = [...equal, ...alarms];

@@ -146,6 +146,8 @@ export interface Summed {
   readonly vault: { readonly before: string; readonly after: string } | null;
   /** SOL that the vault pays for accounts of new recipients; `null`: not simulated. */
   readonly vaultSol: string | null;
+  /** What the token's transfer fee keeps from the recipients; `null`: not simulated. */
+  readonly withheld: bigint | null;
   /** Lamports that the operator pays. */
   readonly operator: {
     readonly fees: bigint;
@@ -175,6 +177,7 @@ export function summedUp(
       before: tokens(changes.vaultTokens.before),
       after: tokens(changes.vaultTokens.after),
     },
+    withheld: changes?.withheld ?? null,
     vaultSol:
       changes &&
       `${amountText(changes.vaultLamports.before, SOL)} → ${amountText(changes.vaultLamports.after, SOL)}`,
@@ -199,7 +202,7 @@ function burnFields(pipelines: readonly PipelineContent[], unit: Unit): readonly
 }
 
 /** The wallet of the largest airdrop is always named. */
-function airdropFields({ pipelines, earlier }: Summed, unit: Unit): readonly Field[] {
+function airdropFields({ pipelines, earlier, withheld }: Summed, unit: Unit): readonly Field[] {
   const airdrops = largestFirst(pipelines, 'airdrop');
   const [largest] = airdrops;
   if (largest === undefined) return [['airdrops', 'none']];
@@ -209,6 +212,12 @@ function airdropFields({ pipelines, earlier }: Summed, unit: Unit): readonly Fie
   const to = `${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}`;
   return [
     ['airdrops', `${grouped(airdrops.length)}, ${to}${earlier === null ? '' : `, ${news} of them new`}`],
+    [
+      'recipients get',
+      withheld
+        ? `${amountText(airdropped - withheld, unit)}; the token's transfer fee withholds ${amountText(withheld, unit)}`
+        : null,
+    ],
     [
       'largest',
       `pipeline ${largest.at}, ${amountText(largest.amount, unit)} to ${actionRecipients(largest.action).join(', ')}`,

@@ -153,14 +153,7 @@ function effectFields({ description, changes }: Look, unit: Unit): readonly Fiel
     ['rent back to', rentCollector ?? 'nobody: there is no rent collector'],
   ];
   if (changes === null || vaultRent === null) return returned;
-  const { airdrop } = contentSums(description);
   return [
-    [
-      'recipients get',
-      changes.withheld === 0n
-        ? null
-        : `${amountText(airdrop - changes.withheld, unit)}; the token's transfer fee withholds ${amountText(changes.withheld, unit)}`,
-    ],
     ['new accounts', `${amountText(vaultRent, SOL)} of rent, paid by the vault`],
     ...returned,
     ['supply', `${amountText(changes.supply.before, unit)} → ${amountText(changes.supply.after, unit)}`],
