@@ -1,0 +1,402 @@
+/** Batches with a journal that is lost or older than its service, and a service older than the journal. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { failedInPart } from '../support/deeds.js';
+import { sampleOf } from '../support/long.js';
+import { gateOf, type Mode, problemOf } from '../support/operator.js';
+import {
+  burned,
+  burnFile,
+  burns,
+  dropped,
+  elsewhere,
+  fund,
+  giveUp,
+  JOURNAL,
+  journalHome,
+  keep,
+  meet,
+  oneForEachTest,
+  operator,
+  pipelines,
+  restore,
+  runFile,
+  SERVICE,
+} from './older-journal.js';
+
+oneForEachTest();
+
+it.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
+  'a lost journal runs no edited file again (%s)',
+  async (mode) => {
+    await meet(mode);
+    expect((await runFile(operator.write('a.json', pipelines(0, 3)))).exit).toBe(0);
+    await restore(journalHome(operator), JOURNAL, null);
+    expect((await runFile('a.json')).exit).toBe(0);
+    expect(await burned()).toBe(3);
+    await restore(journalHome(operator), JOURNAL, null);
+    expect((await runFile(operator.write('b.json', pipelines(0, 4)))).exit).toBe(2);
+    expect((await runFile(operator.write('c.json', pipelines(2, 4, 5)), '--rest')).exit).toBe(2);
+    expect(await burned()).toBe(3);
+    expect((await runFile('b.json', '--rest')).exit).toBe(0);
+    expect(await burned()).toBe(4);
+  },
+);
+
+it('a lost journal sets up nothing that waits in another batch', async () => {
+  await meet('embedded');
+  expect(
+    (await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)), '--json')).exit,
+  ).toBe(0);
+  await restore(operator.dataDir, JOURNAL, null);
+  const edited = operator.write('b.json', pipelines(1, 3));
+  for (const more of [[], ['--rest']]) expect((await runFile(edited, ...more)).exit).toBe(2);
+  expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
+});
+
+it('an init that arrived late gives no approval for what others have executed since', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 3));
+  const late = await dropped(() => operator.run('batch', 'init', file));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 4))));
+  expect((await late(pipelines(0, 3))).status).toBe(200);
+  const out = join(operator.directory, 'approval.json');
+  for (const words of [
+    ['pending', 'resume'],
+    ['batch', 'init', file, '--out', out],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, refused.stdout, existsSync(out)]).toEqual([2, '', false]);
+    expect(problemOf(refused).message).toContain('1 of the 3 ');
+    expect(problemOf(refused).hint).toMatch(/`flywheel batch cancel [0-9a-f-]{36}/);
+  }
+  const [, id = ''] = /batch cancel (\S{36})/.exec(problemOf(await runFile(file)).hint ?? '') ?? [];
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+});
+
+it.each(sampleOf(['init', 'run', 'rest'], 2))(
+  'a dry run of a batch that a service of an earlier state does not know says what the command says: %s',
+  async (how) => {
+    await meet('embedded');
+    await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
+    const file = operator.write('a.json', { pipelines: all });
+    const init = ['batch', 'init', file, '--json'];
+    if (how === 'rest') await failedInPart(operator, file);
+    else if (how === 'init') expect((await operator.run(...init)).exit).toBe(0);
+    else expect((await runFile(file)).exit).toBe(0);
+    await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    for (const words of [
+      ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
+      ...(how === 'rest' ? [] : [init]),
+    ]) {
+      const more = how === 'rest' ? ['--rest'] : [];
+      const [real, dry] = [
+        await operator.run(...words, ...more),
+        await operator.run(...words, ...more, '--dry-run'),
+      ];
+      expect([real.exit, real.stdout]).toEqual([7, '']);
+      expect([dry.exit, dry.stdout, problemOf(dry).message]).toEqual([7, '', problemOf(real).message]);
+      expect(dry.stderr.trim().split('\n')).toHaveLength(1);
+    }
+  },
+);
+
+it('a dry run says what its service would answer of a file that is not known here', async () => {
+  await meet('remote');
+  const gate = gateOf(operator);
+  const dry = async (...words: readonly string[]) => {
+    const ended = await operator.run(...words, '--dry-run', '--json');
+    return [ended.exit, JSON.parse(ended.stdout || '{}').elements ?? null, problemOf(ended).message ?? null];
+  };
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  expect((await runFile(operator.write('p.json', pipelines(0, 2)))).exit).toBe(0);
+  await restore(journalHome(operator), JOURNAL, null);
+  expect(await dry('burn-batch', 'a.json')).toEqual([0, 0, null]);
+  const run = await operator.run('batch', 'run', 'p.json', '--dry-run', '--json');
+  expect(JSON.parse(run.stdout).pipelines).toBe(0);
+  // A request that was lost and is partly done by others.
+  await dropped(() => burnFile(operator.write('b.json', burns(5, 7))));
+  await elsewhere(() => burnFile(operator.write('c.json', burns(6, 8))));
+  // The service is unreachable, so the command relies on the journal.
+  gate.fate = () => 'drop';
+  expect(await dry('burn-batch', 'b.json')).toEqual([0, 2, null]);
+  gate.fate = () => 'pass';
+  const refusal = await dry('burn-batch', 'b.json');
+  expect(refusal).toEqual([2, null, expect.stringContaining('1 of the 2 ')]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
+  const real = await burnFile('b.json');
+  expect([real.exit, problemOf(real).message]).toEqual([2, refusal[2]]);
+  expect(await dry('burn-batch', 'b.json', '--rest')).toEqual([0, 1, null]);
+});
+
+it('an operation that goes on does not do what waits in the batch of another machine', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 3));
+  await dropped(() => operator.run('batch', 'init', file));
+  await elsewhere(() => operator.run('batch', 'init', operator.write('b.json', pipelines(2, 4))));
+  for (const words of [
+    ['batch', 'init', file, '--dry-run'],
+    ['batch', 'init', file],
+    ['pending', 'resume'],
+  ]) {
+    const refused = await operator.run(...words, '--json');
+    expect([refused.exit, problemOf(refused)]).toMatchObject([
+      2,
+      {
+        message: expect.stringMatching(/1 of 3 .* unfinished request of the service: batch [0-9a-f-]{36}\./),
+        hint: expect.stringMatching(/`flywheel batch approve [0-9a-f-]{36} /),
+      },
+    ]);
+  }
+  expect((await operator.happened()).batches).toEqual(['FINALIZED']);
+});
+
+it('an approval that never arrived is not sent again for what others have executed since', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 2));
+  const gate = gateOf(operator);
+  gate.fate = ({ path }) => (path.endsWith('/execute') ? 'drop' : 'pass');
+  expect((await runFile(file)).exit).toBe(7);
+  gate.fate = () => 'pass';
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 3)), '--again'));
+  const listed = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+  const { id } = listed.find(({ status }: { status: string }) => status === 'FINALIZED');
+  for (const words of [
+    ['batch', 'run', file, '--keypair', operator.owner, '--dry-run'],
+    ['batch', 'run', file, '--keypair', operator.owner],
+    ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file],
+    ['pending', 'resume'],
+  ]) {
+    const refused = await operator.run(...words, '--yes', '--json');
+    expect([words, refused.exit, problemOf(refused).message]).toEqual([
+      ...[words, 2, expect.stringContaining('1 of the 2 ')],
+    ]);
+  }
+  expect(await burned()).toBe(2);
+});
+
+it.each(
+  sampleOf(
+    [
+      ['pipelines', pipelines(0, 3), runFile, pipelines(2, 3)],
+      ['burns', burns(0, 3), burnFile, burns(2, 3)],
+    ] as const,
+    1,
+  ),
+)(
+  '%s that were held up on their way do nothing once their rest has gone out',
+  async (_, all, send, others) => {
+    await meet('remote');
+    const file = operator.write('a.json', all);
+    const late = await dropped(() => send(file));
+    await elsewhere(() => send(operator.write('b.json', others)));
+    for (const more of [['--again'], ['--again', '--dry-run'], ['--dry-run'], []])
+      expect((await send(file, ...more)).exit).toBe(2);
+    expect((await send(file, '--rest')).exit).toBe(0);
+    expect(await burned()).toBe(3);
+    expect((await late(all)).status).toBe(422);
+    expect(await burned()).toBe(3);
+    expect(operator.open()).toEqual([]);
+  },
+);
+
+it('what was begun is not sent in full when it has landed with another amount since', async () => {
+  await meet('remote');
+  const corrected = { burns: burns(0, 1, 8), pipelines: pipelines(1, 2, 8) };
+  await dropped(() => burnFile(operator.write('a.json', burns(0, 1, 5))));
+  expect((await burnFile(operator.write('b.json', corrected.burns))).exit).toBe(0);
+  for (const more of [[], ['--rest'], ['--dry-run']]) {
+    const refused = await burnFile('a.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
+  }
+  // Set up, not approved yet.
+  expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
+  expect((await runFile(operator.write('q.json', corrected.pipelines))).exit).toBe(0);
+  for (const more of [[], ['--dry-run']]) {
+    const refused = await runFile('p.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+  }
+  expect(await burned()).toBe(16);
+  expect((await burnFile('a.json', '--allow-changed')).exit).toBe(0);
+  expect((await runFile('p.json', '--allow-changed')).exit).toBe(0);
+  expect(await burned()).toBe(26);
+});
+
+it('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
+  await meet('embedded');
+  const init = async (name: string, from: number, to: number): Promise<string> =>
+    JSON.parse(
+      (await operator.run('batch', 'init', operator.write(name, pipelines(from, to)), '--json')).stdout,
+    ).batch.id;
+  const cancel = (id: string) => operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
+  expect((await cancel(await init('a.json', 0, 2))).exit).toBe(0);
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
+  const refused = await runFile('a.json');
+  expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
+  expect((await runFile('a.json', '--rest', '--dry-run')).exit).toBe(0);
+  expect((await runFile('a.json', '--rest')).exit).toBe(0);
+  expect((await cancel(await init('c.json', 5, 6))).exit).toBe(0);
+  const other = { pipelines: [...pipelines(5, 6).pipelines, ...pipelines(7, 8).pipelines] };
+  expect((await runFile(operator.write('d.json', other))).exit).toBe(0);
+  expect((await runFile('c.json', '--rest')).exit).toBe(0);
+  expect((await runFile('c.json')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+  expect((await runFile('c.json', '--again')).exit).toBe(0);
+  expect(await burned()).toBe(5);
+});
+
+it('a rest of pipelines whose key was used for another one is given up, and what is left is done under the next', async () => {
+  await meet('remote');
+  // Four pipelines are one bundle.
+  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  const cancel = async (id: string) =>
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  await cancel(await failedInPart(operator, file));
+  expect((await runFile(file)).exit).toBe(10);
+  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  expect((await fund('vault', 10)).exit).toBe(0);
+  const rest = await operator.run('batch', 'init', file, '--rest', '--json');
+  await cancel(JSON.parse(rest.stdout).batch.id);
+  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(5, 6))));
+  const before = await burned();
+  await giveUp(await runFile(file, '--rest'));
+  expect((await runFile(file)).exit).toBe(10);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(before + 495);
+});
+
+it('a batch that waits is not executed when others have done the same once more since', async () => {
+  await meet('remote');
+  expect((await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+  await elsewhere(() => runFile('a.json', '--again'));
+  for (const more of [[], ['--dry-run'], ['--rest']]) {
+    const refused = await runFile('a.json', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+  }
+  expect(await burned()).toBe(2);
+});
+
+it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 2));
+  const init = await operator.run('batch', 'init', file, '--json');
+  const { id } = JSON.parse(init.stdout).batch;
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  for (const more of [[], ['--idempotency-key', 'other'], ['--idempotency-key', 'other', '--dry-run']]) {
+    const refused = await runFile(file, ...more);
+    expect([more, refused.exit, problemOf(refused).hint]).toEqual([
+      more,
+      2,
+      expect.stringContaining('--again'),
+    ]);
+  }
+  expect((await runFile(file, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
+it('a batch whose rest another machine has done says so', async () => {
+  await meet('remote');
+  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  const id = await failedInPart(operator, file);
+  const failed = await runFile(file);
+  expect([failed.exit, problemOf(failed).hint]).toEqual([10, expect.stringContaining('--rest')]);
+  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  expect((await fund('vault', 1_000)).exit).toBe(0);
+  const rest = operator.write('rest.json', { pipelines: all.slice(4) });
+  await elsewhere(() => runFile(rest));
+  const before = await burned();
+  for (let time = 0; time < 2; time += 1) {
+    const told = await runFile(file);
+    expect([told.exit, problemOf(told).hint]).toEqual([
+      ...[10, expect.stringContaining('Nothing of the file is left to run')],
+    ]);
+  }
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(before);
+});
+
+it('a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 4));
+  const cancelled = async (...more: readonly string[]) => {
+    const init = await operator.run('batch', 'init', file, '--json', ...more);
+    const { id } = JSON.parse(init.stdout).batch;
+    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  };
+  await cancelled();
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
+  await cancelled('--rest');
+  await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
+  await restore(journalHome(operator), JOURNAL, null);
+  await giveUp(await runFile(file, '--rest'));
+  expect((await runFile(file)).exit).toBe(10);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(4);
+});
+
+it('the rest of pipelines that are done once more is what that has not landed', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 5, 50));
+  expect((await runFile(file)).exit).toBe(0);
+  expect((await operator.run('batch', 'init', file, '--again')).exit).toBe(0);
+  await failedInPart(operator, file);
+  const before = await burned();
+  expect((await fund('vault', 1_000)).exit).toBe(0);
+  for (const more of [['--rest'], [], ['--rest']]) expect((await runFile(file, ...more)).exit).toBe(0);
+  expect([before < 503, await burned()]).toEqual([true, 503]);
+});
+
+it.each(
+  sampleOf(
+    [
+      ['another amount for it', 2],
+      ['the same', 1],
+    ] as const,
+    1,
+  ),
+)('a batch that arrived late is not executed by its id where %s has landed since', async (_, amount) => {
+  await meet('remote');
+  const all = pipelines(0, 1);
+  const file = operator.write('a.json', all);
+  const late = await dropped(() => runFile(file));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2, amount))));
+  expect((await late(all)).status).toBe(200);
+  const listed = await operator.run('pending', '--json');
+  const { id, resume } = JSON.parse(listed.stdout).find(
+    ({ outcome }: { outcome: string }) => outcome === 'waits for approval',
+  );
+  expect(resume).toContain(`batch approve ${id}`);
+  const words = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file, '--yes'];
+  const refused = await operator.run(...words);
+  expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);
+  expect(problemOf(refused).hint).toContain(`batch cancel ${id}`);
+  expect(await burned()).toBe(2 * amount);
+  // `--again` runs it as a new operation.
+  expect((await operator.run(...words, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2 * amount + 1);
+});
+
+it('actions in another order, with a memo or with one more of their kind are no other pipeline', async () => {
+  await meet('embedded');
+  const { pipelines: plain } = pipelines(0, 1);
+  const [burn, airdrop] = plain[0]?.actions ?? [];
+  expect((await runFile(operator.write('a.json', plain))).exit).toBe(0);
+  const memo = { action: 'MEMO', message: 'once more' };
+  for (const actions of [
+    [airdrop, burn],
+    [burn, airdrop, memo],
+    [burn, airdrop, airdrop],
+  ])
+    for (const more of [['--dry-run'], [], ['--rest']]) {
+      const file = operator.write('b.json', [{ ...plain[0], actions }]);
+      expect([actions, (await runFile(file, ...more)).exit]).toEqual([actions, 2]);
+    }
+  expect(await burned()).toBe(1);
+});

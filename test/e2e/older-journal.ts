@@ -1,0 +1,107 @@
+/**
+ * Operators of whom each has one test. Their journals, or the stores of their service, are kept, lost and restored, and other
+ * machines work in between.
+ */
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect } from 'vitest';
+import { letGo } from '../support/flywheel-here.js';
+import { ask } from '../support/http-serve.js';
+import {
+  anOperator,
+  gateOf,
+  type Mode,
+  makeTemplate,
+  type Operator,
+  problemOf,
+  type Template,
+} from '../support/operator.js';
+import type { Spawned } from '../support/spawn.js';
+
+let template: Template;
+export let operator: Operator;
+
+export function oneForEachTest(): void {
+  beforeAll(async () => {
+    template = await makeTemplate('--vault-tokens', '1000');
+  });
+  afterEach(() => operator.leave());
+}
+
+/** @param pinned - burns need no node of their own. */
+export async function meet(mode: Mode, { pinned = true } = {}): Promise<void> {
+  operator = await anOperator(mode, template, { pinned });
+}
+
+const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
+export const JOURNAL = /^journal\.db/;
+export const SERVICE = /^(?:store|ledger)\.db/;
+
+export const burns = (from: number, to: number, amount = 1) =>
+  Array.from({ length: to - from }, (_, at) => ({
+    ...{ type: 'WATCH_AD', proof: { order: from + at }, burnAmount: amount, persistOnchain: false },
+  }));
+export const pipelines = (from: number, to: number, amount = 1) => ({
+  pipelines: burns(from, to).map(({ type, proof }) => ({
+    ...{ type, payload: JSON.stringify(proof) },
+    actions: [
+      { action: 'BURN', amount },
+      { action: 'AIRDROP', toAddress: RECIPIENT, amount },
+    ],
+  })),
+});
+
+export const journalHome = ({ mode, directory, dataDir }: Operator): string =>
+  mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
+const files = (directory: string, which: RegExp): readonly string[] =>
+  readdirSync(directory).filter((name) => which.test(name));
+
+export async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
+  await letGo();
+  mkdirSync(aside, { recursive: true });
+  for (const name of files(directory, which)) cpSync(join(directory, name), join(aside, name));
+}
+export async function restore(directory: string, which: RegExp, aside: string | null): Promise<void> {
+  await letGo();
+  for (const name of files(directory, which)) rmSync(join(directory, name));
+  if (aside !== null) cpSync(aside, directory, { recursive: true });
+}
+
+export const burned = async (): Promise<number> => Number((await operator.happened()).burned);
+export const burnFile = (name: string, ...more: readonly string[]) =>
+  operator.run('burn-batch', name, '--yes', '--json', ...more);
+export const once = (amount: number, proof = '{"order":0}') => [
+  ...['burn', '--once', '--type', 'WATCH_AD', '--proof', proof, '--amount', String(amount), '--json'],
+];
+export const runFile = (name: string, ...more: readonly string[]) =>
+  operator.run('batch', 'run', name, '--keypair', operator.owner, '--yes', '--json', ...more);
+
+/** Runs a command whose request is lost. @returns that request */
+export async function dropped(work: () => Promise<Spawned>) {
+  const gate = gateOf(operator);
+  gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+  expect((await work()).exit).toBe(7);
+  gate.fate = () => 'pass';
+  const held = gate.requests.findLast(({ method }) => method === 'POST');
+  return (body: unknown) =>
+    ask(`${gate.url}${held?.path}`, operator.key, { body, idempotencyKey: held?.key ?? '' });
+}
+
+/** Another machine runs its own file between the two halves of this one. */
+export async function elsewhere(work: () => Promise<Spawned>): Promise<void> {
+  const own = join(operator.directory, 'own');
+  await keep(journalHome(operator), JOURNAL, own);
+  await restore(journalHome(operator), JOURNAL, null);
+  expect((await work()).exit).toBe(0);
+  await restore(journalHome(operator), JOURNAL, own);
+}
+
+export const fund = (where: 'burn-wallet' | 'vault', tokens: number) =>
+  operator.run(
+    ...['local', 'fund', '--to', where, '--tokens', String(tokens), '--data-dir', operator.dataDir],
+  );
+
+export async function giveUp(refused: Spawned): Promise<void> {
+  const [, line = ''] = /`(flywheel pending forget [^`]+)`/.exec(problemOf(refused).hint ?? '') ?? [];
+  expect((await operator.paste(`${line} --yes`)).exit).toBe(0);
+}
