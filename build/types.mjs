@@ -8,9 +8,13 @@ import ts from 'typescript';
 const INLINED = ['zod', 'kysely', 'undici', 'libsql'];
 const PROJECT = 'tsconfig.types.json';
 
-/** Globals of both browsers and Node.js. Empty for users whose project has neither library. */
+/** Globals of both browsers and Node.js, or of late libraries of the language. Empty for users whose project has none of them. */
 const GLOBALS = `declare global {
   interface AbortSignal {}
+  interface AsyncDisposable {}
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
   interface URL {}
 }
 `;

@@ -246,6 +246,8 @@ describe('a store that has all', () => {
     const registered = [await test.register(), await test.register(), await test.register()];
     const watch = new GapWatch({ store: test.store, chain, ids: randomIds });
     for (let round = 0; round < 2; round += 1) await watch.again();
-    expect(asked).toEqual(expect.arrayContaining(registered.map(({ registration }) => registration.multisig)));
+    expect(asked).toEqual(
+      expect.arrayContaining(registered.map(({ registration }) => registration.multisig)),
+    );
   });
 });

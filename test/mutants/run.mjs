@@ -4,10 +4,11 @@
  * file; every Nth mutant of a file is tried; a bug counts as missed after this many seeds of the simulator.
  */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { context } from 'esbuild';
+import { bundleOf } from '../support/bundle.mjs';
 import { mutantsOf } from './operators.mjs';
 
 const SQUADS = 'src/chain/local/squads';
@@ -99,18 +100,8 @@ const putIn = {
 };
 
 async function openSuite({ entry, words, soundWords, timeout, found }) {
-  // Below node_modules, so that packages resolve from there.
-  const outfile = resolve(
-    `node_modules/.cache/flywheel/mutant-${process.pid}-${entry.replaceAll(/\W/g, '-')}.mjs`,
-  );
-  process.once('exit', () => rmSync(outfile, { force: true }));
-  const bundler = await context({
-    ...{ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20' },
-    ...{ external: ['litesvm-*', 'esbuild'], logLevel: 'silent', plugins: [putIn] },
-    banner: {
-      js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-    },
-  });
+  const bundle = bundleOf(entry);
+  const bundler = await context({ ...bundle, logLevel: 'silent', plugins: [putIn] });
   return {
     /** @returns how the suite finds the change, or `undefined` if it does not. */
     async find(changed) {
@@ -121,7 +112,7 @@ async function openSuite({ entry, words, soundWords, timeout, found }) {
         return 'does not build';
       }
       return found(
-        spawnSync(process.execPath, [outfile, ...(changed === undefined ? soundWords : words)], {
+        spawnSync(process.execPath, [bundle.outfile, ...(changed === undefined ? soundWords : words)], {
           timeout,
           encoding: 'utf8',
         }),

@@ -5,10 +5,25 @@ import { runCli } from '../../src/cli/run.js';
 import { createLocalAdmin } from '../../src/compose/local-admin.js';
 import { failure } from './ports.js';
 import type { SimProcess } from './process.js';
-import type { Typed } from './workplace.js';
 
 export type Context = CliContext;
 export type Settings = Parameters<CliContext['openService']>[0];
+
+export interface Typed {
+  readonly words: readonly string[];
+  readonly isTerminal: boolean;
+  readonly stdin?: string;
+  /** Names the data directory by its alias. */
+  readonly isAlias?: boolean;
+}
+
+export interface Ended {
+  /** `null`: killed. */
+  readonly exit: number | null;
+  /** Flushed output only, if the process was killed. */
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 const VERSION = '0.0.0-simulated';
 

@@ -7,7 +7,6 @@ import type { Office } from './person.js';
 export interface Command {
   readonly words: readonly string[];
   readonly items?: readonly Item[];
-  readonly line?: string;
 }
 
 type Place = Pick<Office, 'random' | 'goods' | 'auditor' | 'running'>;

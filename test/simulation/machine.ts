@@ -1,6 +1,6 @@
 /** The simulated machine: runs commands and servers over ports whose every call is a step. */
 import type { Random } from '../fuzz/random.js';
-import { type Context, contextOf, Output, runCommand } from './command-line.js';
+import { type Context, contextOf, type Ended, Output, runCommand, type Typed } from './command-line.js';
 import { simTransport } from './network.js';
 import { openService } from './opening.js';
 import { running } from './platform.js';
@@ -8,14 +8,13 @@ import type { ChainWatch } from './ports.js';
 import { SimProcess, type Surroundings } from './process.js';
 import type { Walker } from './scheduler.js';
 import { SimServer } from './server.js';
-import type { Ended, Started, Typed, Workplace } from './workplace.js';
 
 export interface Places {
   readonly home: string;
   readonly dataDir: string;
 }
 
-export class Machine implements Workplace {
+export class Machine {
   readonly places: Places;
   readonly around: Surroundings;
   readonly isRemote: boolean;
@@ -49,16 +48,11 @@ export class Machine implements Workplace {
     return this.around.scheduler.reach(person, label);
   }
 
-  start(name: string): Started {
-    const process = this.spawn(name);
-    return { name: process.name, run: (typed) => this.run(process, typed) };
-  }
-
   calm(): void {
     this.around.scheduler.calm();
   }
 
-  async pass(ms: number): Promise<void> {
+  pass(ms: number): void {
     this.around.scheduler.jump(ms);
   }
 
@@ -78,12 +72,14 @@ export class Machine implements Workplace {
     };
   }
 
+  /** Runs a set-up command. @throws if it fails */
   async setUp(words: readonly string[]): Promise<void> {
     const typed = { words: [...words, '--local', '--json'], isTerminal: false };
     const { exit, stderr } = await this.run(this.spawn('set-up', true), typed);
     if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
   }
 
+  /** Starts a service, which resolves unfinished work. */
   async serve(): Promise<void> {
     const process = this.spawn('server');
     const typed = { words: ['serve'], isTerminal: false };

@@ -2,13 +2,14 @@
 import type { Random } from '../fuzz/random.js';
 import type { Auditor } from './audit/auditor.js';
 import { type CommandCheck, checkEnded } from './audit/command-check.js';
+import type { Ended } from './command-line.js';
 import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands.js';
 import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
-import type { Ended, Workplace } from './workplace.js';
+import type { Machine } from './machine.js';
 
 export interface Office {
-  readonly machine: Workplace;
+  readonly machine: Machine;
   readonly random: Random;
   readonly goods: Goods;
   readonly auditor: Auditor;
@@ -53,10 +54,10 @@ export class Person {
 
   async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
     const { machine, running, narrowed, auditor, random, say } = this.#office;
-    const { words, line } = command;
+    const { words } = command;
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
-    const process = machine.start(`${this.name}:${words.slice(0, 2).join(' ')}`);
+    const process = machine.spawn(`${this.name}:${words.slice(0, 2).join(' ')}`);
     say(`  ${process.name} types: ${words.join(' ')}`);
     running.add(words);
     const file = words.find((word) => word.endsWith('.json')) ?? '';
@@ -66,8 +67,7 @@ export class Person {
     const unseen = this.#unseen(command);
     const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
     const mark = auditor.landings.length;
-    const pasted = line === undefined ? {} : { line };
-    const ended = await process.run({ words, isTerminal, isAlias: random.oneIn(4), ...pasted });
+    const ended = await machine.run(process, { words, isTerminal, isAlias: random.oneIn(4) });
     running.delete(words);
     say(`  ${process.name} ends: ${ended.exit ?? 'killed'} ${firstLine(ended.stderr)}`);
     this.#read(ended.stdout);
@@ -104,7 +104,7 @@ export class Person {
     else if (habit === 'burn under a key') await this.#burnUnderKey();
     else if (habit === 'forget') await this.#forget();
     else if (habit === 'change a file') goods.change(random.pick(goods.papers));
-    else if (habit === 'wait a day') await machine.pass(DAY_MS);
+    else if (habit === 'wait a day') machine.pass(DAY_MS);
     else if (habit === 'join in') await this.type(joinIn(this.#office));
     else await this.type(idea(this.#office, habit));
   }
@@ -182,7 +182,7 @@ export class Person {
     if (ended.exit === 3 || ended.exit === 10) return rest(command);
     if (!UNSURE.has(ended.exit)) return random.oneIn(4) ? command : undefined;
     const line = RESUME.exec(ended.stderr)?.[1]?.trim();
-    const resume = line === undefined ? undefined : { words: line.split(' '), line: `flywheel ${line}` };
+    const resume = line === undefined ? undefined : { words: line.split(' ') };
     const other = someBatch(this.#office, 'execute');
     return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING, other ?? command]);
   }

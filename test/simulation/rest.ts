@@ -1,8 +1,8 @@
 /** Brings a world to rest after the last fault, and checks that everything completes. */
 import { Broken } from './audit/auditor.js';
 import type { Item, Paper } from './goods.js';
+import type { Machine } from './machine.js';
 import { type Office, Person } from './person.js';
-import type { Workplace } from './workplace.js';
 
 const ROUNDS = 10;
 /** Rounds until a stuck batch is cancelled. */
@@ -32,7 +32,7 @@ export async function bringToRest(office: Office): Promise<void> {
     return ALARMING.has(exit) && (exit !== 9 || refusals.size === 0 || isRepeated);
   };
   const type = async (words: readonly string[], items: readonly Item[] = []): Promise<number | null> => {
-    await machine.pass(PAUSE_MS);
+    machine.pass(PAUSE_MS);
     const { exit, stderr } = await person.type({ words, items }, false);
     if (isAlarming(exit, stderr)) throw new Broken('calm', `\`${words.join(' ')}\` ends ${exit}: ${stderr}`);
     return exit;
@@ -47,7 +47,7 @@ export async function bringToRest(office: Office): Promise<void> {
     // A stuck batch is cancelled, and its file runs again.
     if (round === PATIENCE) await endBatches(type, office, false);
     // Caps reset each day.
-    await machine.pass(DAY_MS);
+    machine.pass(DAY_MS);
   }
   const missing = open().flatMap(({ items }) => items.filter((item) => auditor.count(item) === 0));
   if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
@@ -78,7 +78,7 @@ async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Pro
 }
 
 /** Resolves everything pending, and expects that nothing is left. */
-async function settleRest(type: Type, person: Person, machine: Workplace): Promise<void> {
+async function settleRest(type: Type, person: Person, machine: Machine): Promise<void> {
   let left = '';
   for (let day = 0; day < ROUNDS; day += 1) {
     await type(['pending', 'resume', '--yes']);
@@ -86,7 +86,7 @@ async function settleRest(type: Type, person: Person, machine: Workplace): Promi
     const rows = JSON.parse(stdout) as readonly { readonly outcome: string }[];
     left = JSON.stringify(rows.filter(({ outcome }) => outcome !== 'waits for approval'));
     if (left === '[]') return;
-    await machine.pass(DAY_MS);
+    machine.pass(DAY_MS);
   }
   throw new Broken('pending', left);
 }

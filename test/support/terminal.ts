@@ -8,7 +8,7 @@ const QUESTION = new RegExp(
 );
 
 /**
- * Runs a shell line with a pseudo terminal for all three streams. @param answer - typed at each question after a delay, with a
+ * Runs a shell line with a pseudo terminal for all three streams. @param answer - typed at each question, with a
  * return. @param ahead - typed before any question, unchanged.
  */
 export function onTerminal(

@@ -37,8 +37,6 @@ const burn = EXAMPLES.burn.request as BurnRequest;
 const TIMEOUT_MS = 100;
 /** Far below every other wait of these tests. */
 const PROMPT_MS = 10_000;
-/** Three attempts, and slack for a busy machine. */
-const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -55,12 +53,12 @@ function client(url: string, deps: Partial<RemoteServiceDeps> = {}): Service {
   const { service } = remoteClient(url, { requestTimeoutMs: TIMEOUT_MS, ...deps });
   closers.push(async () => {
     // Closing never blocks.
-    expect((await settled(service.close(), 1_000)).error).toBeUndefined();
+    expect((await settled(service.close(), PROMPT_MS)).error).toBeUndefined();
   });
   return service;
 }
 
-async function failure(promise: Promise<unknown>, withinMs = LIMIT_MS): Promise<FlywheelError> {
+async function failure(promise: Promise<unknown>, withinMs = PROMPT_MS): Promise<FlywheelError> {
   const { error } = await settled(promise, withinMs);
   expect(error).toMatchObject({ name: 'FlywheelError' });
   return error as FlywheelError;
@@ -216,10 +214,10 @@ describe('a server that does not read', () => {
     const large = { ...burn, proof: { text: 'x'.repeat(20_000_000) } };
     const { error, elapsedMs } = await settled(
       client(`http://127.0.0.1:${server.port}`).burn(large, call),
-      9_000,
+      20_000,
     );
     expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
-    expect(elapsedMs).toBeLessThan(LIMIT_MS + 2_000);
+    expect(elapsedMs).toBeLessThan(PROMPT_MS);
   });
 });
 
@@ -428,7 +426,7 @@ describe('closing', () => {
       const service = client(`${scheme}://127.0.0.1:${server.port}`, { requestTimeoutMs: 60_000 });
       const burning = settled(service.burn(burn, call), 20_000);
       await server.reached;
-      expect((await settled(service.close(), 1_000)).error).toBeUndefined();
+      expect((await settled(service.close(), PROMPT_MS)).error).toBeUndefined();
       const { error } = await burning;
       expect(error).toMatchObject({ code: scheme === 'https' ? 'ERR_UNAVAILABLE' : 'ERR_OUTCOME_UNKNOWN' });
       expect(server.connections).toBe(1);

@@ -1,7 +1,7 @@
 /** Checks a command's exit code against the chain. */
+import type { Ended } from '../command-line.js';
 import type { Item } from '../goods.js';
 import { DOOR_WORDS } from '../network.js';
-import type { Ended } from '../workplace.js';
 import { type Auditor, Broken } from './auditor.js';
 
 export interface CommandCheck {

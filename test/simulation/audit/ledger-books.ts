@@ -55,34 +55,23 @@ export const tokenAccountsOf = (ledger: LedgerTables, owner: string): readonly L
     .accountsFrom(TOKEN_ACCOUNT_BYTES)
     .filter(({ data }) => data.subarray(OWNER_AT, OWNER_AT + 32).equals(base58Bytes(owner)));
 
-export class LedgerBooks {
+export class LedgerBooks extends LedgerTables {
   readonly #mint: string;
-  readonly #ledger: LedgerTables;
 
   constructor(path: string, mint: string) {
-    this.#ledger = new LedgerTables(path);
+    super(path);
     this.#mint = mint;
   }
 
-  /** Reads everything in one snapshot, despite concurrent writers. */
-  atOnce(read: () => void): void {
-    this.#ledger.atOnce(read);
-  }
-
-  lastId(): number {
-    return this.#ledger.lastId();
-  }
-
   after(id: number): readonly Landed[] {
-    return this.#ledger.transactionsAfter(id).map(({ timeMs, ...landed }) => ({
+    return this.transactionsAfter(id).map(({ timeMs, ...landed }) => ({
       ...landed,
       day: new Date(timeMs).toISOString().slice(0, 10),
     }));
   }
 
   batches(): readonly BatchAccount[] {
-    return this.#ledger
-      .accountsOf(base58Bytes(SQUADS))
+    return this.accountsOf(base58Bytes(SQUADS))
       .filter(({ data }) => data.subarray(0, BATCH_MARK.length).equals(BATCH_MARK))
       .map(({ address, data }) => ({
         address,
@@ -93,26 +82,18 @@ export class LedgerBooks {
 
   /** Accounts of the multisig program; a finished batch has closed its accounts. */
   squadsAccounts(): number {
-    return this.#ledger.accountsOf(base58Bytes(SQUADS)).length;
+    return this.accountsOf(base58Bytes(SQUADS)).length;
   }
 
   supply(): bigint {
-    return this.#ledger.account(base58Bytes(this.#mint))?.data.readBigUInt64LE(SUPPLY_AT) ?? 0n;
+    return this.account(base58Bytes(this.#mint))?.data.readBigUInt64LE(SUPPLY_AT) ?? 0n;
   }
 
   /** Balance of the recipient of all airdrops. */
   given(): bigint {
-    return tokenAccountsOf(this.#ledger, RECIPIENT).reduce(
+    return tokenAccountsOf(this, RECIPIENT).reduce(
       (sum, { data }) => sum + data.readBigUInt64LE(AMOUNT_AT),
       0n,
     );
-  }
-
-  lamports(): bigint {
-    return this.#ledger.accountsFrom(0).reduce((sum, { lamports }) => sum + lamports, 0n);
-  }
-
-  close(): void {
-    this.#ledger.close();
   }
 }

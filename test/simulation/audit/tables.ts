@@ -63,7 +63,6 @@ export interface LedgerTransaction {
   readonly wire: Buffer;
   readonly logs: string;
   readonly hasFailed: boolean;
-  readonly fee: bigint;
   readonly timeMs: number;
 }
 
@@ -97,14 +96,13 @@ export class LedgerTables extends Tables {
 
   transactionsAfter(id: number): readonly LedgerTransaction[] {
     return this.rows(
-      'SELECT id, wire, logs, error, fee_lamports, time_ms FROM transactions WHERE id > ? ORDER BY id',
+      'SELECT id, wire, logs, error, time_ms FROM transactions WHERE id > ? ORDER BY id',
       id,
-    ).map(([own, wire, logs, error, fee, timeMs]) => ({
+    ).map(([own, wire, logs, error, timeMs]) => ({
       id: Number(own),
       wire: bytes(wire),
       logs: String(logs),
       hasFailed: error !== null,
-      fee: BigInt(String(fee)),
       timeMs: Number(timeMs),
     }));
   }

@@ -5,12 +5,23 @@ import {
   pipelinesDigest,
   type SourcePipeline,
 } from '../../../src/actions/pipelines.js';
+import { readBatch } from '../../../src/approval/read-batch.js';
 import { memo } from '../../../src/chain/small-programs.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { describeAccounts, stranger } from '../../support/batch-checks.js';
-import { accountsOf, batchState, pipelines, vaultToken } from '../../support/batch-on-chain.js';
+import {
+  type Accounts,
+  accountsOf,
+  batchIndex,
+  batchState,
+  multisig,
+  pipelines,
+  readerOf,
+  vaultToken,
+} from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
 
 const { vault } = vaultToken;
+const describeAccounts = (accounts: Accounts) => readBatch(readerOf(accounts), { multisig, batchIndex });
 
 describe('digest', () => {
   it('of the file equals that of the chain, and has a text form', async () => {
@@ -50,7 +61,10 @@ describe('digest', () => {
       [first, { ...second, actions: [airdrop, last, text] }, third],
       [
         first,
-        { ...second, actions: [{ ...(airdrop as object), toAddress: stranger } as never, text, last] },
+        {
+          ...second,
+          actions: [{ ...(airdrop as object), toAddress: namedAddress('stranger') } as never, text, last],
+        },
         third,
       ],
       [first, { ...second, actions: [airdrop, { action: 'MEMO', message: 'thank you!' }, last] }, third],

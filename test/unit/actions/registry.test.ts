@@ -13,14 +13,14 @@ import {
   usageOf,
 } from '../../../src/actions/registry.js';
 import { ACTION_FIELDS, actionSchema } from '../../../src/contract/schemas/batch.js';
-import { stranger } from '../../support/batch-checks.js';
 import { vaultToken } from '../../support/batch-on-chain.js';
+import { namedAddress } from '../../support/oracle.js';
 
 type ContentOf<Name extends ActionName> = ReturnType<(typeof ACTIONS)[Name]['content']>;
 
 const EXAMPLES: { readonly [Name in ActionName]: ContentOf<Name> } = {
   BURN: { action: 'BURN', amount: 5n },
-  AIRDROP: { action: 'AIRDROP', toAddress: stranger, amount: 7n },
+  AIRDROP: { action: 'AIRDROP', toAddress: namedAddress('stranger'), amount: 7n },
   MEMO: { action: 'MEMO', message: 'thank you' },
 };
 

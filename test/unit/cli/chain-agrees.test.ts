@@ -123,8 +123,8 @@ describe('a batch that is closed on chain', () => {
       [batch, 1],
       [waits, 0],
     ] as const)
-      await expect(
-        requireChainAgrees(session, chainWith([made]), other, said(count)),
-      ).rejects.toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+      await expect(requireChainAgrees(session, chainWith([made]), other, said(count))).rejects.toMatchObject({
+        code: 'ERR_OUTCOME_UNKNOWN',
+      });
   });
 });

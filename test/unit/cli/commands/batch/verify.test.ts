@@ -4,11 +4,11 @@ import { digestText, pipelinesDigest } from '../../../../../src/actions/pipeline
 import type { TokenChange } from '../../../../../src/chain/chain.js';
 import { associatedTokenAddress } from '../../../../../src/chain/squads/addresses.js';
 import { batchExecuteTransaction } from '../../../../../src/chain/squads/builders.js';
+import { burnChecked } from '../../../../../src/chain/tokens/instructions.js';
 import { compile } from '../../../../../src/chain/transaction/message.js';
 import { verifyBatch } from '../../../../../src/cli/batch/inspect-batch.js';
 import { expectedPipelines } from '../../../../../src/cli/batch/review.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
-import { burnOf } from '../../../../support/batch-checks.js';
 import {
   batchIndex,
   flywheel,
@@ -59,7 +59,8 @@ describe('what ran', () => {
     past.set('again', past.get('executed2') ?? null);
     expect(await verify(past)).toMatchObject({ missing: [2], totals: { burn: '1.5' } });
     const [first = [], ...others] = good;
-    const strange = [[...first, burnOf({ amount: 5n, account: namedAddress('account') })], ...others];
+    const burn = { mint, decimals: 6, tokenProgram, owner: vaultAt.address, amount: 5n };
+    const strange = [[...first, burnChecked({ ...burn, account: namedAddress('account') })], ...others];
     expect((await verify(pastOf(strange, 3))).verified).toBe(false);
     expect(await verify(pastOf(good.slice(0, 2), 2))).toMatchObject({ verified: false, missing: [2] });
     const [one, two, three] = pipelines;
