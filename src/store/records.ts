@@ -54,8 +54,6 @@ type SignedStep = Row<'batchTransactions'>;
 export type BundleTransaction = Pick<SignedStep, 'signature' | 'bytes'>;
 /** Transactions that land together. */
 export type BundleRecord = Omit<SignedStep, 'signature' | 'bytes' | 'position'> & {
-  /** Position of its first transaction. */
-  readonly first: number;
   readonly transactions: readonly BundleTransaction[];
   /** Index within the bundle. */
   readonly failedTransaction: number | null;

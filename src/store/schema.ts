@@ -270,7 +270,9 @@ export const TABLES = {
       signature: text(),
       batchId: reference('batches'),
       phase: oneOf('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE'),
-      /** Index within the phase, from 0. */
+      /** Index of its bundle's first transaction within the phase, from 0. */
+      first: integer('>= 0'),
+      /** Index within the bundle, from 0. */
       position: integer('>= 0'),
       /** SHA-256 of the comma-joined signatures of its bundle. */
       bundleId: text<Sha256>(),
@@ -282,10 +284,10 @@ export const TABLES = {
     },
     indexes: [
       { name: 'batch_transactions_of_batch', on: 'batch_id' },
-      // At most one transaction of a step is pending or landed: no step runs twice.
+      // At most one bundle of a step is pending or landed: no step runs twice.
       {
         name: 'batch_transactions_live',
-        on: 'batch_id, phase, position',
+        on: 'batch_id, phase, first, position',
         where: "status in ('PENDING', 'LANDED')",
         isUnique: true,
       },

@@ -99,9 +99,14 @@ export const given = <Value, Condition>(
 const operand = (column: string, value: unknown) =>
   COLUMNS.get(column)?.values === undefined ? sql`${value}` : sql.lit(value);
 
-/** Each column has the value, or one of the values. `undefined` is no condition. */
-export type Where<Name extends TableName> = {
-  readonly [Key in keyof Row<Name>]?: Row<Name>[Key] | readonly Row<Name>[Key][] | undefined;
+/** Each column has the value, or one of the values. */
+type Expected<Name extends TableName> = {
+  readonly [Key in keyof Row<Name>]?: Row<Name>[Key] | readonly Row<Name>[Key][];
+};
+
+/** `undefined` is no condition: a filter that was not given. */
+type Where<Name extends TableName> = {
+  readonly [Key in keyof Row<Name>]?: Expected<Name>[Key] | undefined;
 };
 
 export function matching<Name extends TableName>(where: Where<Name>) {
@@ -130,9 +135,9 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
     return (await query.execute(db)).rows;
   };
   /** @returns the number of changed rows */
-  const changeAll = async (where: Where<Name>, change: Partial<Row<Name>>): Promise<number> => {
+  const changeAll = async (expected: Expected<Name>, change: Partial<Row<Name>>): Promise<number> => {
     const update = db.updateTable<TableName>(name).set(change as object);
-    return Number((await update.where(matching(where)).executeTakeFirst()).numUpdatedRows);
+    return Number((await update.where(matching<Name>(expected)).executeTakeFirst()).numUpdatedRows);
   };
   return {
     insert: async (row: NewRow<Name>): Promise<void> => void (await insertAll(session, name, [row])),
@@ -145,14 +150,14 @@ export const tableOf = <Name extends TableName, But extends keyof Row<Name> = ne
     changeAll,
 
     /** @returns whether one row matched and was changed */
-    changes: async (where: Where<Name>, change: Partial<Row<Name>>): Promise<boolean> =>
-      (await changeAll(where, change)) === 1,
+    changes: async (expected: Expected<Name>, change: Partial<Row<Name>>): Promise<boolean> =>
+      (await changeAll(expected, change)) === 1,
 
     /** Changes the one row that matches. @throws `ERR_INTERNAL` if none does */
-    change: async (where: Where<Name>, change: Partial<Row<Name>>): Promise<void> =>
+    change: async (expected: Expected<Name>, change: Partial<Row<Name>>): Promise<void> =>
       invariant(
-        (await changeAll(where, change)) === 1,
-        `No row of ${name} is as expected by ${Object.keys(where).join(', ')}.`,
+        (await changeAll(expected, change)) === 1,
+        `No row of ${name} is as expected by ${Object.keys(expected).join(', ')}.`,
       ),
   };
 };

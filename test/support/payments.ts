@@ -8,7 +8,7 @@ import { signTransaction } from './sign.js';
 
 const FEE_LAMPORTS = 5_000n;
 
-export const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
+const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
 
 /** Sends one transaction that `payer` signs and pays for. @returns the reason why it did not land or failed, else `null` */
 export async function tryLand(
@@ -30,12 +30,8 @@ export async function land(...[test, payer, instructions]: Parameters<typeof try
   if (problem !== null) throw new TypeError(`It did not land: ${JSON.stringify(problem)}`);
 }
 
-export const sendLamports = (
-  test: TestEngine,
-  from: KeypairSigner,
-  to: string,
-  lamports: bigint,
-): Promise<void> => land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
+const sendLamports = (test: TestEngine, from: KeypairSigner, to: string, lamports: bigint): Promise<void> =>
+  land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
 
 /** Takes all but `leave` lamports out of a wallet whose key the service has. */
 export async function drain(test: TestEngine, wallet: string, leave: bigint): Promise<void> {

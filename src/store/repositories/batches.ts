@@ -177,7 +177,7 @@ export const bundleRepository = (session: StoreSession) => {
         session,
         'batchTransactions',
         bundles.flatMap(({ transactions, errorMessage: _, ...bundle }) =>
-          transactions.map((one, at) => ({ ...bundle, ...one, position: bundle.first + at })),
+          transactions.map((one, position) => ({ ...bundle, ...one, position })),
         ),
       )),
 
@@ -188,14 +188,14 @@ export const bundleRepository = (session: StoreSession) => {
     async ofBatch(batchId: string, phase: readonly BundlePhase[] = PHASES): Promise<readonly BundleRecord[]> {
       const status = ['PENDING', 'LANDED', 'FAILED'] as const;
       const bundles = new Map<string, BundleRecord>();
-      const rows = await steps.list({ batchId, phase, status }, sql`order by position`);
+      const rows = await steps.list({ batchId, phase, status }, sql`order by first, position`);
       for (const { signature, bytes, position, errorMessage, ...row } of rows) {
-        const bundle = bundles.get(row.bundleId) ?? { ...row, ...NO_END, first: position, transactions: [] };
+        const bundle = bundles.get(row.bundleId) ?? { ...row, ...NO_END, transactions: [] };
         const hasFailed = errorMessage !== null;
         bundles.set(row.bundleId, {
           ...bundle,
           transactions: [...bundle.transactions, { signature, bytes }],
-          ...(hasFailed && { errorMessage, failedTransaction: bundle.transactions.length }),
+          ...(hasFailed && { errorMessage, failedTransaction: position }),
         });
       }
       // The sort is stable: within a phase the query's order stays.
@@ -213,9 +213,10 @@ export const bundleRepository = (session: StoreSession) => {
         const settled = await steps.changeAll({ signature, status: 'PENDING' }, { status });
         invariant(settled === signature.length, `Not all bundles are pending that are now ${status}.`);
       }
-      for (const { transactions, failedTransaction, errorMessage } of bundles)
-        if (failedTransaction !== null)
-          await steps.change({ signature: transactions[failedTransaction]?.signature }, { errorMessage });
+      for (const { transactions, failedTransaction, errorMessage } of bundles) {
+        const failed = transactions[failedTransaction ?? -1];
+        if (failed !== undefined) await steps.change({ signature: failed.signature }, { errorMessage });
+      }
     },
   };
 };

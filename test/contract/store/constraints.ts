@@ -171,7 +171,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       ],
       [
         'a second live transaction of a step',
-        "update batch_transactions set position = 0 where signature = 'two/0'",
+        "update batch_transactions set first = 0 where signature = 'two/0'",
       ],
       ['an amount of other width', "update daily_usage set landed = '5'"],
       ['an amount that is no number', `update daily_usage set landed = '${digits('5x')}'`],

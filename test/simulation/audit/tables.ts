@@ -225,7 +225,7 @@ export class StoreTables extends Tables {
 
   pending(): readonly string[] {
     return this.rows(
-      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT phase || ' of ' || b.id || ' ' || b.status, position, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM batch_transactions AS t JOIN batches b ON b.id = batch_id WHERE t.status = 'PENDING' AND b.date_closed IS NULL",
+      "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT phase || ' of ' || b.id || ' ' || b.status, first + position, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM batch_transactions AS t JOIN batches b ON b.id = batch_id WHERE t.status = 'PENDING' AND b.date_closed IS NULL",
     ).map(String);
   }
 
@@ -247,8 +247,7 @@ export const MOMENTS = {
   taken: "select 1 from requests where status = 'running'",
   burnedInPart: "select 1 from burns where status = 'FINAL'",
   opened: "select 1 from batch_transactions where phase = 'SETUP' and status = 'LANDED'",
-  setUpInPart:
-    "select 1 from batch_transactions where phase = 'SETUP' and status = 'LANDED' group by batch_id having count(distinct bundle_id) > 1",
+  setUpInPart: "select 1 from batch_transactions where phase = 'SETUP' and status = 'LANDED' and first > 0",
   answered: "select 1 from requests where status = 'done'",
   approved: "select 1 from batch_transactions where phase = 'EXECUTE' and status = 'PENDING'",
 } as const;

@@ -163,17 +163,6 @@ describe('a batch that members have ended with other tools', () => {
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6 });
   });
 
-  it('is executed, not cancelled, when all of it had landed and its accounts were closed since', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(6);
-    await executeAndDie(started, 2);
-    await closeOutside(test, started);
-    const { value } = await cancel(started.batch.id);
-    expect(value.batch).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 6 } });
-    expect(value.batch).not.toHaveProperty('dateCancelled');
-    expect(await books()).toEqual(['6', '6']);
-  });
-
   it('is failed with what had landed when it was cancelled and closed', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(9);

@@ -1,22 +1,15 @@
 /** Rent comes from the chain's present parameters. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Rent, rentExemptLamports, rentFromEmpty } from '../../../../src/chain/account.js';
-import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
-import { associatedTokenAddress } from '../../../../src/chain/squads/addresses.js';
-import type { Address } from '../../../../src/values/address.js';
-import { namedSigner } from '../../../support/chain.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
   engineBeside,
-  lamportsOf,
   openTestEngine,
-  signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
-import { sendLamports, treasuryOf } from '../../../support/payments.js';
 
 let test: TestEngine;
 beforeEach(async () => {
@@ -49,20 +42,6 @@ describe('rent', () => {
       code: 'ERR_BURN_TOKENOMICS_FAILED',
       message: expect.stringContaining('for fees and needs'),
     });
-  });
-
-  it('of a recipient is what the vault pays beside what anybody has sent to the address', async () => {
-    const { mintAddress } = test.project.registration;
-    const wallet = namedSigner('a new recipient').address;
-    const account = associatedTokenAddress(wallet, mintAddress as Address, TOKEN_PROGRAM);
-    await sendLamports(test, treasuryOf(test), account, 900_000n);
-    const pipelines = [aPipeline([{ action: 'AIRDROP', toAddress: wallet, amount: 1 }])];
-    const { value } = await test.engine.initBatch({ pipelines }, test.project.call());
-    const body = { batchId: value.batch.id, signedTx: signApproval(test.project.owner, value) };
-    const before = await lamportsOf(test.chain, test.project.registration.vaultAddress);
-    const { meta } = await test.engine.executeBatch(body, test.project.call());
-    const paid = before - (await lamportsOf(test.chain, test.project.registration.vaultAddress));
-    expect([meta.cost?.vaultLamports, paid]).toEqual([1_139_280n, 1_139_280n]);
   });
 
   it('of any size is told from that of an account without data, and never too low', () => {

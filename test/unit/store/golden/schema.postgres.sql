@@ -178,6 +178,7 @@ create table "batch_transactions" (
   "signature" text collate "C" not null,
   "batch_id" text collate "C" not null,
   "phase" text collate "C" not null check ("phase" in ('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE')),
+  "first" bigint not null check ("first" >= 0),
   "position" bigint not null check ("position" >= 0),
   "bundle_id" text collate "C" not null,
   "bytes" bytea not null,
@@ -189,7 +190,7 @@ create table "batch_transactions" (
 
 create index batch_transactions_of_batch on "batch_transactions" (batch_id);
 
-create unique index batch_transactions_live on "batch_transactions" (batch_id, phase, position) where status in ('PENDING', 'LANDED');
+create unique index batch_transactions_live on "batch_transactions" (batch_id, phase, first, position) where status in ('PENDING', 'LANDED');
 
 create table "requests" (
   "id" text collate "C" not null,

@@ -176,6 +176,7 @@ create table "batch_transactions" (
   "signature" text not null,
   "batch_id" text not null,
   "phase" text not null check ("phase" in ('SETUP', 'OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL', 'CLOSE')),
+  "first" integer not null check ("first" >= 0),
   "position" integer not null check ("position" >= 0),
   "bundle_id" text not null,
   "bytes" blob not null,
@@ -187,7 +188,7 @@ create table "batch_transactions" (
 
 create index batch_transactions_of_batch on "batch_transactions" (batch_id);
 
-create unique index batch_transactions_live on "batch_transactions" (batch_id, phase, position) where status in ('PENDING', 'LANDED');
+create unique index batch_transactions_live on "batch_transactions" (batch_id, phase, first, position) where status in ('PENDING', 'LANDED');
 
 create table "requests" (
   "id" text not null,
