@@ -57,12 +57,7 @@ const PROPOSAL_STATUSES = [
 ] as const;
 export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
-interface ProposalStatus {
-  readonly kind: ProposalStatusKind;
-  readonly timestamp: bigint;
-}
-
-const statusCodec: Codec<ProposalStatus> = {
+const statusCodec: Codec<{ readonly kind: ProposalStatusKind; readonly timestamp: bigint }> = {
   read: (reader: ByteReader) => {
     const kind = PROPOSAL_STATUSES[u8.read(reader)];
     if (kind === undefined) throw new LayoutError('unknown proposal status');
