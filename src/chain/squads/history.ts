@@ -34,26 +34,15 @@ const MAX_READ = 20_000;
 /**
  * Every act on these accounts, unordered. Anyone can name the accounts, so above the limit only transactions that also name a
  * member of the multisig are read: without a member, only closing is possible.
-<<<<<<< ours
- * @returns `null` when the nodes lack a part of the history, or a part cannot be decoded.
-=======
- * @param sinceMs - a time before the accounts were created.
  * @returns `isWhole`: every transaction that names the accounts was read; `null` when the nodes lack a part of the history, or a
  * part cannot be decoded.
->>>>>>> theirs
  */
 async function readActs(
   chain: ChainReader,
   multisig: Address,
   accounts: readonly Address[],
-<<<<<<< ours
-): Promise<Acts | null> {
-  const named = (await naming(chain, accounts, 0))?.filter(({ failed }) => !failed);
-=======
-  sinceMs: number,
 ): Promise<{ readonly isWhole: boolean; readonly acts: readonly Act[] } | null> {
-  const named = (await naming(chain, accounts, sinceMs))?.filter(({ failed }) => !failed);
->>>>>>> theirs
+  const named = (await naming(chain, accounts, 0))?.filter(({ failed }) => !failed);
   if (named === undefined) return null;
   const all = new Set(named.map(({ signature }) => signature));
   const isWhole = all.size <= MAX_READ;
