@@ -208,14 +208,14 @@ it('what was begun is not sent in full when it has landed with another amount si
   await meet('remote');
   const corrected = { burns: burns(0, 1, 8), pipelines: pipelines(1, 2, 8) };
   await dropped(() => burnFile(operator.write('a.json', burns(0, 1, 5))));
-  expect((await burnFile(operator.write('b.json', corrected.burns))).exit).toBe(0);
+  await elsewhere(() => burnFile(operator.write('b.json', corrected.burns)));
   for (const more of [[], ['--rest'], ['--dry-run']]) {
     const refused = await burnFile('a.json', ...more);
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
   }
   // Set up, not approved yet.
   expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
-  expect((await runFile(operator.write('q.json', corrected.pipelines))).exit).toBe(0);
+  await elsewhere(() => runFile(operator.write('q.json', corrected.pipelines), '--again'));
   for (const more of [[], ['--dry-run']]) {
     const refused = await runFile('p.json', ...more);
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
@@ -280,6 +280,37 @@ it('a batch that waits is not executed when others have done the same once more 
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
   }
   expect(await burned()).toBe(2);
+});
+
+it('a batch that another machine has executed is noted by its cancellation, and is in no way then', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 2));
+  expect((await operator.run('batch', 'init', file)).exit).toBe(0);
+  const more = operator.write('more.json', pipelines(1, 3));
+  await elsewhere(async () => {
+    expect((await runFile(file)).exit).toBe(0);
+    return runFile(more, '--rest');
+  });
+  const [line = ''] = /flywheel batch cancel .*/.exec(problemOf(await runFile(more)).hint ?? '') ?? [];
+  expect((await operator.paste(line)).exit).toBe(5);
+  expect((await runFile(more)).exit).toBe(0);
+  expect(await burned()).toBe(3);
+});
+
+it('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
+  await meet('remote');
+  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  const id = await failedInPart(operator, file);
+  const cancelled = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
+  expect(cancelled.exit).toBe(0);
+  const before = await burned();
+  const refused = await runFile(file, '--rest');
+  expect([refused.exit, problemOf(refused).hint]).toEqual([5, expect.not.stringContaining('pending')]);
+  expect(operator.open()).toEqual([]);
+  const less = { pipelines: [...all.slice(0, 4), ...pipelines(4, 5, 5).pipelines, ...all.slice(5)] };
+  expect((await runFile(operator.write('less.json', less), '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(before + 6);
 });
 
 it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {

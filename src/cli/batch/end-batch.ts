@@ -38,8 +38,12 @@ export async function cancelBatch(
   if (pins !== null && owner !== null) requireOwner(pins, owner);
   const [before, batch] = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
+    const conclude = (batch: Batch) =>
+      concludeById(session, batch, { wasSetUp: before.status === 'FINALIZED' || isSetUp(batch) });
+    // Another machine may have executed it, and this journal still has it as waiting.
+    if (before.status === 'EXECUTED') await conclude(before);
     const ended = await endBatch(session, before, signer);
-    await concludeById(session, ended, { wasSetUp: before.status === 'FINALIZED' || isSetUp(ended) });
+    await conclude(ended);
     return [before, ended];
   });
   if (before.dateCancelled !== undefined)

@@ -3,7 +3,7 @@
  * close it. After a crash the same command, or `flywheel pending resume`, continues.
  */
 import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
-import { batchStages } from '../batch/batch-stages.js';
+import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver, type OperationRequest, type Verdict } from '../journal/journal.js';
 import { asFlywheelError } from '../report-failure.js';
@@ -82,6 +82,7 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   const failure = await print(session, entry, work, result);
   if (entry.state === 'open') attempt(() => entry.release());
   const unprinted = unkept ?? attempt(() => entry.printed || entry.markPrinted());
+  if (isFlywheelError(unprinted, 'ERR_OUTCOME_UNKNOWN')) throw unprinted;
   if (unprinted !== undefined) throw notKept(entry, unprinted);
   if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
   return true;
@@ -144,6 +145,12 @@ async function left(session: Session, entry: Entry, thrown: unknown): Promise<Fl
   const isFirst = !entry.hasAnswers && batchStages(entry.notes).length < 2;
   if (isUnbegun && isFirst) {
     entry.remove();
+    return error;
+  }
+  // Of a rest that was certainly never set up, the stage before is the outcome.
+  const isOwnKey = error.code !== 'ERR_IDEMPOTENCY_KEY_REUSED';
+  if (entry.kind === 'batch' && isOwnKey && isUntried(entry) && giveUpRest(entry)) {
+    entry.markPrinted();
     return error;
   }
   attempt(() => entry.release());
