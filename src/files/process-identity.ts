@@ -1,5 +1,5 @@
 /** Tells a running process from a dead one with the same number, so that journal entries are taken over only from dead processes. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 
 /** Index of `starttime` after the command name in `/proc/<pid>/stat` (proc_pid_stat(5), field 22). */
 const START_TIME_FIELD = 19;
@@ -16,14 +16,22 @@ function startTime(pid: number): string | undefined {
   }
 }
 
-/** Unique across processes that reuse a number. */
-export const processIdentity = (pid: number): string => `${pid}-${startTime(pid) ?? 'x'}`;
+/** Boot and PID namespace: containers and machines over one home directory count their processes each for themselves. */
+function numberSpace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
+    return `${boot}.${readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')}`;
+  } catch {
+    return 'x';
+  }
+}
 
-/**
- * `false` if the state is unknown: the entry is then taken over with its idempotency key, and the service runs a key at
- * most once.
- */
-export function isRunning(identity: string): boolean {
-  const [pid, start] = identity.split('-');
-  return start !== undefined && start !== 'x' && startTime(Number(pid)) === start;
+/** Unique across processes that reuse a number. */
+export const processIdentity = (pid: number): string => `${pid}-${startTime(pid) ?? 'x'}-${numberSpace()}`;
+
+/** `undefined`: unknown here, so only the lease of the process says. */
+export function isRunning(identity: string): boolean | undefined {
+  const [pid, start, space] = identity.split('-');
+  if (start === undefined || start === 'x' || space !== numberSpace()) return undefined;
+  return startTime(Number(pid)) === start;
 }

@@ -75,6 +75,18 @@ describe('a burn of unknown outcome', () => {
     expect((await burned(remote)) - before).toBe(pairs.length);
   });
 
+  it('is finished by the same command where that has --again, and is not burned a third time', async () => {
+    const before = await burned(remote);
+    expect((await remote.run(...words('once', 'again'))).exit).toBe(0);
+    posts('lose');
+    expect((await remote.run(...words('once', 'again'), '--again')).exit).toBe(7);
+    posts('pass');
+    expect((await remote.run(...words('once', 'again'), '--again')).exit).toBe(0);
+    expect([remote.open(), (await burned(remote)) - before]).toEqual([[], 2]);
+    expect((await remote.run(...words('once', 'again'), '--again')).exit).toBe(0);
+    expect((await burned(remote)) - before).toBe(3);
+  });
+
   it('is refused with another amount too, alone and in a file, until its outcome is known', async () => {
     const before = await burned(remote);
     const proof = { name: 'changed' };

@@ -6,20 +6,23 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
-import { MOMENTS } from '../simulation/audit/tables.js';
+import { FILES, MOMENTS } from '../simulation/audit/tables.js';
 import { pipelinesOf } from '../support/deeds.js';
 import { faultEnvironment } from '../support/faults.js';
 import { serveHere } from '../support/flywheel-here.js';
+import type { Fate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import {
   anOperator,
   ending,
+  gateOf,
   makeTemplate,
   type Operator,
   problemOf,
   type Template,
 } from '../support/operator.js';
 import { BIN, type Spawned } from '../support/spawn.js';
+import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
 
 /** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
@@ -127,4 +130,37 @@ it('of which one is dead, and its parent has taken no note of that, do not wait 
   parent.kill('SIGKILL');
   expect([resumed.exit, (await alone.happened()).burned]).toEqual([0, '1']);
   expect(await alone.pending()).toEqual([]);
+});
+
+it('of which one runs in another container, and its operation, are told apart by its lease', async () => {
+  const alone = await anOperator('remote', template, { pinned: false });
+  let [arrive, answer] = [(): void => undefined, (): void => undefined];
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  gateOf(alone).fate = async ({ method }): Promise<Fate> => {
+    if (method !== 'POST') return 'pass';
+    arrive();
+    await answered;
+    return 'pass';
+  };
+  const file = alone.write('held.json', burns('held').slice(0, 2));
+  const running = alone.runWith({}, 'burn-batch', file, '--json');
+  await arrived;
+  const journal = join(alone.directory, '.config/flywheel', FILES.journal);
+  rawSqlite(journal, "UPDATE operations SET holder = '1-1-another.1'");
+  const [{ id, running: isRunning }] = JSON.parse((await alone.run('pending', '--json')).stdout);
+  const forget = ['pending', 'forget', id, '--yes'];
+  expect([isRunning, (await alone.run(...forget, '--wait', '1')).exit]).toEqual([true, 8]);
+  // As after a process that stood still for longer than its lease.
+  rawSqlite(journal, 'UPDATE operations SET held_until = 0');
+  expect((await alone.run(...forget)).exit).toBe(0);
+  answer();
+  const ended = await running;
+  expect([ended.exit, problemOf(ended).hint]).toEqual([7, expect.stringContaining('flywheel history')]);
+  expect((await alone.happened()).burned).toBe('0.003');
+  await alone.leave();
 });

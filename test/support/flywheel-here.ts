@@ -57,7 +57,10 @@ async function run(
     clock: { nowMs: () => Date.now() + clockAheadMs },
     ...{ cwd, home, signal, version: packageJson.version },
     ...{ platform: process.platform, nodeVersion: process.version },
-    processes: { self: () => self, isRunning: (other: string) => other === self || isRunning(other) },
+    processes: {
+      self: () => self,
+      isRunning: (other: string) => (other.startsWith('here-') ? other === self : isRunning(other)),
+    },
     sleep: async (ms: number) => void (await setTimeout(ms, undefined, { signal })),
   };
   const openers = createOpeners(ambient);

@@ -33,7 +33,8 @@ export interface Target {
 export interface Processes {
   /** Unique among all processes, past and present. */
   self(): string;
-  isRunning(name: string): boolean;
+  /** `undefined`: it is of another machine or container, so only its lease says. */
+  isRunning(name: string): boolean | undefined;
 }
 
 export type KeyOrigin =

@@ -9,7 +9,7 @@ CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TE
 CREATE TABLE operations (
   serial INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, target INTEGER NOT NULL REFERENCES targets (id), kind TEXT NOT NULL,
   key TEXT NOT NULL, origin TEXT NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL,
-  told INTEGER NOT NULL, holder TEXT, resumed INTEGER NOT NULL DEFAULT 0, command TEXT NOT NULL, notes TEXT NOT NULL, body BLOB,
+  told INTEGER NOT NULL, holder TEXT, held_until INTEGER NOT NULL, resumed INTEGER NOT NULL DEFAULT 0, command TEXT NOT NULL, notes TEXT NOT NULL, body BLOB,
   date_begun TEXT NOT NULL, date_changed TEXT NOT NULL,
   UNIQUE (target, kind, key), UNIQUE (target, id)
 ) STRICT;

@@ -53,15 +53,26 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Sqlite
   }
 }
 
+const PROLONG_EVERY_MS = 5_000;
+
 export class SqliteJournal {
   readonly #file: SqliteFile;
   readonly #options: JournalOptions;
   readonly #table: Tables;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(file: SqliteFile, options: JournalOptions) {
     this.#file = file;
     this.#options = options;
     this.#table = new Tables(file, options);
+    this.#timer = setInterval(() => this.#prolong(), PROLONG_EVERY_MS).unref();
+  }
+
+  /** A later attempt, or the next step of the operation, tells of a file that cannot be written. */
+  #prolong(): void {
+    try {
+      this.#table.prolong();
+    } catch {}
   }
 
   /** Starts an operation, or takes the existing one of this request. */
@@ -70,9 +81,12 @@ export class SqliteJournal {
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request);
       if (!request.again) return this.#take(known);
-      const isLeft = !isOver(known.state) || known.state === 'partial';
-      // A burn has nothing to cancel first.
-      if (isLeft && known.kind !== 'burn') return { status: 'unfinished', entry: known };
+      if (known.kind === 'burn') {
+        // It has nothing to cancel first, but a repeat of an earlier command with --again means that one.
+        const isSame = known.notes['again'] !== undefined && !(isOver(known.state) && known.printed);
+        return isSame ? this.#take(known) : this.#insert(request);
+      }
+      if (!isOver(known.state) || known.state === 'partial') return { status: 'unfinished', entry: known };
       return this.#insert(request);
     });
   }
@@ -176,6 +190,7 @@ export class SqliteJournal {
   }
 
   close(): void {
+    clearInterval(this.#timer);
     this.#file.close();
   }
 

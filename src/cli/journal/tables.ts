@@ -5,6 +5,7 @@ import type { SqliteFile, SqlValue } from '../../files/sqlite-file.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime } from '../../values/time.js';
+import { outcomeUnknown } from '../operation/verdicts.js';
 import type {
   ChangedElement,
   Element,
@@ -35,9 +36,11 @@ type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'state' | 'holder' | 'com
 };
 
 const COLUMNS =
-  'serial, id, kind, key, origin, content, state, told, holder, resumed, command, notes, date_begun, date_changed';
+  'serial, id, kind, key, origin, content, state, told, holder, held_until, resumed, command, notes, date_begun, date_changed';
 
 const ID_LENGTH = 8;
+
+const LEASE_MS = 15_000;
 
 const pack = (text: string): Buffer => gzipSync(text, { level: 1 });
 const unpack = (bytes: SqlValue | undefined): string =>
@@ -98,11 +101,18 @@ export class Tables {
 
   insert({ kind, key, origin, content, state, holder, command, notes, body, date }: Inserted): Row {
     this.#run(
-      `INSERT INTO operations (id, target, kind, key, origin, content, state, told, holder, command, notes, body, date_begun, date_changed)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO operations (id, target, kind, key, origin, content, state, told, holder, held_until, command, notes, body, date_begun, date_changed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
       [
         ...[sha256(`${kind} ${key}`).slice(0, ID_LENGTH), this.#target, kind, key, origin],
-        ...[digestBytes(content), state, holder, JSON.stringify(command), JSON.stringify(notes)],
+        ...[
+          digestBytes(content),
+          state,
+          holder,
+          this.#leaseEnd,
+          JSON.stringify(command),
+          JSON.stringify(notes),
+        ],
         ...[body && pack(body), date, date],
       ],
     );
@@ -110,13 +120,35 @@ export class Tables {
   }
 
   change(serial: number, changes: Changes): Row {
-    const columns = Object.entries(changes);
+    const columns = Object.entries({ ...changes, held_until: this.#leaseEnd });
     const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
     this.#run(`UPDATE operations SET ${set} WHERE serial = ?`, [
       ...columns.map(([, value]) => value),
       ...[this.now, serial],
     ]);
+    this.#require(serial);
     return this.#written('serial = ?', [serial]);
+  }
+
+  /** Prolongs the leases of this process. */
+  prolong(): void {
+    this.file.write(() =>
+      this.#run('UPDATE operations SET held_until = ? WHERE holder = ?', [this.#leaseEnd, this.self]),
+    );
+  }
+
+  get #leaseEnd(): number {
+    return this.#clock.nowMs() + LEASE_MS;
+  }
+
+  /** @throws `ERR_OUTCOME_UNKNOWN` for an operation that another process dropped meanwhile. */
+  #require(serial: number): void {
+    if (this.#get('SELECT 1 FROM operations WHERE serial = ?', [serial]) !== undefined) return;
+    throw outcomeUnknown(
+      'Another process dropped this operation from the journal while it was running. Its requests may have been executed.',
+      'Check what landed before you send it again: `flywheel history`',
+      { keyUnused: false },
+    );
   }
 
   #written(where: string, parameters: readonly SqlValue[]): Row {
@@ -137,6 +169,7 @@ export class Tables {
   }
 
   keep(serial: number, name: string, answer: unknown): void {
+    this.#require(serial);
     const packed = pack(JSON.stringify(answer));
     this.#run('INSERT OR REPLACE INTO answers (operation, name, answer) VALUES (?, ?, ?)', [
       ...[serial, name, packed],
@@ -245,14 +278,15 @@ export class Tables {
   }
 
   #toRow(row: readonly SqlValue[]): Row {
-    const [serial, id, kind, key, origin, content, state, told, holder, resumed, ...rest] = row;
+    const [serial, id, kind, key, origin, content, state, told, holder, until, resumed, ...rest] = row;
     const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
     const name = typeof holder === 'string' ? holder : null;
+    const isHeld = (): boolean => Number(until) > this.#clock.nowMs();
     return {
       ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
       ...{ origin: origin as Row['origin'], state: state as Row['state'] },
       ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
-      busy: name !== null && name !== this.self && this.#processes.isRunning(name),
+      busy: name !== null && name !== this.self && (this.#processes.isRunning(name) ?? isHeld()),
       ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },
     };
   }

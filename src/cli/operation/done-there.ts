@@ -270,11 +270,12 @@ export async function foreseeUnchanged(
 
 function wayOut(
   { settings }: Session,
-  { kind, id, isNew, hasAnswers }: Entry,
+  { kind, id, isNew, since, hasAnswers }: Entry,
   isBegun: boolean,
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
   if (!isBegun) return 'Add --rest to send the others.';

@@ -248,8 +248,8 @@ describe('processIdentity', () => {
   it('is that of a running process until the number is given to another', () => {
     const self = processIdentity(process.pid);
     expect(isRunning(self)).toBe(true);
-    expect(isRunning(`${process.pid}-1`)).toBe(false);
-    expect(isRunning('999999999-1')).toBe(false);
-    expect(isRunning('1-x')).toBe(false);
+    const [, , space] = self.split('-');
+    expect(isRunning(`${process.pid}-1-${space}`)).toBe(false);
+    expect(isRunning(`999999999-1-${space}`)).toBe(false);
   });
 });

@@ -16,7 +16,10 @@ it('a process runs until it is dead, whether or not its parent has taken note of
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = line.toString().trim();
   const identity = processIdentity(Number(pid));
-  expect([isRunning(identity), isRunning(`${pid}-1`)]).toEqual([true, false]);
+  const [, start = ''] = identity.split('-');
+  expect([identity, identity.replace(start, '1')].map(isRunning)).toEqual([true, false]);
+  // A process of another container, or on a system without /proc.
+  expect([`${pid}-${start}-other.1`, `${pid}-x-x`].map(isRunning)).toEqual([undefined, undefined]);
   // Until then the parent is a shell, which may reap its child.
   while (readFileSync(`/proc/${parent.pid}/comm`, 'latin1') !== 'sleep\n') await setImmediate();
   parent.stdin.write('end\n');

@@ -22,8 +22,8 @@ async function withBurns(count: number, options: TestCliOptions = {}, words: rea
   const service = fakeService();
   service.answer('burn', unknown);
   const lost = testCli({ service });
-  const burn = ['burn', '--type', 'T', '--proof', '{}', '--amount'];
-  for (let at = 1; at <= count; at += 1) await lost.run(...burn, String(at), ...words);
+  for (let at = 1; at <= count; at += 1)
+    await lost.run('burn', '--type', 'T', '--proof', `{"at":${at}}`, '--amount', String(at), ...words);
   const ids = JSON.parse((await lost.run('pending')).stdout).map(({ id }: { id: string }) => id) as string[];
   service.answer('burn', () => exampleReply('burn'));
   service.calls.length = 0;
@@ -56,7 +56,7 @@ describe('pending', () => {
         {
           ...{ id, operation: 'burn', outcome: 'unknown', running: false },
           ...{ dateBegun: DATE, dateChanged: DATE, resume: `flywheel pending resume ${id}` },
-          command: "flywheel burn --type T --proof '{}' --amount 1 --json",
+          command: "flywheel burn --type T --proof '{\"at\":1}' --amount 1 --json",
           idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
         },
       ],
@@ -135,7 +135,10 @@ describe('pending forget', () => {
   it('forgets after a yes, without asking the service', async () => {
     const { cli, id } = await withBurns(1, person('y'));
     const { exit, questions } = await cli.run('pending', 'forget', id);
-    expect([exit, questions]).toEqual([0, [expect.stringContaining("flywheel burn --type T --proof '{}'")]]);
+    expect([exit, questions]).toEqual([
+      0,
+      [expect.stringContaining(`flywheel burn --type T --proof '{"at":1}'`)],
+    ]);
     expect([await cli.pending(), cli.service.calls]).toEqual([[], []]);
   });
 
