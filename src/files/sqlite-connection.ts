@@ -76,6 +76,15 @@ export function untilFree(work: () => void, timeoutMs: number): void {
   }
 }
 
+/**
+ * Reads the schema version. SQLite raises it when a backup is copied into the file in place (`.restore` of sqlite3), which keeps the
+ * inode. Otherwise only creating the tables changes it.
+ */
+export function schemaVersionOf(connection: SqliteConnection): () => number {
+  const statement = connection.prepare('PRAGMA schema_version').raw();
+  return () => Number((statement.get([]) as readonly unknown[])[0]);
+}
+
 export function closeToOthers(path: string): void {
   if ((statSync(path).mode & OTHERS_MODE) !== 0) chmodSync(path, FILE_MODE);
 }

@@ -10,6 +10,7 @@ import {
   loadSqlite,
   prepareSqliteFile,
   type SqliteConnection,
+  schemaVersionOf,
   untilFree,
 } from './sqlite-connection.js';
 import {
@@ -44,6 +45,7 @@ export class SqliteFile {
   readonly noun: string;
   readonly #connection: SqliteConnection;
   readonly #isSameFile: () => boolean;
+  #isSameContent: () => boolean = () => true;
   readonly #statements = new Map<string, Statement>();
   #open = true;
 
@@ -95,6 +97,21 @@ export class SqliteFile {
     return this.#transaction(() => this.#connection.exec('BEGIN'), work);
   }
 
+  /** From now on, a backup that is copied into the file in place is detected. The tables must be complete. */
+  watchContent(): void {
+    const version = schemaVersionOf(this.#connection);
+    const first = version();
+    this.#isSameContent = () => version() === first;
+  }
+
+  /** @throws `ERR_STORE_UNAVAILABLE` if the file was removed or replaced, also in place */
+  requireSame(): void {
+    if (!this.#open) return;
+    this.#explained(() => {
+      if (!this.#isSameFile() || !this.#isSameContent()) throw fileReplaced(this);
+    });
+  }
+
   close(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -116,6 +133,7 @@ export class SqliteFile {
       if (!this.#isSameFile()) throw fileReplaced(this);
       begin();
       try {
+        if (!this.#isSameContent()) throw fileReplaced(this);
         const result = work();
         this.#connection.exec('COMMIT');
         return result;
@@ -194,13 +212,14 @@ export function isEmptyFile(file: SqliteFile, format: FileFormat): boolean {
  * @throws `ERR_STORE_UNAVAILABLE`
  */
 export function prepareFile(file: SqliteFile, format: FileFormat, fill: () => void = () => undefined): void {
-  if (!isEmptyFile(file, format)) return;
-  file.write(() => {
-    // Another process may have filled it before this one took the lock.
-    if (!isEmptyFile(file, format)) return;
-    file.exec(
-      `${format.tables}\nPRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${markOf(format)}`,
-    );
-    fill();
-  });
+  if (isEmptyFile(file, format))
+    file.write(() => {
+      // Another process may have filled it before this one took the lock.
+      if (!isEmptyFile(file, format)) return;
+      file.exec(
+        `${format.tables}\nPRAGMA application_id = ${format.applicationId}; PRAGMA user_version = ${markOf(format)}`,
+      );
+      fill();
+    });
+  file.watchContent();
 }

@@ -1,5 +1,6 @@
 /** Runs the commands of docs/backups.md as printed, beside a server that burns, and restores their copies. */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
@@ -106,6 +107,36 @@ describe('a data directory with its own ledger', () => {
     ]);
     await again.end('SIGTERM');
   }, 60_000);
+
+  it.each([
+    ['store', 'ERR_STORE_BEHIND'],
+    ['ledger', 'ERR_STORE_UNAVAILABLE'],
+  ])(
+    'is not written any more once an older %s is put in place under a server',
+    async (name, error) => {
+      const served = await initHome();
+      const server = await serve(served);
+      const send = (idempotencyKey: string, proof: object) =>
+        ask(`${server.url}/v1/tokenomics/burn-batch`, served.key, {
+          body: [{ type: 'PRODUCT_BUY', proof, burnAmount: 1, persistOnchain: false }],
+          idempotencyKey,
+        });
+      const [first, again] = [randomUUID(), randomUUID()];
+      const file = join(served.dataDir, `${name}.db`);
+      const cwd = run(`sqlite3 '${file}' "vacuum into 'old.db'"`, {});
+      expect((await send(first, { order: 1 })).status).toBe(200);
+      run(`sqlite3 '${file}' ".timeout 5000" ".restore old.db"`, {}, cwd);
+      for (const key of [first, again]) expect((await send(key, { order: 1 })).status).toBe(503);
+      expect(server.log()).toContain(`The ${name} ${file} was removed or replaced while in use.`);
+      await server.end('SIGTERM');
+      const { exit, stderr } = await flywheel(
+        { home: served.home, env: { FLYWHEEL_DATA_DIR: served.dataDir } },
+        ...['burn', '--type', 'PRODUCT_BUY', '--proof', '{}', '--amount', '1'],
+      );
+      expect([exit, JSON.parse(stderr)]).toMatchObject([6, { error }]);
+    },
+    60_000,
+  );
 
   it('has its damage told', async () => {
     const dataDir = join(emptyDirectory(), 'data');

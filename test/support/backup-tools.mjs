@@ -8,14 +8,29 @@ const [tool, ...words] = process.argv.slice(2);
 const option = (name) => words.find((word) => word.startsWith(`--${name}=`))?.split('=')[1];
 
 function sqlite3() {
-  const [file, sql] = words.filter((word) => word !== '-bail');
+  const [file, ...sql] = words.filter((word) => word !== '-bail');
   const database = new Database(file, { timeout: 5_000 });
-  for (const line of sql === undefined ? readFileSync(0, 'utf8').trim().split('\n') : [sql])
+  for (const line of sql.length === 0 ? readFileSync(0, 'utf8').trim().split('\n') : sql)
     if (line.startsWith('.system ')) {
       const { status } = spawnSync('sh', ['-c', line.slice('.system '.length)], { stdio: 'inherit' });
       if (status !== 0) throw new TypeError(`${line}: ${status}`);
-    } else if (!line.startsWith('.')) database.exec(line);
+    } else if (line.startsWith('.restore ')) restore(database, line.slice('.restore '.length));
+    else if (!line.startsWith('.')) database.exec(line);
   database.close();
+}
+
+/** As the real one: the file stays, its content is replaced in one transaction, and its schema version rises. */
+function restore(database, from) {
+  const schema = database
+    .prepare("select type, name, sql from sqlite_master where type in ('table', 'trigger')")
+    .all();
+  const of = (type) => schema.filter((one) => one.type === type && one.name !== 'sqlite_sequence');
+  database.exec(`pragma foreign_keys = 0; attach '${from}' as old; begin immediate`);
+  for (const { name } of of('trigger')) database.exec(`drop trigger "${name}"`);
+  for (const { name } of of('table'))
+    database.exec(`delete from "${name}"; insert into "${name}" select * from old."${name}"`);
+  for (const { sql } of of('trigger')) database.exec(sql);
+  database.exec('create table raised (x); drop table raised; commit');
 }
 
 async function connected(database, work) {

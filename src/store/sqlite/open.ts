@@ -14,6 +14,7 @@ import {
   loadSqlite,
   prepareSqliteFile,
   type SqliteConnection,
+  schemaVersionOf,
 } from '../../files/sqlite-connection.js';
 import {
   fileReplaced,
@@ -59,6 +60,8 @@ interface Place {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly clock: Clock;
+  /** Of the file, when the store was opened: all connections compare it. */
+  schemaVersion?: number;
 }
 
 /** Polls: waiting for a lock inside SQLite would block the event loop. */
@@ -133,7 +136,11 @@ interface SqliteStoreOptions {
   /** Create a missing file. `false` where a file must exist: a new, empty one would hide the loss. @default true */
   readonly create?: boolean;
   readonly busyTimeoutMs?: number;
-  /** The newest ledger block that this process has seen, as text that rises with the block. @default none */
+  /**
+   * The newest ledger block that this process has seen, as text that rises with the block.
+   * @default none
+   * @throws if the ledger was replaced: then the store is not used either
+   */
   readonly ledgerMark?: () => string;
   readonly clock?: Clock;
 }
@@ -190,19 +197,31 @@ async function open(connect: Connect, place: Place, use: Use): Promise<Transacti
   );
   try {
     const db = kyselyOver(connection, place, isWriter ? 'begin immediate' : 'begin');
-    if (isWriter && version < STORE_VERSION)
+    const schemaVersion = schemaVersionOf(connection);
+    if (isWriter && version < STORE_VERSION) {
       await db.transaction().execute((trx) => migrate(trx, 'sqlite', refuse));
+      place.schemaVersion = schemaVersion();
+    }
+    place.schemaVersion ??= schemaVersion();
+    const requireSame = (): void => {
+      if (schemaVersion() !== place.schemaVersion) throw fileReplaced(storeName(path));
+    };
     const what = isWriter ? 'transaction' : 'read';
     const mutex = new Mutex(busyTimeoutMs, () =>
       lockedTooLong(path, busyTimeoutMs, `another ${what} of this process`),
     );
-    // `copy` is constant: {@link watchFile} detects a replaced file.
+    // `copy` is constant: {@link watchFile} and the schema version detect a replaced file.
     const begun = (): Begun => ({ nowMs: clock.nowMs(), copy: '', lineage: FILE_LINEAGE });
     return {
       ...{ connection, version },
       run: (work) =>
         mutex
-          .run(() => db.transaction().execute((trx) => work({ db: trx, database: 'sqlite' }, begun())))
+          .run(() =>
+            db.transaction().execute((trx) => {
+              requireSame();
+              return work({ db: trx, database: 'sqlite' }, begun());
+            }),
+          )
           .catch((error: unknown) => {
             throw isOfSqlite(error) ? toStoreError(error, path) : error;
           }),
@@ -239,22 +258,24 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (create) await connection('power-cut');
     const isSameFile = watchFile(path);
     let isClosed = false;
-    const checkFile = (): void => {
+    /** @returns the mark of the ledger */
+    const checkFiles = (): string => {
       if (isClosed) throw storeClosed(path);
       if (!isSameFile()) throw fileReplaced(storeName(path));
+      return ledgerMark();
     };
     return createStore({
       async write(work) {
-        checkFile();
+        const known = checkFiles();
         return (await connection('power-cut')).run(async (session, begun) => {
           const result = await work(session, begun);
-          const mark = sql<string>`max(ledger_mark, ${ledgerMark()})`;
+          const mark = sql<string>`max(ledger_mark, ${known})`;
           await session.db.updateTable('progress').set({ ledgerMark: mark }).execute();
           return result;
         });
       },
       async read(work) {
-        checkFile();
+        checkFiles();
         const reader = await connection('reader');
         if (reader.version < STORE_VERSION) await connection('power-cut');
         return reader.run(work);

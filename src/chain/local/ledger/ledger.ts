@@ -50,8 +50,10 @@ export class Ledger {
   /**
    * Mark of the newest transaction that this process has seen, for comparison with a copy outside the ledger; `''` before the
    * first read.
+   * @throws `ERR_STORE_UNAVAILABLE` if the file was removed or replaced
    */
   get knownMark(): string {
+    this.#database.requireSame();
     return this.#knownMark;
   }
 
