@@ -40,7 +40,6 @@ export const contextSlotNotReached = (contextSlot: number): RpcError =>
 
 /** Messages of errors before execution (solana-transaction-error, `Display`). */
 const SENTENCES: Readonly<Record<string, string>> = {
-  AccountInUse: 'Account in use',
   AccountLoadedTwice: 'Account loaded twice',
   AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
   ProgramAccountNotFound: 'Attempt to load a program that does not exist',

@@ -11,7 +11,6 @@ import { Subscriptions } from './subscriptions.js';
 export interface ListeningNode {
   readonly url: string;
   readonly webSocketUrl: string;
-  readonly subscriptionCount: number;
   /** Stops listening, answers pending requests, closes the ledger. @param graceMs - @default 1,000 */
   close(graceMs?: number): Promise<void>;
 }
@@ -108,9 +107,6 @@ export async function startRpcNode(
   return {
     url: `http://${host}:${port}`,
     webSocketUrl: `ws://${host}:${port + 1}`,
-    get subscriptionCount() {
-      return subscriptions.size;
-    },
     close(graceMs = GRACE_MS) {
       closed ??= close(graceMs);
       return closed;

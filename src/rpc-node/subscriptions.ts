@@ -93,10 +93,6 @@ export class Subscriptions {
     this.#server.on('wsClientError', (_error, socket) => socket.destroy());
   }
 
-  get size(): number {
-    return this.#all.size;
-  }
-
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', () => undefined);
     this.#server.handleUpgrade(request, socket, head, (connection) => this.#open(connection));

@@ -25,7 +25,7 @@ import { systemClock } from '../../../src/values/time.js';
 import { chainOptions, createToken, type TestToken, treasury } from '../../support/chain.js';
 import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
 import { emptyDirectory } from '../../support/spawn.js';
-import { closeConnections, connectionTo, waitFor } from '../../support/web3.js';
+import { closeConnections, connectionTo, subscribedIn, waitFor } from '../../support/web3.js';
 
 afterEach(async () => {
   closeConnections();
@@ -87,7 +87,7 @@ describe('web3.js on slots of 40 ms', () => {
     transaction.sign([alice]);
     const signature = base58Encode(transaction.signatures[0] ?? new Uint8Array());
     connection.onSignature(signature, () => void heard.push('signature confirmed'), 'confirmed');
-    await waitFor(() => node.subscriptionCount === 3);
+    await waitFor(() => subscribedIn(connection) === 3);
     expect(await connection.sendTransaction(transaction)).toBe(signature);
     await waitFor(() => heard.length >= 2);
     expect([...heard].sort()).toEqual(['account 2000000', 'signature confirmed']);
