@@ -40,7 +40,7 @@ export async function requireConsent(
 }
 
 /** The answer no has the same sentence everywhere. A batch that `batch run` set up before its question still waits. */
-export const DECLINED = 'Declined. Nothing was signed or changed.';
+const DECLINED = 'Declined. Nothing was signed or changed.';
 
 const isConsent = (answer: string, typed: string | undefined): boolean =>
   typed === undefined ? /^y(es)?$/.test(answer) : answer === typed.toLowerCase();

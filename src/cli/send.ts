@@ -65,7 +65,7 @@ export function noteReply(
 ): void {
   const rent = isOpen
     ? 'Rent is included and comes back when the batch is closed.'
-    : 'Rent that came back is left out.';
+    : 'Rent that came back is not included.';
   // The cost in the last reply covers all steps.
   if (isLast && meta.cost !== undefined) output.notice(`${costSentence(meta.cost)} ${rent}`);
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);

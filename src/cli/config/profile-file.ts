@@ -47,9 +47,9 @@ const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }
 );
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
-const refuse = (file: string, reason: string, cause?: unknown): never => {
+const refuse = (file: string, reason: string, cause?: unknown, hint = 'Fix or remove the file.'): never => {
   throw new FlywheelError('ERR_CONFIG_INVALID', `${file}: ${reason}.`, {
-    hint: `Fix or remove the file.`,
+    hint,
     ...(cause === undefined ? {} : { cause }),
   });
 };
@@ -67,7 +67,8 @@ function readObject(file: string): Record<string, unknown> | undefined {
     text = readIfThere(file);
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    return refuse(file, `cannot be read (${code})`, error);
+    const hint = 'Give this user read access to the file, or set FLYWHEEL_CONFIG_DIR to another directory.';
+    return refuse(file, `cannot be read (${code})`, error, hint);
   }
   if (text === undefined) return undefined;
   try {

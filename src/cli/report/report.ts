@@ -102,15 +102,11 @@ export function viewReport(report: Report, style: Style): readonly string[] {
   return [...head, ...fieldLines(reportTotals(report), style), '', ...table];
 }
 
-/** Colours; further types share the last one. */
-const SERIES = 6;
-const seriesOf = (at: number): number => Math.min(SERIES - 1, Math.max(0, at));
-
 const STYLE = `
 :root { color-scheme: light dark; --ink: #16181d; --paper: #fbfbfa; --line: #d9dad6; --quiet: #5c616b;
-  --s0: #1f4fd8; --s1: #0f7a55; --s2: #b4470c; --s3: #7a3fb8; --s4: #a3231b; --s5: #5c616b; }
+  --burned: #b4470c; --airdropped: #1f4fd8; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e9eaec; --paper: #131417; --line: #33363d; --quiet: #a3a8b2;
-  --s0: #8fb0ff; --s1: #5fd39a; --s2: #ffb27a; --s3: #cfa6ff; --s4: #ff8b82; --s5: #a3a8b2; } }
+  --burned: #ffb27a; --airdropped: #8fb0ff; } }
 @media print { :root { color-scheme: light; } body { padding: 0; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem 4rem; background: var(--paper); color: var(--ink);
@@ -123,10 +119,11 @@ h2 { margin: 2rem 0 .5rem; font-size: 1.125rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
 dd { margin: 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .table { overflow-x: auto; }
-.table:focus-visible { outline: 2px solid var(--s0); outline-offset: 2px; }
+.table:focus-visible { outline: 2px solid var(--ink); outline-offset: 2px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--quiet); font-size: 12px; }
-${Array.from({ length: SERIES }, (_, at) => `.s${at} { fill: var(--s${at}); background: var(--s${at}); }`).join(' ')}
+.burned { fill: var(--burned); background: var(--burned); }
+.airdropped { fill: var(--airdropped); background: var(--airdropped); }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
 .legend i { display: inline-block; width: .75em; height: .75em; margin-right: .5em; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -139,35 +136,35 @@ thead th { color: var(--quiet); font-weight: 600; }
 const escapeHtml = (text: string): string =>
   visibleLine(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Units of the SVG: height of a line, width of a label, longest bar. */
-const CHART = { line: 26, label: 110, bar: 590 };
+/** Units of the SVG: height of a bar, width of a label, longest bar. */
+const CHART = { bar: 12, label: 110, longest: 590 };
+const MEASURES = ['burned', 'airdropped'] as const;
 
-function chart({ rows, total, symbol }: Report, measure: 'burned' | 'airdropped', types: readonly string[]) {
-  if (total[measure] === '0') return '';
-  const heading = measure === 'burned' ? 'Burned' : 'Airdropped';
-  const sums = new Map<string, number>();
-  const amountOf = (row: ReportRow): number => Number(row[measure]);
-  const labelOf = ({ period }: ReportRow): string => period ?? 'all';
-  for (const row of rows) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + amountOf(row));
-  const labels = [...sums.keys()];
-  const scale = CHART.bar / Math.max(...sums.values());
-  const ends = new Map<string, number>();
-  const pieces = rows.flatMap((row) => {
-    const [label, width] = [labelOf(row), amountOf(row) * scale];
-    const x = ends.get(label) ?? CHART.label;
-    ends.set(label, x + width);
-    const title = [label, ...(row.type === null ? [] : [row.type])].join(', ');
-    return width === 0
-      ? []
-      : `<rect class="s${seriesOf(types.indexOf(row.type ?? ''))}" x="${x.toFixed(1)}" y="${labels.indexOf(label) * CHART.line + 4}" width="${width.toFixed(1)}" height="${CHART.line - 8}"><title>${escapeHtml(`${title}: ${grouped(row[measure])}`)}</title></rect>`;
+/** At most two bars a period, on one scale. The table has the exact figures. */
+function chart({ rows, total, symbol }: Report): string {
+  const sums = new Map<string, Record<(typeof MEASURES)[number], number>>();
+  for (const { period, ...row } of rows) {
+    const sum = sums.get(period ?? 'all') ?? { burned: 0, airdropped: 0 };
+    for (const measure of MEASURES) sum[measure] += Number(row[measure]);
+    sums.set(period ?? 'all', sum);
+  }
+  const scale = CHART.longest / Math.max(...[...sums.values()].flatMap((sum) => Object.values(sum)));
+  const height = (MEASURES.length + 1) * CHART.bar;
+  const lines = Array.from(sums, ([period, sum], at) => {
+    const y = at * height;
+    const text = `<text y="${y + CHART.bar}" dy=".35em">${escapeHtml(period)}</text>`;
+    const bars = MEASURES.map((measure, row) => {
+      const title = `<title>${escapeHtml(`${period}, ${measure}`)}</title>`;
+      return sum[measure] === 0
+        ? ''
+        : `<rect class="${measure}" x="${CHART.label}" y="${y + row * CHART.bar}" width="${(sum[measure] * scale).toFixed(1)}" height="${CHART.bar}">${title}</rect>`;
+    });
+    return `${text}${bars.join('')}`;
   });
-  const texts = labels.map(
-    (label, at) => `<text y="${at * CHART.line + CHART.line / 2}" dy=".35em">${escapeHtml(label)}</text>`,
-  );
-  const legend = types.map((type, at) => `<li><i class="s${seriesOf(at)}"></i>${escapeHtml(type)}</li>`);
-  const name = `${heading} by period: ${grouped(total[measure])} ${symbol} in total; the table below has all figures`;
-  return `<h2>${heading} (${escapeHtml(symbol)})</h2>
-<svg role="img" aria-label="${escapeHtml(name)}" viewBox="0 0 ${CHART.label + CHART.bar} ${labels.length * CHART.line}">${texts.join('')}${pieces.join('')}</svg>
+  const legend = MEASURES.map((measure) => `<li><i class="${measure}"></i>${measure}</li>`);
+  const all = MEASURES.map((measure) => `${grouped(total[measure])} ${symbol} ${measure}`).join(' and ');
+  return `<h2>Burned and airdropped (${escapeHtml(symbol)})</h2>
+<svg role="img" aria-label="${escapeHtml(`${all}; the table below has all figures`)}" viewBox="0 0 ${CHART.label + CHART.longest} ${sums.size * height}">${lines.join('')}</svg>
 <ul class="legend">${legend.join('')}</ul>`;
 }
 
@@ -185,13 +182,13 @@ function figures(report: Report): string {
 }
 
 export function reportHtml(report: Report, madeAt: string): string {
-  const types = [...new Set(report.rows.flatMap(({ type }) => type ?? []))].sort();
   const title = escapeHtml(`Report on ${report.symbol}`);
   const facts = reportTotals(report).flatMap(([name, value]) =>
     value == null ? [] : `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(String(value))}</dd>`,
   );
   const about = [spanOf(report) || 'all time', `generated ${madeAt}`, `mint ${report.mintAddress}`];
-  const parts = [chart(report, 'burned', types), chart(report, 'airdropped', types), figures(report)];
+  const hasMoved = MEASURES.some((measure) => report.total[measure] !== '0');
+  const parts = [...(hasMoved ? [chart(report)] : []), figures(report)];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">

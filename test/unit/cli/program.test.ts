@@ -156,12 +156,6 @@ describe('help', () => {
 });
 
 describe('an error', () => {
-  it('is one line of JSON for programs and two lines for people, with what to do', async () => {
-    const { stderr } = await testCli(READER).run('brun');
-    expect(stderr).toMatch(/^error: .*brun.*\(ERR_USAGE\)\nhint: .*burn.*\n$/);
-    expect(complaint((await testCli().run('brun')).stderr).error).toBe('ERR_USAGE');
-  });
-
   it.each([
     [['burn', '--api-kye=sk_secret'], '--api-kye'],
     [['burn', '--api-kye', 'sk_secret'], '--api-kye'],

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestCliOptions } from '../../support/in-process.js';
 import { SCREENS, type Screen } from './screens.js';
 
-const COLOURED = new Set(['burn', 'batch-inspect-drifted', 'doctor', 'error-rate', 'vault']);
+const COLOURED = new Set(['batch-inspect-drifted', 'error-rate']);
 const UNWRAPPED =
   /^(?:batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
 const TERMINAL = { stdin: true, stdout: true, stderr: true };

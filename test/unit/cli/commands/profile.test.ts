@@ -57,14 +57,6 @@ describe('profile', () => {
         expect((await cli.run(...what, '--output', form)).stdout).not.toMatch(/KEY123|fk_secret/);
   });
 
-  it('says that the first one is the default from now on', async () => {
-    const cli = testCli();
-    const add = async (name: string) =>
-      (await cli.run('profile', 'add', name, '--data-dir', 'd', '--output', 'human')).stderr;
-    expect(await add('main')).toContain('now use the profile main');
-    expect(await add('other')).toBe('');
-  });
-
   it('changes only what is given, names the one in use, and is gone with its key after remove', async () => {
     const cli = await withProfile();
     expect((await refusal(cli, 'profile', 'add', 'main', '--keypair', 'other.json')).slice(0, 2)).toEqual([
