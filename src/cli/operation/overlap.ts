@@ -171,7 +171,11 @@ const unfinishedBurn = (session: Session, { date, operation }: Overlap): Flywhee
   );
 
 function wayOut(session: Session, { operation }: Overlap): string {
-  if (operation.state === 'open' || !operation.printed || operation.kind === 'burn')
+  if (!operation.printed && isOver(operation.state)) {
+    const forget = commandLine(session.settings, 'pending', 'forget', operation.id);
+    return `Print the other operation first: \`${resumeLine(session, operation)}\`. Or drop its result: \`${forget}\`.`;
+  }
+  if (operation.state === 'open' || operation.kind === 'burn')
     return `Resume the other operation: ${resumeLine(session, operation)}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
   return `Cancel the other batch: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
