@@ -105,13 +105,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface Asked<Found> {
+interface Asked<Found> {
   readonly row: Partial<Found>;
   readonly begun: Begun;
 }
 
 /** What a database implements for {@link createStore}. */
-export interface Transactions {
+interface Transactions {
   write<Result>(
     work: (session: StoreSession, begun: Begun) => Promise<Result>,
     of: OfProject | undefined,

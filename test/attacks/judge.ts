@@ -116,7 +116,7 @@ function shownOf(review: Review): Shown {
   };
 }
 
-export type Known = Pick<World, 'wire' | 'batch' | 'pins' | 'limits' | 'machine'>;
+type Known = Pick<World, 'wire' | 'batch' | 'pins' | 'limits' | 'machine'>;
 
 /** Judges an approval as `batch approve` does before it prompts or signs. */
 export const judge = (

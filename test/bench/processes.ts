@@ -6,7 +6,7 @@ import { type BenchRatio, median } from './ratio.js';
 const PAIRS = 15;
 const POLL_MS = 2;
 
-export interface ProcessRun {
+interface ProcessRun {
   readonly ms: number;
   /** Peak resident memory; 0 without /proc. */
   readonly peakMib: number;

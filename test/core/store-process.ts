@@ -35,7 +35,7 @@ export function writeStoreProgram(directory: string, body: string): string {
   return file;
 }
 
-export interface StoreProcess {
+interface StoreProcess {
   readonly child: ChildProcess;
   /** Resolves with the output once it has this many lines. */
   lines(count: number): Promise<readonly string[]>;

@@ -18,7 +18,7 @@ const burnData = (amount: bigint): Buffer => {
   return data;
 };
 
-export interface Books {
+interface Books {
   readonly lamports: bigint;
   readonly costs: ReturnType<StoreTables['costs']>;
   /** How many direct burns of each amount landed. */

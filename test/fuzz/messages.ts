@@ -27,7 +27,7 @@ import type { World } from './world.js';
 /** The instruction's number (spl-token-interface, `TokenInstruction`). */
 const CLOSE_TOKEN_ACCOUNT = 9;
 
-export interface MessageContext {
+interface MessageContext {
   readonly vault: Address;
   /** Its ephemeral signers are derived from this address. */
   readonly parent: Address;

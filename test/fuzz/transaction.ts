@@ -54,7 +54,7 @@ function extras(world: World): Instruction[] {
   return list;
 }
 
-export type Rehearse = (bytes: Uint8Array) => ExecutionResult;
+type Rehearse = (bytes: Uint8Array) => ExecutionResult;
 
 /** Each instruction is made for the state after the earlier ones; ends with the first failure. Commits nothing. */
 function chained(world: World, count: number, rehearse: Rehearse): Instruction[] {

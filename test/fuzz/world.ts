@@ -49,7 +49,7 @@ function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Bu
   return data;
 }
 
-export interface KnownMultisig {
+interface KnownMultisig {
   readonly address: Address;
   readonly createKey: KeypairSigner;
 }

@@ -25,7 +25,7 @@ const npm = (): string =>
   process.env['npm_execpath'] ??
   join(dirname(realpathSync(process.execPath)), '../lib/node_modules/npm/bin/npm-cli.js');
 
-export interface Ended {
+interface Ended {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;

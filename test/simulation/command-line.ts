@@ -71,7 +71,7 @@ export class Output {
   }
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly process: SimProcess;
   readonly typed: Typed;
   readonly streams: { readonly stdout: Output; readonly stderr: Output };

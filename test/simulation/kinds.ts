@@ -28,7 +28,7 @@ export type Habit = (typeof HABITS)[number];
 export type Mode = 'embedded' | 'remote';
 
 /** Properties that a kind leaves open are drawn by seed. */
-export interface Kind {
+interface Kind {
   readonly name: string;
   /** Only in this mode. @default both */
   readonly mode?: Mode;

@@ -9,7 +9,7 @@ import { SimProcess, type Surroundings } from './process.js';
 import type { Walker } from './scheduler.js';
 import { SimServer } from './server.js';
 
-export interface Places {
+interface Places {
   readonly home: string;
   readonly dataDir: string;
 }

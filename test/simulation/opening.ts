@@ -25,7 +25,7 @@ export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalC
     genesis: { accounts: [] },
   });
 
-export interface Opening {
+interface Opening {
   readonly process: SimProcess;
   readonly context: Context;
   readonly settings: Settings;

@@ -12,7 +12,7 @@ import { type Office, Person } from './person.js';
 /** Suffixes of the files of an open SQLite database. */
 const PARTS = ['', '-wal', '-shm'] as const;
 
-export interface Moments {
+interface Moments {
   readonly today: string;
   readonly beginning: string;
 }

@@ -17,7 +17,7 @@ export interface Surroundings {
 const unwritten = (what: string): Error =>
   failure('ERR_STORE_UNAVAILABLE', `The ${what} cannot be used now: locked, or the disk is full.`);
 
-export interface Effect<Value> {
+interface Effect<Value> {
   readonly label: string;
   readonly faults: readonly Fault[];
   readonly refusal: () => Error;

@@ -39,7 +39,7 @@ export interface BurnRequest {
   readonly persistOnchain: boolean;
 }
 
-export interface BurnResult {
+interface BurnResult {
   readonly result: string;
   readonly hash: string;
   readonly txHash: string;
@@ -47,7 +47,7 @@ export interface BurnResult {
   readonly dateBurned: string;
 }
 
-export interface BurnBatchResult {
+interface BurnBatchResult {
   readonly success: readonly BurnResult[];
   readonly errors: readonly {
     readonly message: string;
@@ -56,11 +56,6 @@ export interface BurnBatchResult {
     readonly proofType: string;
   }[];
 }
-
-export type Action =
-  | { readonly action: 'BURN'; readonly amount: number }
-  | { readonly action: 'AIRDROP'; readonly toAddress: string; readonly amount: number }
-  | { readonly action: 'MEMO'; readonly message: string };
 
 export interface Pipeline {
   readonly type: string;
@@ -107,7 +102,7 @@ export interface Batch {
   readonly dateUpdated: string;
 }
 
-export interface ListedBatch extends Batch {
+interface ListedBatch extends Batch {
   readonly totals: Readonly<Record<'burn' | 'airdrop', string> & Record<'pipelines' | 'recipients', number>>;
 }
 
@@ -116,12 +111,12 @@ export interface InitBatchResult {
   readonly batch: Batch & { readonly pipelines: readonly CompiledPipeline[] };
 }
 
-export interface ExecuteBatchResult {
+interface ExecuteBatchResult {
   readonly batchId: string;
   readonly result: ExecuteResult;
 }
 
-export interface HistoryItem {
+interface HistoryItem {
   readonly action: 'BURN' | 'AIRDROP';
   readonly date: string;
   readonly amount: string;
@@ -132,7 +127,7 @@ export interface HistoryItem {
   readonly batchId?: string;
 }
 
-export interface Report {
+interface Report {
   readonly total: ReportCosts;
   readonly rows: readonly ReportCosts[];
 }
@@ -141,7 +136,7 @@ interface ReportCosts {
   readonly costLamports: string;
 }
 
-export interface Page<Item> {
+interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }

@@ -27,7 +27,7 @@ const FEE_LAMPORTS = 5_000n;
 const MEMO_LOG = /^Program log: Memo \(len \d+\)(?:: "(.*)")?$/;
 const LOG = 'Program log: ';
 
-export interface OnChain {
+interface OnChain {
   readonly service: InProcessService;
 }
 

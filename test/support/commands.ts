@@ -16,7 +16,7 @@ export const person = (...answers: readonly string[]): TestCliOptions => ({
   answers,
 });
 
-export interface Complaint {
+interface Complaint {
   readonly error: string;
   readonly message: string;
   readonly hint?: string;

@@ -81,7 +81,7 @@ export const REGISTER_DEFAULTS: Omit<RegisterInput, 'owner'> = {
   dailyAirdrop: null,
 };
 
-export interface TestEngineOptions {
+interface TestEngineOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<EngineLimits>;
   /** Replaces the store in the directory; the caller closes it. */

@@ -18,7 +18,7 @@ import { flywheel, type Spawned, type SpawnOptions, scriptWords } from './spawn.
 const isLong = process.env['LONG'] === '1';
 let runs = 0;
 
-export interface HereOptions extends SpawnOptions {
+interface HereOptions extends SpawnOptions {
   /** Milliseconds by which its clock is ahead of the true time. @default 0 */
   readonly clockAheadMs?: number;
 }

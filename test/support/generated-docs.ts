@@ -5,7 +5,7 @@ import { ERRORS } from '../../src/errors/codes.js';
 import { EXIT_CODES } from '../../src/errors/exit-codes.js';
 import { type HelpPage, helpPages } from './help-pages.js';
 
-export interface Generated {
+interface Generated {
   readonly path: string;
   readonly text: string;
 }

@@ -112,7 +112,7 @@ export type StoreFault =
   | { readonly roomForBurns: number; readonly tokenId: string }
   | { readonly locked: true };
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** @default sqlite */
   readonly store?: 'sqlite' | 'postgres';
   /** @default local */

@@ -20,13 +20,13 @@ export interface OpenApiDocument {
   readonly components: Json;
 }
 
-export interface SeenAnswer {
+interface SeenAnswer {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly body: unknown;
 }
 
-export interface AnswerJudge {
+interface AnswerJudge {
   /** @returns the undocumented parts of an answer; empty if everything is documented. */
   judge(path: string, method: string, answer: SeenAnswer): readonly string[];
   acceptsRequest(path: string, method: string, body: unknown): boolean;

@@ -299,7 +299,7 @@ function happenedIn(dataDir: string, mint: string): Happened {
   return happened;
 }
 
-export interface Points {
+interface Points {
   readonly count: number;
   /** Commits after an intent is stored and before its outcome is. */
   readonly money: readonly number[];

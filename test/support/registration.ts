@@ -84,7 +84,7 @@ const options = (directory: string) => {
   return { ...rest, genesis: { ...genesis, accounts } };
 };
 
-export interface TestProjectOptions {
+interface TestProjectOptions {
   /** Lamports of the operator. @default 1 SOL */
   readonly lamports?: bigint;
   /** Further operators with the same balance. @default none */

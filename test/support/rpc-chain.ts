@@ -6,7 +6,7 @@ import { createRpcChain, type RpcChain } from '../../src/chain/rpc/cluster-chain
 import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
 import { createTransport } from '../../src/transport/transport.js';
 
-export interface TestRpcOptions {
+interface TestRpcOptions {
   readonly quorum?: number;
   /** Timeout of one attempt, in real time. @default 5 s */
   readonly timeoutMs?: number;
@@ -21,7 +21,7 @@ export interface TestRpcOptions {
   readonly sleep?: NodePoolOptions['sleep'];
 }
 
-export interface TestRpc extends RpcChain {
+interface TestRpc extends RpcChain {
   readonly waits: readonly number[];
   readonly options: NodePoolOptions;
   nowMs(): number;

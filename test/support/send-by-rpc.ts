@@ -11,7 +11,7 @@ import { rpcChain } from './rpc-chain.js';
 const UNIT = 10n ** BigInt(TOKEN_DECIMALS);
 const PATIENCE_MS = 60_000;
 
-export interface Sent {
+interface Sent {
   readonly to: string;
   readonly tokens: bigint;
   readonly lamports: bigint;

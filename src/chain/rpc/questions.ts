@@ -41,7 +41,7 @@ const NEWEST_VERSION = 0;
 const MS_PER_SECOND = 1_000;
 const HASH_BYTES = 32;
 
-export interface InSlot<Value> {
+interface InSlot<Value> {
   readonly slot: number;
   readonly value: Value;
 }

@@ -138,7 +138,7 @@ const signedByNone = (signers: number, messageBytes: ReadonlyBytes): Uint8Array 
 export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>
   signedByNone(decodeMessage(messageBytes).signers, messageBytes);
 
-export interface MessageInput {
+interface MessageInput {
   readonly payer: Address;
   readonly instructions: readonly Instruction[];
   /** Base58 text of 32 bytes. */

@@ -236,7 +236,7 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
 }
 
 /** `pipelines` is `null` when this machine does not have them. */
-export interface FailedOut {
+interface FailedOut {
   readonly file: OutputFile;
   readonly pipelines: readonly Pipeline[] | null;
 }

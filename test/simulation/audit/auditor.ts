@@ -25,7 +25,7 @@ export interface Opening {
 }
 
 /** An item that landed, and the process that sent it. */
-export interface Landing {
+interface Landing {
   readonly by: string;
   readonly item: Item;
 }

@@ -9,7 +9,7 @@ export interface Landed extends Omit<LedgerTransaction, 'timeMs'> {
   readonly day: string;
 }
 
-export interface BatchAccount {
+interface BatchAccount {
   readonly address: Buffer;
   readonly index: bigint;
   readonly executed: number;

@@ -12,7 +12,7 @@ export interface Asked {
   answer?: { readonly status: number; readonly text: string };
 }
 
-export interface Met {
+interface Met {
   tries: number;
   broken: number;
   readonly byStatus: Map<string, number>;

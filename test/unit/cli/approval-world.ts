@@ -184,7 +184,7 @@ export interface Approved {
   readonly message: string;
 }
 
-export interface ApproveOptions {
+interface ApproveOptions {
   readonly answer?: string;
   /** Directory with the record of earlier approvals. */
   readonly home?: string;

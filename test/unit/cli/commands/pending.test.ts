@@ -56,7 +56,7 @@ describe('pending', () => {
         {
           ...{ id, operation: 'burn', outcome: 'unknown', running: false },
           ...{ dateBegun: DATE, dateChanged: DATE, resume: `flywheel pending resume ${id}` },
-          command: "flywheel burn --type T --proof '{\"at\":1}' --amount 1 --json",
+          command: 'flywheel burn --type T --proof \'{"at":1}\' --amount 1 --json',
           idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
         },
       ],
