@@ -98,8 +98,11 @@ export async function registrationStatus(deps: EngineDeps, { token, flywheel }: 
     flywheel.owner,
     flywheel.operator,
   ]);
-  const used = await deps.store.read((tx) => usedToday(tx, token.id));
-  const supply = decodeMint(mint ?? null)?.supply ?? 0n;
+  const { used, recorded } = await deps.store.read(async (tx) => ({
+    used: await usedToday(tx, token.id),
+    recorded: await tx.rules.burned(token.id),
+  }));
+  const { supply = 0n, mintAuthority = null } = decodeMint(mint ?? null) ?? {};
   const whole = (amount: bigint): string => formatTokenAmount(amount, token.decimals);
   const tokens = (account: typeof vaultTokens): string =>
     whole(decodeTokenAccount(account ?? null)?.amount ?? 0n);
@@ -107,7 +110,8 @@ export async function registrationStatus(deps: EngineDeps, { token, flywheel }: 
   return {
     ...registrationView({ token, flywheel }),
     supply: whole(supply),
-    burned: whole(token.supply - supply),
+    // With a mint authority the supply can grow, so it does not tell what was burned.
+    burned: whole(mintAuthority === null ? token.supply - supply : recorded),
     balances: {
       vault: { tokens: tokens(vaultTokens), lamports: lamports(vault) },
       burnWallet: { tokens: tokens(burnTokens), lamports: lamports(burnWallet) },

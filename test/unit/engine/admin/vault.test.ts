@@ -1,10 +1,12 @@
 /** A project's reported funds, compared with the real needs of batches and burns. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { replacing } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
+  engineBeside,
   openTestEngine,
   type TestEngine,
 } from '../../../support/engine.js';
@@ -43,5 +45,23 @@ describe('the report of a vault', () => {
       pipelines: { atOnce: 0, lasts: '0' },
       burns: { lasts: '0' },
     });
+  });
+
+  it('counts only recorded burns where the supply can grow', async () => {
+    test = await openTestEngine();
+    const { chain, project } = test;
+    await test.engine.burn(aBurnRequest(3), project.call());
+    const growing = replacing(chain, {
+      getAccounts: async (addresses) =>
+        (await chain.getAccounts(addresses)).map((account, at) => {
+          if (account === null || addresses[at] !== project.registration.mintAddress) return account;
+          const data = Buffer.from(account.data);
+          // Has an authority, which has minted twice as much again (SPL Token's layout of a mint).
+          data.writeUInt32LE(1, 0);
+          data.writeBigUInt64LE(data.readBigUInt64LE(36) * 2n, 36);
+          return { ...account, data };
+        }),
+    });
+    expect((await engineBeside(test, { chain: growing }).status()).burned).toBe('3');
   });
 });
