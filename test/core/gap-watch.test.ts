@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { randomIds } from '../../src/values/ids.js';
-import { utcDay } from '../../src/values/time.js';
+import { isoTime, utcDay } from '../../src/values/time.js';
 import type { Uuid } from '../../src/values/uuid.js';
 import { signedWith } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
@@ -129,6 +129,30 @@ describe('a store that is older than the chain', () => {
     expect(await copy.read((tx) => tx.audit.list({ limit: 1 }))).toMatchObject([
       { action: 'gap.accept', actor: test.deps.actor, detail: { burns: 2, burned: '5000000' } },
     ]);
+  });
+
+  it('is found of what its keys signed before the registration, in another store', async () => {
+    const signature = await burnOn(engineOn(test.store), 2);
+    const fresh = await openSqliteStore({ path: `${emptyDirectory()}/store.db` });
+    stores.push(fresh);
+    const records = await test.store.read(async (tx) => ({
+      tokens: await tx.tokens.list(),
+      flywheels: await tx.flywheels.list(1),
+      keys: await tx.apiKeys.ofToken(tokenId()),
+    }));
+    const dateCreated = isoTime(Date.now() + 60_000);
+    await fresh.transaction(async (tx) => {
+      for (const token of records.tokens) await tx.tokens.insert({ ...token, dateCreated });
+      for (const flywheel of records.flywheels) await tx.flywheels.insert(flywheel);
+      for (const key of records.keys) await tx.apiKeys.insert(key);
+    });
+    const engine = engineOn(fresh);
+    expect(await failureOf(engine.burn(aBurnRequest(2), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    expect((await findOn(fresh))?.lost).toMatchObject([{ signature, burned: 2_000_000n }]);
+    await engine.gaps.accept(1);
+    expect(await failureOf(engine.burn(aBurnRequest(999), call()))).toMatchObject({
+      code: 'ERR_DAILY_LIMIT_EXCEEDED',
+    });
   });
 
   itLong(

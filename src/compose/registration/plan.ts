@@ -71,7 +71,7 @@ export async function planRegistration(
     facts: factsOf(places, state),
     irreversible: irreversible(steps, multisig),
     warnings: [
-      ...(wanted.multisig === null ? [] : [EARLIER_RIGHTS]),
+      ...(wanted.multisig === null ? [] : [EARLIER_RIGHTS, EARLIER_USE]),
       ...(multisig === null ? [] : multisigWarnings(multisig, places)),
       ...tokenWarnings(state),
     ],
@@ -177,6 +177,9 @@ const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | n
 /** No account records the earlier rights of a multisig that was created elsewhere. */
 const EARLIER_RIGHTS =
   'flywheel did not create this multisig. A spending limit or an approved transaction may let a member take from the vault without another vote. Check both in the Squads app.';
+
+const EARLIER_USE =
+  'This project has no record of what the keys of this multisig burned and airdropped before. If there was anything, nothing is sent until you accept it: `flywheel db accept-gap`. Send no file again that another data directory has sent.';
 
 export function tokenWarnings({
   token: { mint, vaultAccount },

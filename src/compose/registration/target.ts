@@ -41,15 +41,22 @@ const PLACES = ['mint', 'multisig', 'vaultIndex', 'owner', 'operator', 'burnWall
 
 const words = (name: string): string => name.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`);
 
+const KEYS: readonly (keyof Places)[] = ['owner', 'operator', 'burnWallet'];
+const CHANGED_KEYS = {
+  hint: 'The keys of a registered project stay. To continue with other keys: cancel its waiting batches, then register with --multisig in another --data-dir and accept the history there: `flywheel db accept-gap`.',
+};
+
 /** @throws `ERR_LOCAL_ALREADY_EXISTS` if the registered project has other addresses */
 export function requireSame({ token, flywheel }: FoundRegistration, places: Places): void {
   const known: Places = { ...flywheel, mint: token.mintAddress, burnWallet: token.burnWallet };
-  const differs = PLACES.filter((name) => known[name] !== places[name]).map(words);
-  if (differs.length === 0) return;
+  const differing = PLACES.filter((name) => known[name] !== places[name]);
+  if (differing.length === 0) return;
+  const isOfKeys = differing.every((name) => KEYS.includes(name));
+  const differs = differing.map(words);
   throw new FlywheelError(
     'ERR_LOCAL_ALREADY_EXISTS',
     `The token ${token.symbol} (${token.mintAddress}) is already registered here with another ${differs.join(' and ')}; nothing was stored.`,
-    seen(flywheel.name),
+    isOfKeys && flywheel.name === null ? CHANGED_KEYS : seen(flywheel.name),
   );
 }
 

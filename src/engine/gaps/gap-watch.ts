@@ -81,7 +81,7 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
   const beside = burns === transactions ? '' : ` in ${transactions} transactions`;
   return new FlywheelError(
     'ERR_STORE_BEHIND',
-    `The chain has ${burns} burn${burns === 1 ? '' : 's'}${beside} of this project that the store lacks: an older copy of the store was restored, or another program signs with the same keys. Nothing was sent.`,
+    `The chain has ${burns} burn${burns === 1 ? '' : 's'}${beside} of this project that the store lacks: an older copy of the store was restored, or another program or data directory signs with the same keys. Nothing was sent.`,
     { retryAfterSeconds: 60 },
   );
 }

@@ -22,7 +22,6 @@ interface News {
   readonly account: Address;
   readonly unknown: readonly PastTransaction[];
   readonly newest: string | undefined;
-  readonly isFirstLook: boolean;
 }
 
 /**
@@ -64,7 +63,7 @@ async function pageOf(
   const looked = end < 0 ? listed : listed.slice(0, end);
   const unknown = looked.filter(({ signature }) => !known.has(signature));
   const newestKnown = listed.find(({ signature }) => known.has(signature));
-  return { listed, unknown, newestKnown, isMarked: mark !== undefined, isAtMark: end >= 0 };
+  return { listed, unknown, newestKnown, isAtMark: end >= 0 };
 }
 
 /** Whether every transaction that can land at the later slot was signed after the earlier slot. */
@@ -88,9 +87,8 @@ async function newsOf(deps: GapDeps, account: Address): Promise<News> {
     known ??= page.newestKnown;
     unknown.push(...page.unknown);
     const isAtKnown = known !== undefined && (unknown.length === 0 || isFarBefore(last, known));
-    if (page.isAtMark || isAtKnown) return { account, unknown, newest, isFirstLook: false };
-    if (page.listed.length < limit)
-      return { account, unknown, newest, isFirstLook: !page.isMarked && known === undefined };
+    if (page.isAtMark || isAtKnown) return { account, unknown, newest };
+    if (page.listed.length < limit) return { account, unknown, newest };
     before = last?.signature;
   }
   throw tooMany(account);
@@ -98,17 +96,6 @@ async function newsOf(deps: GapDeps, account: Address): Promise<News> {
 
 const tooMany = (account: Address): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', `The account ${account} has too many transactions to check.`);
-
-/** Excludes failed transactions and, at the first look, those before the registration. */
-function candidatesOf(
-  project: FoundRegistration,
-  { unknown, isFirstLook }: News,
-): readonly PastTransaction[] {
-  const registeredMs = Date.parse(project.token.dateCreated);
-  const isEarlier = ({ blockTimeMs }: PastTransaction): boolean =>
-    isFirstLook && (blockTimeMs ?? registeredMs) < registeredMs;
-  return unknown.filter((one) => !one.failed && !isEarlier(one));
-}
 
 /**
  * Transactions that one of our keys may have signed, oldest first. Anyone can reference the project's accounts, and listings lack
@@ -120,7 +107,7 @@ async function maybeOurs(
   news: readonly News[],
 ): Promise<readonly PastTransaction[]> {
   const all = new Map<string, PastTransaction>();
-  for (const one of news.flatMap((each) => candidatesOf(project, each))) all.set(one.signature, one);
+  for (const one of news.flatMap(({ unknown }) => unknown)) if (!one.failed) all.set(one.signature, one);
   const oldestFirst = [...all.values()].reverse().toSorted((a, b) => a.slot - b.slot);
   const [oldest] = oldestFirst;
   const newest = oldestFirst.at(-1);
