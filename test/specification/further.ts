@@ -177,6 +177,19 @@ export function further(): void {
     (await api.issueApproval(narrow, id)).refused(400, 'ERR_INVALID_PROOF');
   });
 
+  it('contract 1.7: "approval, execute, cancel | refused if the batch has another type"', async (api) => {
+    const { project } = api;
+    const init = (await api.initBatch(project, burning(1))).done();
+    const keyFor = async (type: string) =>
+      (await api.service.createKey({ scopes: ['airdrop'], proofTypes: [type] })).key;
+    const narrow = await keyFor('WATCH_AD');
+    (await api.cancelBatch(narrow, init.batch.id)).refused(400, 'ERR_INVALID_PROOF');
+    (await api.executeBatch(narrow, approved(project, init))).refused(400, 'ERR_INVALID_PROOF');
+    expect((await api.getBatch(project, init.batch.id)).done().status).toBe('FINALIZED');
+    const own = await keyFor('PRODUCT_BUY');
+    expect((await api.executeBatch(own, approved(project, init))).done().result.totalFailed).toBe(0);
+  });
+
   it('contract 1.7: "a fresh approval transaction, in the form of init\'s answer; a body is not needed"', async (api) => {
     const { project } = api;
     const { batch, ...init } = (await api.initBatch(project, burning(1))).done();

@@ -21,7 +21,7 @@ import { awaitFates } from '../settle.js';
 import { BatchWork, type End, type Goal, type Next } from './advance.js';
 import { batchHolding, claimBatch, contextOf, currentRecord, isOver } from './batch-context.js';
 import { withCost } from './costs.js';
-import { batchView, findBatch } from './get-batch.js';
+import { batchView, findPermitted } from './get-batch.js';
 import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
 import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';
@@ -29,7 +29,7 @@ import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
-    const found = await deps.store.read((tx) => findBatch(tx, principal, batchId));
+    const found = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
     const context = contextOf(deps, principal);
     const batch = await deps.store.transaction(async (tx) => {
       const claimed = await claimBatch(deps, tx, found.id);

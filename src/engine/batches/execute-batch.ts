@@ -33,7 +33,7 @@ import {
   ownerOf,
 } from './batch-context.js';
 import { withCost } from './costs.js';
-import { findBatch } from './get-batch.js';
+import { findPermitted } from './get-batch.js';
 import {
   type BatchOnChain,
   type BatchState,
@@ -56,7 +56,7 @@ export const executeBatch = keyedOperation('executeBatch', {
     owner: ownerOf(principal),
   }),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
-    const batch = await deps.store.read((tx) => findBatch(tx, principal, batchId));
+    const batch = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
     // After a crash between verdict and closing, the answer waits until the accounts are closed.
     if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();

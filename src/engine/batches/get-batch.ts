@@ -33,7 +33,8 @@ import type { FoundRegistration } from '../admin/project.js';
 import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, operation, type Principal, requireToken } from '../operation.js';
 import { createPause } from '../pause.js';
-import { isFinal, ownerOf } from './batch-context.js';
+import { notPermitted } from '../requests.js';
+import { currentRecord, isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
@@ -48,6 +49,21 @@ export async function findBatch(
   if (batch === undefined || batch.tokenId !== token.id) {
     throw new FlywheelError('ERR_BATCH_NOT_FOUND', `No batch ${batchId.slice(0, 64)}.`);
   }
+  return batch;
+}
+
+/** A batch that the key may act on. @throws `ERR_INVALID_PROOF` if it may not use a proof type of the batch. */
+export async function findPermitted(
+  tx: StoreTransaction,
+  principal: Principal,
+  batchId: string,
+): Promise<BatchHead> {
+  const batch = await findBatch(tx, principal, batchId);
+  const { proofTypes } = principal.key;
+  if (proofTypes === null) return batch;
+  const { pipelines } = await currentRecord(tx, batch.id);
+  const foreign = pipelines.find(({ type }) => !proofTypes.includes(type));
+  if (foreign !== undefined) throw notPermitted(foreign.type);
   return batch;
 }
 

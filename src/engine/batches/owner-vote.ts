@@ -20,12 +20,11 @@ import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { operation } from '../operation.js';
-import { notPermitted } from '../requests.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchWork, HeldBatch } from './advance.js';
 import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
 import { withCost } from './costs.js';
-import { findBatch, initBatchView } from './get-batch.js';
+import { findPermitted, initBatchView } from './get-batch.js';
 import { readBatchState, requireNotStale } from './on-chain.js';
 
 const voteOf = (
@@ -157,12 +156,10 @@ async function lastHeight({ chain }: EngineDeps, vote: SignedVote): Promise<bigi
 export const issueApproval = operation('issueApproval', {
   parse: (input) => parseInput(issueApprovalRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId } }) => {
+    // The answer contains every proof of the batch.
     const batch = await deps.store.read(async (tx) =>
-      currentRecord(tx, (await findBatch(tx, principal, batchId)).id),
+      currentRecord(tx, (await findPermitted(tx, principal, batchId)).id),
     );
-    // The answer contains every proof of the batch, so the key must permit all their types.
-    const foreign = batch.pipelines.find(({ type }) => principal.key.proofTypes?.includes(type) === false);
-    if (foreign !== undefined) throw notPermitted(foreign.type);
     if (batch.status === 'AVAILABLE_TO_QUEUE')
       throw new FlywheelError(
         'ERR_BATCH_NOT_FINALIZED',
