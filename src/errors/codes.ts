@@ -98,10 +98,14 @@ export const ERRORS = {
   ERR_BATCH_NOT_FINALIZED: wire(409, 'execute was called before the set-up of the batch had finished', {
     hint: 'Run `batch init` again with the same idempotency key to finish the set-up.',
   }),
-  ERR_BATCH_IN_PROGRESS: wire(409, 'the batch is already being executed', {
-    exit: EXIT.unavailable,
-    retry: 'always',
-  }),
+  ERR_BATCH_IN_PROGRESS: wire(
+    409,
+    'the batch is already being executed, or waits for votes of other members or for a time lock',
+    {
+      exit: EXIT.unavailable,
+      retry: 'always',
+    },
+  ),
   ERR_PAYLOAD_TOO_LARGE: wire(413, 'the body is over the limit (4 MiB unless configured)', {
     exit: EXIT.usage,
   }),

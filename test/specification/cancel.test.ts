@@ -1,5 +1,7 @@
 /** Cancelling a batch over HTTP (contract, section 1.7): during set-up, and while members act at the same time. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { proposalApprove } from '../../src/chain/squads/builders.js';
+import type { Address } from '../../src/values/address.js';
 import { HandClock } from '../support/chain.js';
 import { replacing } from '../support/doubles.js';
 import {
@@ -12,8 +14,14 @@ import {
   signVote,
   type TestEngine,
 } from '../support/engine.js';
-import { approveOutside, cancelOutside, executeOutside, staleAccounts } from '../support/other-tools.js';
-import { drain } from '../support/payments.js';
+import {
+  addThirdMember,
+  approveOutside,
+  cancelOutside,
+  executeOutside,
+  staleAccounts,
+} from '../support/other-tools.js';
+import { drain, land } from '../support/payments.js';
 import { serveEngine } from '../support/service.js';
 
 let test: TestEngine;
@@ -118,6 +126,30 @@ describe('a cancel whose vote comes after the last execution by a member', () =>
     });
     const { burned, usedToday } = await test.engine.status();
     expect([burned, usedToday.burn]).toEqual(['2', '2']);
+  });
+});
+
+describe('a batch whose multisig needs a third vote', () => {
+  it('waits for it, says whose it is, and is executed once it is there', async () => {
+    const third = await addThirdMember(test);
+    const init = (await test.engine.initBatch(burning(1), test.project.call())).value;
+    const body = { batchId: init.batch.id, signedTx: signApproval(test.project.owner, init) };
+    const { multisig } = test.project.registration;
+    await serving({}, async (ask) => {
+      expect(await ask('execute', body)).toMatchObject({
+        status: 409,
+        body: {
+          error: 'ERR_BATCH_IN_PROGRESS',
+          message: expect.stringContaining(`1 more approval, of ${third.address}`),
+        },
+      });
+      const vote = { multisig: multisig as Address, batchIndex: BigInt(init.batch.batchIndex) };
+      await land(test, third, [proposalApprove({ ...vote, member: third.address })]);
+      expect(await ask('execute', body)).toMatchObject({
+        status: 200,
+        body: { result: { totalSuccessful: 1 } },
+      });
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 /** Multisig members change a batch with other tools than this engine. */
 
 import { memo, transfer } from '../../src/chain/small-programs.js';
-import { decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
+import { ALL_PERMISSIONS, decodeAccount, encodeAccount, MULTISIG } from '../../src/chain/squads/accounts.js';
 import { transactionAddress } from '../../src/chain/squads/addresses.js';
 import {
   proposalActivate,
@@ -12,14 +12,22 @@ import {
 import { encodeVaultMessage } from '../../src/chain/squads/message.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
+import {
+  createKeypairSigner,
+  generateKeypair,
+  type KeypairSigner,
+} from '../../src/chain/transaction/sign.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import type { InitBatchResult } from '../../src/contract/schemas/batch.js';
 import { closeTransactions, messages } from '../../src/engine/batches/batch-context.js';
 import { readBatchOnChain } from '../../src/engine/batches/on-chain.js';
 import { addInstructions, executeTransactions } from '../../src/engine/batches/plan-batch.js';
 import { invariant } from '../../src/errors/flywheel-error.js';
-import type { Address } from '../../src/values/address.js';
+import { type Address, addressBytes } from '../../src/values/address.js';
+import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
 import type { TestEngine } from './engine.js';
 import { land, tryLand } from './payments.js';
+import { rawSqlite } from './store.js';
 
 async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {
   const batch = await store.read((tx) => tx.batches.get(id));
@@ -137,6 +145,25 @@ export async function closeOutside(test: TestEngine, init: InitBatchResult): Pro
   invariant(account !== null && multisig.rentCollector !== null, 'It is there to be closed.');
   for (const instructions of closeTransactions(context, batch, account.size, multisig.rentCollector))
     await land(test, context.operator, instructions);
+}
+
+/** Adds a member that has SOL, and whose vote is needed too. */
+export async function addThirdMember({ chain, dataDir, project }: TestEngine): Promise<KeypairSigner> {
+  const third = createKeypairSigner(generateKeypair());
+  const multisig = project.registration.multisig as Address;
+  const [account, owner] = await chain.getAccounts([multisig, project.owner.address]);
+  const before = account && decodeAccount(MULTISIG, account.data);
+  invariant(before != null && owner != null, 'They were just registered.');
+  const members = [...before.members, { key: third.address, permissions: ALL_PERMISSIONS }].toSorted((a, b) =>
+    Buffer.compare(copyBytes(addressBytes(a.key)), copyBytes(addressBytes(b.key))),
+  );
+  const hex = (bytes: ReadonlyBytes): string => `x'${Buffer.from(copyBytes(bytes)).toString('hex')}'`;
+  const data = encodeAccount(MULTISIG, { ...before, members, threshold: 3 });
+  const run = (statement: string) => rawSqlite(dataFiles(dataDir).ledger, statement);
+  run(`update accounts set data = ${hex(data)} where address = ${hex(addressBytes(multisig))}`);
+  run(`insert into accounts select ${hex(addressBytes(third.address))}, lamports, owner, data, executable, rent_epoch
+    from accounts where address = ${hex(addressBytes(project.owner.address))}`);
+  return third;
 }
 
 /** Accounts after the multisig's members changed, once all its batches were set up. @param removed - the former member. */

@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
+import { PERMISSION } from '../../chain/squads/accounts.js';
 import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
@@ -256,8 +257,8 @@ function failureOf(
 /**
  * Next step to approval by owner and operator. The batch counts against today's caps before the first vote is sent.
  * @throws `ERR_INVALID_SIGNED_TX`, `ERR_APPROVAL_EXPIRED`, `ERR_INSUFFICIENT_FUNDS`; `ERR_INVALID_REQUEST` when a signed approval
- * is required and missing; `ERR_DAILY_LIMIT_EXCEEDED`, which leaves the batch unchanged; `ERR_BATCH_EXECUTE_FAILED` when the
- * chain differs from the plan.
+ * is required and missing; `ERR_DAILY_LIMIT_EXCEEDED`, which leaves the batch unchanged; `ERR_BATCH_IN_PROGRESS` while other
+ * members must vote; `ERR_BATCH_EXECUTE_FAILED` when the chain differs from the plan.
  */
 async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
   const { context, batch } = work;
@@ -273,15 +274,25 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
     await landApproval(work, vote);
     return 'again';
   }
-  if (found.proposal?.approved.includes(flywheel.operator) === true) {
-    throw new FlywheelError(
-      'ERR_BATCH_EXECUTE_FAILED',
-      `Owner and operator have approved batch ${batch.id}, but its multisig ${flywheel.multisig} needs more votes.`,
-    );
-  }
+  if (found.proposal?.approved.includes(flywheel.operator) === true) throw votesMissing(batch.id, found);
   const { multisig, operator: member } = flywheel;
   const approve = proposalApprove({ multisig, member, batchIndex: batch.batchIndex });
   return { phase: 'OPERATOR_APPROVAL', first: 0, end: 1, instructions: () => [approve] };
+}
+
+function votesMissing(batchId: string, { multisig, proposal }: BatchState): FlywheelError {
+  const approved = proposal?.approved ?? [];
+  const missing = multisig.threshold - approved.length;
+  const others = multisig.members.filter(
+    ({ key, permissions }) => (permissions & PERMISSION.vote) !== 0 && !approved.includes(key),
+  );
+  return new FlywheelError(
+    'ERR_BATCH_IN_PROGRESS',
+    `Owner and operator have approved batch ${batchId}. Its multisig needs ${missing} more approval${missing === 1 ? '' : 's'}, of ${others.map(({ key }) => key).join(' or ')}.`,
+    {
+      hint: 'Run `batch execute` again after that. A running server executes the batch by itself.',
+    },
+  );
 }
 
 /** A failure is ignored if an earlier approval of the owner landed first, or the proposal is no longer active. */
