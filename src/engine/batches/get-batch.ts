@@ -38,7 +38,7 @@ import { currentRecord, isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
-export async function findBatch(
+async function findBatch(
   tx: StoreTransaction,
   principal: Principal,
   batchId: string,
