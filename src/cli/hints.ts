@@ -16,7 +16,9 @@ const HIDDEN = '/***';
 /** Adds the flags of this run to each command in the hint. Values without a hint are returned unchanged. */
 export function withPlace(thrown: unknown, settings: Settings): unknown {
   if (!(thrown instanceof FlywheelError) || thrown.hint === undefined) return thrown;
-  const hint = thrown.hint.replaceAll(COMMAND, (_, words: string) => {
+  const hint = thrown.hint.replaceAll(COMMAND, (line: string, words: string) => {
+    // It names a place of its own.
+    if (words.includes(' --profile ')) return line;
     const flags = runFlags(settings, words.split(' ')).map(shellLine);
     const missing = flags.filter((text) => text !== '' && !words.includes(text));
     return `\`${['flywheel', words, ...missing].join(' ')}\``;

@@ -274,6 +274,27 @@ describe('a file of which members do parts with their own tools is done once', (
     },
   );
 
+  it('where they end a set-up that was broken off, by the commands that are printed', async () => {
+    const operator = await anOperator('embedded', template);
+    const members = await membersOf(operator, template);
+    scenes.push({ operator, members } as Scene);
+    const words = ['batch', 'run', operator.write('many.json', MANY), '--keypair', operator.owner];
+    const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
+    expect(await operator.runWith(fault, ...words, '--yes')).toMatchObject({ signal: 'SIGKILL' });
+    const [{ batchIndex }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+    await members.activate(Number(batchIndex));
+    await members.vote(Number(batchIndex), 'approve');
+    expect(await members.execute(Number(batchIndex), 2)).toBe(2);
+    const stopped = await operator.run(...words, '--yes', '--json');
+    const [, line = ''] = /`(flywheel batch cancel [^`]+)`/.exec(problemOf(stopped).hint ?? '') ?? [];
+    expect([stopped.exit, line]).toEqual([7, expect.stringMatching(/./)]);
+    expect((await operator.paste(`${line} --keypair ${operator.owner} --yes`)).exit).toBe(0);
+    const told = await operator.run(...words, '--yes', '--json');
+    expect([told.exit, problemOf(told).hint]).toEqual([2, expect.stringContaining('--rest')]);
+    const rest = await operator.run(...words, '--yes', '--json', '--rest');
+    expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 138]);
+  });
+
   it('where they execute its beginning with the key of the operator, which is accepted as a gap', async () => {
     const scene = await initiated('embedded');
     const { members, index, json } = scene;

@@ -297,6 +297,25 @@ it('a batch that another machine has executed is noted by its cancellation, and 
   expect(await burned()).toBe(3);
 });
 
+it('a batch that goes on stops where its look-up has the answer of an earlier request', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 2));
+  expect((await operator.run('batch', 'init', file)).exit).toBe(0);
+  const gate = gateOf(operator);
+  const isLookUp = ({ method, path }: { method: string; path: string }): boolean =>
+    method === 'GET' && path.includes('proofHash=');
+  const list = gate.passed.find(isLookUp);
+  if (list === undefined) throw new TypeError('Nothing was looked up.');
+  gate.fate = (request) => (isLookUp(request) ? { replay: list, withHeaders: true, reaches: false } : 'pass');
+  const stopped = await runFile(file);
+  expect([stopped.exit, problemOf(stopped).message]).toEqual([
+    6,
+    expect.stringMatching(/Nothing was sent\.$/),
+  ]);
+  gate.fate = () => 'pass';
+  expect((await runFile(file)).exit).toBe(0);
+});
+
 it('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
   await meet('remote');
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);

@@ -13,6 +13,7 @@ import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { RunningClock } from './clock.js';
@@ -187,9 +188,10 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
   const { test, clock, database, owner } = parts;
   const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain, passed: { ms: 0 } };
   const main: Serving[] = [];
+  const rooms: Rooms = new Map();
   for (let at = 0; at < servers; at += 1) {
-    const store = at === 0 || database === undefined ? {} : { store: await database.openAgain() };
-    main.push(await serve(world, engineOver(world, store), {}));
+    const store = at === 0 || database === undefined ? test.deps.store : await database.openAgain();
+    main.push(await serve(world, engineOver(world, { store: storeWith(store, rooms) }), {}));
   }
   return {
     urls: main.map(({ url }) => url),
@@ -210,7 +212,7 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
         aheadMs === 0 ? {} : { clock: ahead, store: storeBy(store, ahead) },
       ).reconcile();
     },
-    breakStore: (fault) => breakStore(dataFiles(test.dataDir).store, fault),
+    breakStore: (fault) => breakStore(dataFiles(test.dataDir).store, rooms, fault),
     beside: (other, use) => beside(world, other, use),
     async close() {
       for (const server of main) await server.close();
@@ -311,7 +313,7 @@ function chainOf({ test, chain, cluster }: World) {
 
 const BLOCKHASH_BLOCKS = 150;
 
-function breakStore(path: string, fault: StoreFault): () => void {
+function breakStore(path: string, rooms: Rooms, fault: StoreFault): () => void {
   const run = (statement: string, options = {}) => rawSqlite(path, statement, options);
   if ('locked' in fault) return lockSqlite(path);
   if ('damagedBatch' in fault)
@@ -322,15 +324,28 @@ function breakStore(path: string, fault: StoreFault): () => void {
     if (fault.lost === 'token') run(`delete from tokens where id = '${fault.tokenId}'`, options);
   }
   if (!('roomForBurns' in fault)) return () => undefined;
-  const own = `token_id = '${fault.tokenId}'`;
-  const [row] = run(`select count(*) as present from burns where ${own}`);
-  const limit = Number(row?.['present']) + fault.roomForBurns;
-  run(
-    `create trigger no_room before insert on burns when new.${own} and (select count(*) from burns where ${own}) >= ${limit}
-     begin select raise(abort, 'no room'); end`,
-  );
-  return () => void run('drop trigger no_room');
+  const { tokenId, roomForBurns } = fault;
+  rooms.set(tokenId, roomForBurns);
+  return () => void rooms.delete(tokenId);
 }
+
+/** A store that has room for some burns of a project only. More are inserted twice, which the database refuses. */
+const storeWith = (store: Store, rooms: Rooms): Store =>
+  replacing(store, {
+    transaction: (work, of) =>
+      store.transaction(async (tx) => {
+        const insertMany: typeof tx.burns.insertMany = async (request, intents) => {
+          const inserted = await tx.burns.insertMany(request, intents);
+          const left = (rooms.get(request.tokenId) ?? Number.POSITIVE_INFINITY) - intents.length;
+          if (left < 0) await tx.burns.insertMany(request, intents);
+          tx.whenCommitted(() => void (rooms.has(request.tokenId) && rooms.set(request.tokenId, left)));
+          return inserted;
+        };
+        return work(replacing(tx, { burns: replacing(tx.burns, { insertMany }) }));
+      }, of),
+  });
+
+type Rooms = Map<string, number>;
 
 async function beside(world: World, other: OtherServer, use: (url: string) => Promise<void>): Promise<void> {
   const { test } = world;

@@ -13,6 +13,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { Session } from '../command.js';
 import { inInput, inputError, type NamedText, readInputText, requireKind } from '../input/read-input.js';
+import { repeatable } from '../operation/resume-line.js';
 import { type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isNotOffered } from '../send.js';
 import { refuse } from './pins.js';
@@ -81,7 +82,7 @@ async function freshApproval(session: Session, batchId: Uuid): Promise<IssuedApp
     };
   } catch (error) {
     const path = approvalFile(session.settings, batchId);
-    if (!isNotOffered(error) || !existsSync(path)) throw error;
+    if (!isNotOffered(error) || !existsSync(path)) return repeatable(session, () => Promise.reject(error));
     return readApprovalFile(await readInputText(session.context, path));
   }
 }

@@ -187,6 +187,6 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
     canAsk(session)
       ? 'With --yes an approval needs --expect. Nothing was signed.'
       : `Without a terminal an approval needs ${missing}. Nothing was signed.`,
-    expectation === null ? { hint: 'Add --yes --expect pipelines.json' } : {},
+    expectation === null ? { hint: `Add ${yes ? '' : '--yes '}--expect pipelines.json` } : {},
   );
 }

@@ -10,7 +10,6 @@ import {
 } from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
-import { requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type {
   Batch,
@@ -53,7 +52,7 @@ import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-ba
 import { endBatch } from './end-batch.js';
 import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
 import { freshAnswer, type Initiated, initiate, seenBatch, unansweredOf } from './initiate.js';
-import { requireChain, requireOwner, requirePins, unpinned } from './pins.js';
+import { requireAsPinned, requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { expectedPipelines } from './review.js';
 import { approveInWallet, requireWalletPays } from './wallet-approval.js';
 
@@ -83,6 +82,14 @@ type Outcome =
   | { readonly batch: Batch; readonly left: readonly number[]; readonly answer: InitBatchResult }
   /** `isRestDone`: other batches landed everything that this batch has not. */
   | (RunResult & { readonly isRestDone: boolean });
+
+const REFUSED: ReadonlySet<string> = new Set(['ERR_APPROVAL_REFUSED', 'ERR_INVALID_REQUEST']);
+
+/** @param next - may name the cancellation itself. */
+const besides = (next: string | undefined, batchId: string, cancel: string): string =>
+  next === undefined || next.includes(`batch cancel ${batchId}`)
+    ? cancel
+    : `${next.replace(/\.$/, '')}. ${cancel}`;
 
 export class BatchWork implements Work<Outcome> {
   readonly ask: AskDoneThere;
@@ -353,8 +360,7 @@ export class BatchWork implements Work<Outcome> {
     const multisig = await readMultisigAccount(chain, pins.multisig);
     checkVoters(multisig, pins);
     const token = await readTokenOnChain(chain, pins);
-    if (pins.facts !== undefined)
-      requireUnchanged(pins.facts, { ...multisigFacts(multisig), ...token.facts });
+    if (pins.facts !== undefined) requireAsPinned(pins.facts, { ...multisigFacts(multisig), ...token.facts });
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
@@ -431,13 +437,13 @@ export class BatchWork implements Work<Outcome> {
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
       const { hint } = error.options;
-      // What a limit or a check refused is not advised.
-      const isRefused = error.code === 'ERR_APPROVAL_REFUSED' || hint?.endsWith(repeat.hint) === true;
+      // What a limit, a check or the service refused is not advised.
+      const isRefused = REFUSED.has(error.code) || hint?.endsWith(repeat.hint) === true;
       const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
       throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
         ...{
           ...error.options,
-          hint: next === undefined ? cancel : `${next.replace(/\.$/, '')}. ${cancel}`,
+          hint: besides(next, id, cancel),
           cause: error,
         },
       });

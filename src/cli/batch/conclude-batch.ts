@@ -129,7 +129,7 @@ export function batchFailure(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the rest in a new batch: ${rest}${isCancelled ? unlanded : `. That cancels this one first, because a member of the multisig can still execute it. To cancel only: ${cancel}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? unlanded : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancel}.`}`,
     },
   );
 }

@@ -34,10 +34,11 @@ export async function cancelBatch(
   signer: () => Promise<KeypairSigner>,
   owner: Address | null,
 ): Promise<void> {
-  const { pins } = await session.service();
-  if (pins !== null && owner !== null) requireOwner(pins, owner);
   const [before, batch] = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
+    const opened = await session.service();
+    const { pins } = opened;
+    if (pins !== null && owner !== null && !(await isStale(opened, pins, before))) requireOwner(pins, owner);
     const conclude = (batch: Batch) =>
       concludeById(session, batch, { wasSetUp: before.status === 'FINALIZED' || isSetUp(batch) });
     // Another machine may have executed it, and this journal still has it as waiting.
@@ -53,6 +54,18 @@ export async function cancelBatch(
       ? `All of batch ${batch.id} was already executed. Nothing was left to cancel.`
       : `Batch ${batch.id} is cancelled. No further transaction of the batch can be executed.`;
   session.output.result(batch, (style) => [style.good(text), ...viewBatch(batch, style)]);
+}
+
+/** A stale batch needs no vote: the owner may have changed since its set-up. */
+async function isStale(
+  { chain }: OpenedService,
+  { multisig }: Pins,
+  { batchIndex }: Batch,
+): Promise<boolean> {
+  if (chain === null) return false;
+  const ref = { multisig, batchIndex: BigInt(batchIndex) };
+  const { value } = (await readBatchAccounts(chain, ref, 0)).multisig;
+  return value !== null && ref.batchIndex <= value.staleTransactionIndex;
 }
 
 /**

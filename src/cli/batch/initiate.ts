@@ -2,9 +2,10 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import { ownerFlags } from '../hints.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { requireAnswersKey, type Unanswered } from '../operation/done-there.js';
-import { commandLine } from '../operation/resume-line.js';
+import { commandLine, repeatable } from '../operation/resume-line.js';
 import { type AskDoneThere, findBatch, getBatch, isEnded } from '../operation/service-record.js';
 import { outcomeUnknown, trying } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
@@ -63,7 +64,9 @@ export async function initiate(
   const opened = await session.service();
   const call = callWith(session, opened, stage.key);
   const send = () => opened.service.initBatch({ pipelines }, call);
-  const reply = await trying(entry, stage.initAnswerName, send);
+  const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
+    throw await withCancel(session, stage.key, error);
+  });
   session.output.progress.clear();
   noteReply(session, reply, { isLast, isOpen: true });
   const answer = reply.value;
@@ -87,6 +90,22 @@ export async function initiate(
   return { answer, batch: await upToDate(session, await getBatch(session, id)), isNew: false };
 }
 
+/** Members of the multisig can end a set-up for good; then only a cancellation leads on. */
+async function withCancel(session: Session, idempotencyKey: string, error: unknown): Promise<unknown> {
+  if (!isFlywheelError(error) || error.options.hint !== undefined) return error;
+  if (error.code !== 'ERR_INVALID_REQUEST' && error.code !== 'ERR_BATCH_INIT_FAILED') return error;
+  const opened = await session.service();
+  const asked = { idempotencyKey, limit: 1 };
+  const listed = opened.service.listBatches(asked, callWith(session, opened));
+  const [batch] = (await listed.catch(() => null))?.value.items ?? [];
+  if (batch === undefined) return error;
+  const { settings } = session;
+  if (batch.dateCancelled !== undefined)
+    return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
+  const cancel = commandLine(settings, 'batch', 'cancel', batch.id, ...ownerFlags(settings));
+  return error.with({ hint: `To give the batch up: \`${cancel}\`` });
+}
+
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
 async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
   const batch = await findBatch(session, batchId);
@@ -108,7 +127,7 @@ export async function freshAnswer(
     return (await opened.service.issueApproval({ batchId: batch.id }, callWith(session, opened))).value;
   } catch (error) {
     if (isNotOffered(error)) return answer;
-    throw error;
+    return repeatable(session, () => Promise.reject(error));
   }
 }
 

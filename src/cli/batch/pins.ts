@@ -1,10 +1,10 @@
 /** Reads, checks and stores the pins of the project, with which every vote is compared. */
 import { flywheelOf, multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
-import type { Pins } from '../../approval/pins.js';
+import { type Facts, type Pins, requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
@@ -29,6 +29,18 @@ export function unpinned(pins: Pins | null): FlywheelError {
     `${what}, so a change of its members, rules or token would go unnoticed.`,
     pins === null ? HOW_TO_PIN : 'Run `flywheel profile pin`, or add --pins FILE.',
   );
+}
+
+const HOW_TO_PIN_AGAIN =
+  'If you made this change, pin the project again: `flywheel profile pin --out pins.json`, then add --pins pins.json (with a profile, `flywheel profile pin`). On a cluster, run the same `flywheel register` again.';
+
+/** @throws `ERR_APPROVAL_REFUSED` with each changed fact, and how to pin what the owner changed. */
+export function requireAsPinned(pinned: Facts, actual: Facts): void {
+  try {
+    requireUnchanged(pinned, actual);
+  } catch (error) {
+    throw isFlywheelError(error) ? error.with({ hint: HOW_TO_PIN_AGAIN }) : error;
+  }
 }
 
 const HOW_TO_READ = 'Set FLYWHEEL_RPC_URL to your own RPC node.';

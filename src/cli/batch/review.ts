@@ -17,7 +17,7 @@ import {
 import { type CheckedVote, checkVote } from '../../approval/check-vote.js';
 import { compareWithPipelines } from '../../approval/compare-pipelines.js';
 import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approval/flywheel-facts.js';
-import { type Pins, requireUnchanged } from '../../approval/pins.js';
+import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import { type SimulatedChanges, simulateBatch } from '../../approval/simulate.js';
 import type { ChainReader, Simulator } from '../../chain/chain.js';
@@ -32,7 +32,7 @@ import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { openInput } from '../input/read-input.js';
 import type { Unit } from '../views/unit.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
-import { refuse, unpinned } from './pins.js';
+import { refuse, requireAsPinned, unpinned } from './pins.js';
 
 export interface Look {
   readonly description: BatchDescription;
@@ -101,7 +101,7 @@ export async function lookAtBatch(
     found.token = token;
     found.isApproved = hasApproved(description, pins.owner);
     if (pins.facts === undefined) throw unpinned(pins);
-    requireUnchanged(pins.facts, { ...multisigFacts(description.multisigAccount), ...token.facts });
+    requireAsPinned(pins.facts, { ...multisigFacts(description.multisigAccount), ...token.facts });
     checkVoters(description.multisigAccount, pins);
     checkBatchContent(description, token.flywheel);
     if (expectation !== null) checkExpectation(description, expectation, token.flywheel);

@@ -52,12 +52,14 @@ export const beginOperation = (
   session: Session,
   request: OperationRequest,
   work: Preparation,
-): Promise<Taken | null> =>
-  lookUpAndBegin(session, request, work).catch((error: unknown) => {
-    if (!(error instanceof FlywheelError) || error.code !== 'ERR_RESPONSE_INVALID') throw error;
-    const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
-    throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
-  });
+): Promise<Taken | null> => lookUpAndBegin(session, request, work).catch(unread);
+
+/** Of a look-up before the first request. */
+function unread(error: unknown): never {
+  if (!(error instanceof FlywheelError) || error.code !== 'ERR_RESPONSE_INVALID') throw error;
+  const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
+  throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
+}
 
 async function lookUpAndBegin(
   session: Session,
@@ -263,7 +265,7 @@ export async function makeReady(
   { entry, isLookedUp = false }: Taken,
   work: Preparation,
 ): Promise<Ready | null> {
-  const ready = isLookedUp ? {} : await leaveOutDone(session, entry, work);
+  const ready = isLookedUp ? {} : await leaveOutDone(session, entry, work).catch(unread);
   return ready && (await work.prepare(entry)) ? ready : null;
 }
 

@@ -174,7 +174,9 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   if (error.options.keyUnused === false) return error;
   if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
   const isBehind = error.code === 'ERR_STORE_BEHIND';
-  const hint = `${isBehind ? `${behindHint(session, error)} ` : ''}Resume it: ${resumeLine(session, entry)}`;
+  const { hint: ownHint = '' } = isBehind ? { hint: behindHint(session, error) } : error.options;
+  const first = ownHint === '' ? '' : `${ownHint.replace(/\.$/, '')}. `;
+  const hint = `${first}Resume it: ${resumeLine(session, entry)}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   const isTold = isKnown ? isBehind || !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });

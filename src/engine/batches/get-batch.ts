@@ -38,11 +38,7 @@ import { currentRecord, isFinal, ownerOf } from './batch-context.js';
 import { withCost } from './costs.js';
 
 /** @throws `ERR_BATCH_NOT_FOUND` for an unknown id, and for a batch of another token. */
-async function findBatch(
-  tx: StoreTransaction,
-  principal: Principal,
-  batchId: string,
-): Promise<BatchHead> {
+async function findBatch(tx: StoreTransaction, principal: Principal, batchId: string): Promise<BatchHead> {
   const token = requireToken(principal);
   const id = batchId.toLowerCase();
   const batch = isUuid(id) ? await tx.batches.find({ id }) : undefined;
