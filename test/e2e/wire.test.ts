@@ -188,7 +188,7 @@ async function useFlywheel(side: Side, owner: string): Promise<void> {
   await side.step('batch execute --signed-tx', ['batch', 'execute', batch.id, '--signed-tx', `@${signed}`]);
 
   const init = async (name: string, ...content: readonly (readonly object[])[]): Promise<string> => {
-    const words = ['batch', 'init', side.write(`${name}.json`, pipelines(...content)), '--allow-changed'];
+    const words = ['batch', 'init', side.write(`${name}.json`, pipelines(...content)), '--again'];
     return (await side.step(`batch init (${name})`, words)).batch.id;
   };
   const dear = await init('dear', [burn(1)], [burn(600)], [burn(1)]);
@@ -202,7 +202,7 @@ async function useFlywheel(side: Side, owner: string): Promise<void> {
     '--expect',
     dearFile,
   ]);
-  await side.step('batch run', ['batch', 'run', run, ...sign, '--allow-changed']);
+  await side.step('batch run', ['batch', 'run', run, ...sign, '--again']);
   await side.step(
     'batch execute, the second pipeline fails',
     ['batch', 'execute', dear, '--signed-tx', approved.signedTx],

@@ -101,12 +101,12 @@ export const naming = ({ project }: TestEngine, { batch }: InitBatchResult): Ins
 export async function approveOutside(
   test: TestEngine,
   init: InitBatchResult,
-  who: readonly ('owner' | 'operator')[] = ['owner', 'operator'],
+  who: readonly ('owner' | 'operator' | KeypairSigner)[] = ['owner', 'operator'],
 ): Promise<void> {
   const { batch, context } = await recordOf(test, init);
   const { multisig } = context.flywheel;
   const members = { owner: test.project.owner, operator: context.operator };
-  for (const member of who.map((name) => members[name]))
+  for (const member of who.map((one) => (typeof one === 'string' ? members[one] : one)))
     await land(test, member, [
       proposalApprove({ multisig, batchIndex: batch.batchIndex, member: member.address }),
     ]);
