@@ -39,16 +39,16 @@ const schema = z.strictObject({
   toAddress: addressSchema,
   amount: amountSchema,
 });
-type AirdropSource = z.infer<typeof schema>;
+export type AirdropSource = z.infer<typeof schema>;
 
-interface AirdropContent {
+export interface AirdropContent {
   readonly action: 'AIRDROP';
   /** The wallet, not its token account. */
   readonly toAddress: Address;
   readonly amount: bigint;
 }
 
-interface CreateTokenAccountInstruction {
+export interface CreateTokenAccountInstruction {
   readonly kind: 'createTokenAccount';
   readonly tokenProgram: Address;
   readonly payer: Address;
@@ -57,7 +57,7 @@ interface CreateTokenAccountInstruction {
   readonly mint: Address;
 }
 
-interface TransferInstruction extends TokenAmount {
+export interface TransferInstruction extends TokenAmount {
   readonly kind: 'transfer';
   readonly from: Address;
   readonly to: Address;

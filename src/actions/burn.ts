@@ -8,14 +8,14 @@ import type { ActionKind, AnyInstruction, InstructionKind } from './action.js';
 import { amountProblem, decodeAmount, differs, isTokenInstruction, type TokenAmount } from './amounts.js';
 
 const schema = z.strictObject({ action: z.literal('BURN'), amount: amountSchema });
-type BurnSource = z.infer<typeof schema>;
+export type BurnSource = z.infer<typeof schema>;
 
-interface BurnContent {
+export interface BurnContent {
   readonly action: 'BURN';
   readonly amount: bigint;
 }
 
-interface BurnInstruction extends TokenAmount {
+export interface BurnInstruction extends TokenAmount {
   readonly kind: 'burn';
   readonly account: Address;
 }

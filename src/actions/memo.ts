@@ -14,14 +14,14 @@ const schema = z.strictObject({
     description: 'Text. The whole pipeline must fit one transaction of 1,232 bytes.',
   }),
 });
-type MemoSource = z.infer<typeof schema>;
+export type MemoSource = z.infer<typeof schema>;
 
-interface MemoContent {
+export interface MemoContent {
   readonly action: 'MEMO';
   readonly message: string;
 }
 
-interface MemoInstruction {
+export interface MemoInstruction {
   readonly kind: 'memo';
   readonly text: string;
   readonly signers: readonly Address[];

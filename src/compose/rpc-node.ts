@@ -17,7 +17,7 @@ import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 
-interface RunningRpc extends RunningServer {
+export interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }
 

@@ -27,7 +27,7 @@ export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
 }
 
 /** Burns of one type that had the same outcome on one day. */
-interface BurnSum {
+export interface BurnSum {
   readonly day: UtcDay;
   readonly type: string;
   readonly isLanded: boolean;

@@ -62,7 +62,7 @@ export const requestRepository = (session: StoreSession) => {
 };
 
 /** Ids of requests and batches with work left, each list in order of creation. */
-interface Unfinished {
+export interface Unfinished {
   readonly burns: readonly string[];
   /** Batches in set-up that have no error. A set-up with an error waits for its project to resume or cancel it. */
   readonly setUps: readonly string[];

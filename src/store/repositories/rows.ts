@@ -5,7 +5,7 @@ import { describe, OPEN_BURN, TABLE_NAMES, type TableName } from '../schema.js';
 import { insertAll, type StoreSession } from '../session.js';
 import { HALF, SUM } from './usage.js';
 
-interface Broken {
+export interface Broken {
   readonly name: string;
   readonly what: string;
   readonly wrong: number;
