@@ -13,6 +13,7 @@ import {
 import type { AccountMeta } from '../../transaction/message.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 import {
+  checkVoteAccounts,
   proposalActivate,
   proposalApprove,
   proposalCancel,
@@ -132,11 +133,18 @@ function run(invocation: Invocation): void {
   log(`Instruction: ${logName(name)}`);
   const args = decodeArguments(name, data);
   if (args === undefined) fail('InstructionDidNotDeserialize');
-  const loaded = Object.entries<AccountRule>(INSTRUCTIONS[name].accounts).map(([role, rule], at) =>
-    load(invocation, role, rule, accounts[at]),
-  );
+  const loaded: Loaded[] = [];
+  const named: Record<string, Loaded> = {};
+  for (const [role, rule] of Object.entries<AccountRule>(INSTRUCTIONS[name].accounts)) {
+    // Its vote is a struct of its own, whose constraints come before the account behind it.
+    if (name === 'proposalCancelV2' && rule.kind === 'systemProgram')
+      checkVoteAccounts(named as SquadsCall<typeof name>['accounts']);
+    const account = load(invocation, role, rule, accounts[loaded.length]);
+    loaded.push(account);
+    named[role] = account;
+  }
   const call = {
-    accounts: Object.fromEntries(loaded.map((account) => [account.name, account])),
+    accounts: named,
     args,
     remaining: accounts.slice(loaded.length),
     invocation,

@@ -53,11 +53,15 @@ export function proposalCreate({ accounts, args, invocation }: SquadsCall<'propo
 
 type MemberCall = SquadsCall<'proposalActivate' | 'proposalApprove'>;
 
-function checkAct({ accounts: { multisig, member, proposal } }: MemberCall, permission: number): void {
+export function checkVoteAccounts({ multisig, member, proposal }: MemberCall['accounts']): void {
   checkMultisig(multisig);
   checkWritable(member);
   checkProposal(proposal, multisig);
-  checkMember(multisig, member, permission);
+}
+
+function checkAct({ accounts }: MemberCall, permission: number): void {
+  checkVoteAccounts(accounts);
+  checkMember(accounts.multisig, accounts.member, permission);
 }
 
 export function proposalActivate(call: SquadsCall<'proposalActivate'>): void {
