@@ -7,8 +7,8 @@ import { compile } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import type { BatchContent, DecodedTransaction } from './batch-content.js';
 import { messageProblem } from './compare-messages.js';
+import { ensure, refuse } from './pins.js';
 import type { BatchDescription } from './read-batch.js';
-import { ensure, refuse } from './refuse.js';
 
 function checkTransaction(transaction: DecodedTransaction, token: VaultToken): void {
   const { number, decoded, message, ephemeralSigners, problem } = transaction;

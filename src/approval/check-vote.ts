@@ -33,7 +33,7 @@ import type { Address } from '../values/address.js';
 import { base58Encode } from '../values/base58.js';
 import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
 import { messageProblem } from './compare-messages.js';
-import { ensure, refuse } from './refuse.js';
+import { ensure, refuse } from './pins.js';
 
 interface ExpectedVote extends BatchRef {
   readonly kind: VoteKind;

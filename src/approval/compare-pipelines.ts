@@ -2,7 +2,7 @@
 import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
 import { actionText, inText } from '../actions/registry.js';
 import type { BatchContent } from './batch-content.js';
-import { ensure } from './refuse.js';
+import { ensure } from './pins.js';
 
 const MAX_NAMED_DIFFERENCES = 5;
 

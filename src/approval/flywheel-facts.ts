@@ -17,7 +17,7 @@ import {
 } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import type { Facts, Pins } from './pins.js';
-import { ensure, refuse } from './refuse.js';
+import { ensure, refuse } from './pins.js';
 
 export interface TokenOnChain {
   readonly mint: Mint;

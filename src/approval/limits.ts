@@ -5,7 +5,7 @@ import { actionRecipients, totalOf } from '../actions/registry.js';
 import type { Address } from '../values/address.js';
 import { isJsonObject } from '../values/canonical-json.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import { refuse } from './refuse.js';
+import { refuse } from './pins.js';
 
 /** A missing limit is no limit. */
 export interface Limits {

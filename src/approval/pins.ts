@@ -1,6 +1,16 @@
-/** Compares a project with its pins: the addresses and facts that the owner confirmed once, stored as text. */
+/** Refuses what may not be approved, and compares a project with its pins: the addresses and facts that the owner confirmed once, stored as text. */
+import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
-import { refuse } from './refuse.js';
+
+/** @throws `ERR_APPROVAL_REFUSED` always. */
+export function refuse(reason: string, cause?: unknown): never {
+  throw new FlywheelError('ERR_APPROVAL_REFUSED', `${reason}.`, cause === undefined ? {} : { cause });
+}
+
+/** @throws `ERR_APPROVAL_REFUSED` unless the condition is true. */
+export function ensure(condition: unknown, reason: () => string): asserts condition {
+  if (!condition) refuse(reason());
+}
 
 /** Facts by name. Two projects with equal facts can do the same. */
 export type Facts = Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import {
   type DecodedTransaction,
   decodedTransaction,
 } from './batch-content.js';
-import { ensure, refuse } from './refuse.js';
+import { ensure, refuse } from './pins.js';
 
 /** The service's limit of pipelines. A node can claim any number. */
 const MAX_BATCH_SIZE = 1_000;

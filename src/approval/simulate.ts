@@ -9,8 +9,8 @@ import { CLOCK_SYSVAR } from '../chain/programs.js';
 import { decodeMint, decodeTokenAccount, extensionOf } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
 import type { BatchContent } from './batch-content.js';
+import { ensure, refuse } from './pins.js';
 import type { BatchDescription } from './read-batch.js';
-import { ensure, refuse } from './refuse.js';
 
 /** Base units or lamports. */
 export interface Change {

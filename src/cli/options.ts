@@ -5,12 +5,10 @@ import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { MAX_PROOF_TYPE_LENGTH, SCOPES, type Scope } from '../values/key-terms.js';
 import { isoTime, parseTime, utcDay } from '../values/time.js';
-import { parseTokenAmount } from '../values/token-amount.js';
+import { parseTokenAmount, SOL_DECIMALS } from '../values/token-amount.js';
 import { isUuid, type Uuid } from '../values/uuid.js';
 import { inputError } from './input/read-input.js';
 import type { KeyOrigin } from './journal/journal.js';
-
-const SOL_DECIMALS = 9;
 
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,

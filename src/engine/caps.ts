@@ -6,7 +6,7 @@ import type { Landing } from '../store/repositories/pipelines.js';
 import type { UsageHold, UsageKind } from '../store/repositories/usage.js';
 import type { StoreTransaction } from '../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../values/time.js';
-import { tokenText } from './amount-text.js';
+import { tokenText } from '../values/token-amount.js';
 import type { EngineDeps } from './deps.js';
 
 const CAPS = { burn: 'dailyBurnCap', airdrop: 'dailyAirdropCap' } as const satisfies Record<

@@ -111,3 +111,12 @@ export function shownSymbol(symbol: string | null): string | null {
   const isLikeAmount = plain !== null && (LIKE_DIGITS.test(plain) || MAGNITUDES.has(plain.toLowerCase()));
   return isLikeAmount ? `"${plain}"` : plain;
 }
+
+export const SOL_DECIMALS = 9;
+
+export const tokenText = (
+  baseUnits: bigint,
+  token: { readonly decimals: number; readonly symbol: string },
+): string => `${formatTokenAmount(baseUnits, token.decimals)} ${shownSymbol(token.symbol) ?? 'tokens'}`;
+
+export const solText = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;

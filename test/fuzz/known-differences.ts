@@ -33,7 +33,7 @@ const KNOWN: readonly KnownDifference[] = [
   // The native program uses no compute units and no heap.
   {
     name: 'metering',
-    line: /^Program log: Error: memory allocation failed|^Program \S+ failed: (?:exceeded CUs meter|Computational budget exceeded|Program failed to complete|Access violation .* \(in heap region\)$)/,
+    line: /^Failed to create SBF VM: Computational budget exceeded$|^Program log: Error: memory allocation failed|^Program \S+ failed: (?:exceeded CUs meter|Computational budget exceeded|Program failed to complete|Access violation .* \(in heap region\)$)/,
   },
 ];
 

@@ -1,8 +1,7 @@
 /** The program-derived addresses of Squads v4 (squads-v4.md, section 1), and the derivation itself. */
 import { hash } from 'node:crypto';
-import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { type Address, addressBytes, addressFromBytes, isCurvePoint } from '../../values/address.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
-import { isCurvePoint } from '../../values/curve.js';
 import { encode, u32, u64 } from '../codec.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
 

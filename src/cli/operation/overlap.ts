@@ -56,7 +56,7 @@ function sendingHint(news: number, changed: number, noun: string): string {
   return [
     news > 0
       ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
-      : `No other ${noun} is new.`,
+      : 'Nothing of it is new.',
     ...(changed === 0
       ? []
       : ['--rest --allow-changed also sends the changed ones in full, on top of the earlier amount.']),

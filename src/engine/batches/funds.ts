@@ -15,7 +15,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, PlannedPipeline, StoredAction, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
-import { solText, tokenText } from '../amount-text.js';
+import { solText, tokenText } from '../../values/token-amount.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { type BatchContext, closingCount } from './batch-context.js';

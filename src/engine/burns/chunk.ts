@@ -9,7 +9,7 @@ import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } 
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import { solText, tokenText } from '../amount-text.js';
+import { solText, tokenText } from '../../values/token-amount.js';
 import { capExceededMessage, dailyCap, dayOfUse, landedMs } from '../caps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
