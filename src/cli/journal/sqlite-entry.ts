@@ -71,8 +71,16 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.body(this.#serial);
   }
 
+  /** One transaction, unless another process has dropped or taken over what this one held. */
+  #write<Result>(change: () => Result): Result {
+    return this.#table.file.write(() => {
+      this.#table.require(this.#row);
+      return change();
+    });
+  }
+
   note(notes: Notes): void {
-    this.#row = this.#table.file.write(() => {
+    this.#row = this.#write(() => {
       // A finished operation is not locked, so another process may have changed it since.
       const now = this.#table.row('serial = ?', [this.#serial]) ?? this.#row;
       return this.#table.change(this.#serial, { notes: JSON.stringify({ ...now.notes, ...notes }) });
@@ -85,7 +93,7 @@ export class SqliteEntry implements OperationSummary {
   }
 
   keep(name: string, answer: unknown): void {
-    this.#table.file.write(() => this.#table.keep(this.#serial, name, answer));
+    this.#write(() => this.#table.keep(this.#serial, name, answer));
     this.#hasActed = true;
   }
 
@@ -136,7 +144,7 @@ export class SqliteEntry implements OperationSummary {
   }
 
   settle({ state, landed, mayLand = false, answers = {} }: Verdict): void {
-    this.#table.file.write(() => {
+    this.#write(() => {
       for (const [name, answer] of Object.entries(answers)) this.#table.keep(this.#serial, name, answer);
       this.#row = this.#table.change(this.#serial, { state, told: 0 });
       this.#table.land(this.#serial, landed);
@@ -152,6 +160,7 @@ export class SqliteEntry implements OperationSummary {
     try {
       file.write(() => {
         if (this.#row.origin === 'chance') return this.#table.remove(this.#serial);
+        this.#table.require(this.#row);
         if (this.kind === 'burn') this.#table.unclaim(this.#serial);
         const spent: Changes = this.state === 'done' ? { body: null } : {};
         this.#row = this.#table.change(this.#serial, { told: 1, holder: null, ...spent });
@@ -162,11 +171,14 @@ export class SqliteEntry implements OperationSummary {
   }
 
   release(): void {
-    this.#row = this.#table.file.write(() => this.#table.change(this.#serial, { holder: null }));
+    this.#row = this.#write(() => this.#table.change(this.#serial, { holder: null }));
   }
 
-  /** Elements that landed stay noted. */
+  /** Elements that landed stay noted. Does nothing where another process took it over. */
   remove(): void {
-    this.#table.file.write(() => this.#table.remove(this.#serial));
+    this.#table.file.write(() => {
+      const holder = this.#table.row('serial = ?', [this.#serial])?.holder;
+      if (holder === this.#row.holder) this.#table.remove(this.#serial);
+    });
   }
 }

@@ -1,6 +1,6 @@
 /** The journal in an SQLite file. Every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
@@ -72,7 +72,9 @@ export class SqliteJournal {
   #prolong(): void {
     try {
       this.#table.prolong();
-    } catch {}
+    } catch (error) {
+      if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
+    }
   }
 
   /** Starts an operation, or takes the existing one of this request. */
@@ -98,8 +100,9 @@ export class SqliteJournal {
       if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
       // The first process prints the outcome and deletes the body.
       if (row.busy) return busy(row);
-      this.#table.change(row.serial, { holder: this.#table.self });
-      return { status: 'taken', entry: this.#entry(row) };
+      const { self } = this.#table;
+      this.#table.change(row.serial, { holder: self });
+      return { status: 'taken', entry: this.#entry({ ...row, holder: self }) };
     });
   }
 

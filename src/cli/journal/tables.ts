@@ -126,7 +126,6 @@ export class Tables {
       ...columns.map(([, value]) => value),
       ...[this.now, serial],
     ]);
-    this.#require(serial);
     return this.#written('serial = ?', [serial]);
   }
 
@@ -141,12 +140,20 @@ export class Tables {
     return this.#clock.nowMs() + LEASE_MS;
   }
 
-  /** @throws `ERR_OUTCOME_UNKNOWN` for an operation that another process dropped meanwhile. */
-  #require(serial: number): void {
-    if (this.#get('SELECT 1 FROM operations WHERE serial = ?', [serial]) !== undefined) return;
+  /**
+   * @param holder - who held it when it was read.
+   * @throws `ERR_OUTCOME_UNKNOWN` for an operation that another process dropped or took over meanwhile.
+   */
+  require({ serial, holder }: Pick<Row, 'serial' | 'holder'>): void {
+    const found = this.#get('SELECT holder FROM operations WHERE serial = ?', [serial]);
+    if (found !== undefined && (holder !== this.self || found[0] === holder)) return;
+    const [what, hint] =
+      found === undefined
+        ? ['dropped', 'Check what landed before you send it again: `flywheel history`']
+        : ['took over', 'See how it stands: `flywheel pending`'];
     throw outcomeUnknown(
-      'Another process dropped this operation from the journal while it was running. Its requests may have been executed.',
-      'Check what landed before you send it again: `flywheel history`',
+      `Another process ${what} this operation while it was running. Its requests may have been executed.`,
+      hint,
       { keyUnused: false },
     );
   }
@@ -169,7 +176,6 @@ export class Tables {
   }
 
   keep(serial: number, name: string, answer: unknown): void {
-    this.#require(serial);
     const packed = pack(JSON.stringify(answer));
     this.#run('INSERT OR REPLACE INTO answers (operation, name, answer) VALUES (?, ?, ?)', [
       ...[serial, name, packed],

@@ -44,6 +44,8 @@ const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
 class World {
   readonly directory: string;
   readonly living = new Set<string>();
+  /** Processes of other containers, of which nobody can tell whether they run. */
+  readonly elsewhere = new Set<string>();
   readonly #open: Journal[] = [];
   nowMs = Date.parse('2026-01-31T12:00:00.000Z');
 
@@ -56,7 +58,10 @@ class World {
     const journal = await openSqliteJournal({
       directory: this.directory,
       target,
-      processes: { self: () => name, isRunning: (other) => this.living.has(other) },
+      processes: {
+        self: () => name,
+        isRunning: (other) => (this.elsewhere.has(other) ? undefined : this.living.has(other)),
+      },
       clock: { nowMs: () => this.nowMs },
       ids: randomIds,
     });
@@ -220,6 +225,26 @@ describe('the journal', () => {
     expect([one.reopen(elements('a'), { step: 1 }), two.reopen(elements('a'), {})]).toEqual([true, false]);
     expect(one.notes).toMatchObject({ step: 1 });
     expect((await w.process('s')).begin(request())).toMatchObject({ status: 'busy', process: 'q' });
+  });
+
+  it('takes no note from a process that stood still in another container until somebody else took over', async () => {
+    const w = world();
+    const [still, other] = [await w.process('still'), await w.process('other')];
+    w.elsewhere.add('still');
+    const late = taken(still.begin(request()));
+    expect(other.begin(request())).toMatchObject({ status: 'busy', process: 'still' });
+    w.nowMs += 16_000;
+    const next = taken(other.begin(request()));
+    const refused = expect.objectContaining({ code: 'ERR_OUTCOME_UNKNOWN' });
+    expect(() => late.note({ stage: 2 })).toThrow(refused);
+    expect(() => late.keep('answer', {})).toThrow(refused);
+    expect(() => late.settle({ state: 'partial', landed: [] })).toThrow(refused);
+    expect(() => late.release()).toThrow(refused);
+    late.remove();
+    next.settle({ state: 'done', landed: [] });
+    next.markPrinted();
+    expect(() => late.markPrinted()).toThrow(refused);
+    expect(taken(other.begin(request()))).toMatchObject({ id: next.id, state: 'done', notes: {} });
   });
 
   it('finds the operation of a batch that waits', async () => {
