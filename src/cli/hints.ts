@@ -20,7 +20,7 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
     // It names a place of its own.
     if (words.includes(' --profile ')) return line;
     const flags = runFlags(settings, words.split(' ')).map(shellLine);
-    const missing = flags.filter((text) => text !== '' && !words.includes(text));
+    const missing = flags.filter((text) => !words.includes(text));
     return `\`${['flywheel', words, ...missing].join(' ')}\``;
   });
   const way = hint.includes(HIDDEN)

@@ -71,6 +71,27 @@ describe('--dry-run', () => {
   });
 });
 
+it('of a batch that waits is refused as the batch itself, where it can no longer be executed', async () => {
+  const place = emptyDirectory();
+  const at = (...words: string[]) => flywheelHere({ home: place }, ...words);
+  const file = (name: string, amount: number): string => {
+    const pipeline = { type: 'WATCH_AD', payload: { amount }, actions: [{ action: 'BURN', amount }] };
+    writeFileSync(join(place, name), JSON.stringify([pipeline]));
+    return name;
+  };
+  await at('local', 'init', '--vault-tokens', '50');
+  await at('local', 'export-owner', 'owner.json');
+  const waiting = ['batch', 'run', file('waiting.json', 45), '--keypair', 'owner.json'];
+  expect((await at('batch', 'init', 'waiting.json')).exit).toBe(0);
+  expect((await at(...waiting, '--dry-run')).exit).toBe(0);
+  const other = ['batch', 'run', file('other.json', 10), '--keypair', 'owner.json'];
+  expect((await at(...other, '--yes')).exit).toBe(0);
+  for (const more of ['--dry-run', '--yes']) {
+    const refused = await at(...waiting, more);
+    expect([refused.exit, error(refused.stderr).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+  }
+});
+
 describe('what batches may take of the SOL', () => {
   it('is set with `local init`', async () => {
     const place = emptyDirectory();

@@ -23,8 +23,7 @@ import type { Address } from '../../values/address.js';
 import { utcDay } from '../../values/time.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
-import { commandLine } from '../operation/resume-line.js';
-import { shellLine } from '../shell-line.js';
+import { commandLine, typedLine } from '../operation/resume-line.js';
 import { lookAlikeText, twiceText, unusualText } from '../views/approval.js';
 import { amountText } from '../views/unit.js';
 import {
@@ -88,12 +87,15 @@ export async function repeatBy(
   return repeatOf(journal.ofBatch(batchId), { again, hint: againHint(session) });
 }
 
-export function againHint({ commandLine: typed }: Pick<Session, 'commandLine'>): string {
+export function againHint({ commandLine: typed, settings }: Session): string {
+  const lookUp = 'Look the batch up first. To pay';
+  // With --again the command would also repeat what has landed of the file.
+  if (typed.includes('--rest')) return `${lookUp} again, put them into a new file and run it with --again.`;
   const words = typed.filter(
     (word, at) =>
-      !/^--(?:rest|again|idempotency-key(?:=.*)?)$/s.test(word) && typed[at - 1] !== '--idempotency-key',
+      !/^--(?:again|idempotency-key(?:=.*)?)$/s.test(word) && typed[at - 1] !== '--idempotency-key',
   );
-  return `Look the batch up first. To pay again: ${shellLine(['flywheel', ...words, '--again'])}`;
+  return `${lookUp} again: ${typedLine(settings, ...words, '--again')}`;
 }
 
 /** `--yes` is no consent to a second payment. @throws `ERR_INPUT_INVALID` */

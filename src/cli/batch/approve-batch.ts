@@ -53,7 +53,7 @@ export interface Judgement {
 /** @throws `ERR_APPROVAL_REFUSED` with the reason; `ERR_INVALID_REQUEST` when the batch is over. */
 export async function judge(
   session: Session,
-  { batch, wire, expectation }: ToApprove,
+  { batch, wire, expectation }: Omit<ToApprove, 'repeat'>,
   keypair: OwnerKeypair | null,
 ): Promise<Judgement> {
   const opened = await session.service();

@@ -45,7 +45,7 @@ import type { KeypairSource } from '../wallet/keypair-source.js';
 import { OwnerKeypair } from '../wallet/load-keypair.js';
 import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64, writeApproval } from './approval-source.js';
-import { approveBatch, type Signed } from './approve-batch.js';
+import { approveBatch, judge, type Signed } from './approve-batch.js';
 import { addToStage, CurrentStage, nextStage, type RunResult } from './batch-stages.js';
 import { lookUntil } from './chain-agrees.js';
 import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
@@ -220,8 +220,14 @@ export class BatchWork implements Work<Outcome> {
     const stage = new CurrentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
     const batch = batchId && (await seenBatch(this.#session, batchId));
-    if (batch) await this.#requireWanted(entry, batch);
-    return !batch || !isFinal(batch);
+    if (!batch) return true;
+    await this.#requireWanted(entry, batch);
+    if (batch.status === 'FINALIZED' && batch.dateCancelled === undefined) {
+      const expectation = expectedPipelines(this.#source(stage));
+      const asked = { batch: batchName(batch), wire: null, expectation };
+      await judge(this.#session, asked, this.#keypair);
+    }
+    return !isFinal(batch);
   }
 
   /**

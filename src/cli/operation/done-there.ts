@@ -303,7 +303,7 @@ const told = new WeakSet<Session['output']>();
 export function tellByNotes({ output }: Session): void {
   if (!told.has(output))
     output.warn(
-      'This service has no list of what already landed. Only the journal of this machine was checked.',
+      'The service does not say what already landed. Only the journal of this machine was checked.',
     );
   told.add(output);
 }

@@ -175,10 +175,11 @@ function wayOut(session: Session, { operation }: Overlap): string {
     const forget = commandLine(session.settings, 'pending', 'forget', operation.id);
     return `Print the other operation first: \`${resumeLine(session, operation)}\`. Or drop its result: \`${forget}\`.`;
   }
-  if (operation.state === 'open' || operation.kind === 'burn')
-    return `Resume the other operation: ${resumeLine(session, operation)}`;
+  const resume = resumeLine(session, operation);
+  if (operation.state !== 'waiting') return `Resume the other operation: ${resume}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
-  return `Cancel the other batch: ${agreedLine(session.settings, 'batch', 'cancel', batchId)}`;
+  const cancel = agreedLine(session.settings, 'batch', 'cancel', batchId);
+  return `Resume the other operation: \`${resume}\`. Or cancel its batch: \`${cancel}\`.`;
 }
 
 function describe(count: number, overlaps: readonly Overlap[], noun: string): string {

@@ -27,55 +27,66 @@ export const commandLine = (settings: Settings, ...words: readonly string[]): st
 export const agreedLine = (settings: Settings, ...words: readonly string[]): string =>
   `${commandLine(settings, ...words)}${settings.yes ? ' --yes' : ''}`;
 
+/** What the user typed, with the flags of this run that it lacks. */
+export function typedLine(settings: Settings, ...typed: readonly string[]): string {
+  const isTyped = ([flag]: readonly string[]): boolean =>
+    typed.some((word) => word === flag || word.startsWith(`${flag}=`)) ||
+    (flag === '--profile' && typed.includes('-p'));
+  const flags = runFlags(settings, typed).filter((words) => !isTyped(words));
+  return shellLine(['flywheel', ...typed, ...flags.flat()]);
+}
+
 /** Flags of this run that the command accepts. With a remote API, commands for the machine of the service get none. */
-export function runFlags(settings: Settings, words: readonly string[]): readonly (readonly string[])[] {
+export function runFlags(settings: Settings, words: readonly string[]): Flags {
   const uses = usesOf(words);
   const isElsewhere = uses.includes('directory') || uses.includes('local');
   if (!uses.includes('service') || words[0] === 'profile' || (isElsewhere && settings.apiUrl.value !== null))
     return [];
-  return [placeFlags(settings, uses), chainFlags(settings, uses)];
+  return [...placeFlags(settings, uses), ...chainFlags(settings, uses)];
 }
 
+type Flags = readonly (readonly string[])[];
+
 /** Flags that select the same service in any environment. */
-function placeFlags(settings: Settings, uses: readonly Use[]): readonly string[] {
+function placeFlags(settings: Settings, uses: readonly Use[]): Flags {
   const { apiUrl, apiKeyHeader, profile } = settings;
   if (apiUrl.value === null) return localFlags(settings, uses);
   return [
     // The current profile may change before the command is run.
-    ...(profile.value === null ? [] : ['--profile', profile.value]),
-    ...(apiUrl.source === 'profile' ? [] : ['--api-url', apiUrl.value]),
-    ...(apiKeyHeader.source === 'flag' ? ['--api-key-header', apiKeyHeader.value] : []),
+    ...(profile.value === null ? [] : [['--profile', profile.value]]),
+    ...(apiUrl.source === 'profile' ? [] : [['--api-url', apiUrl.value]]),
+    ...(apiKeyHeader.source === 'flag' ? [['--api-key-header', apiKeyHeader.value]] : []),
   ];
 }
 
-function localFlags(settings: Settings, uses: readonly Use[]): readonly string[] {
+function localFlags(settings: Settings, uses: readonly Use[]): Flags {
   const { apiUrl, dataDir, database, project, profile } = settings;
   const file = database.source === 'flag' ? database.value?.file : null;
   // The profile's limits of approvals hold for the printed command too, but its address does not.
   const limits = profile.value !== null && uses.includes('approval') ? profile.value : null;
   return [
-    ...(apiUrl.source === 'flag' || limits !== null ? ['--local'] : []),
-    ...(limits === null ? [] : ['--profile', limits]),
-    ...(dataDir.source === 'default' ? [] : ['--data-dir', dataDir.value]),
-    ...(file == null ? [] : ['--database-url-file', file]),
-    ...(project.source === 'flag' && project.value !== null ? ['--project', project.value] : []),
+    ...(apiUrl.source === 'flag' || limits !== null ? [['--local']] : []),
+    ...(limits === null ? [] : [['--profile', limits]]),
+    ...(dataDir.source === 'default' ? [] : [['--data-dir', dataDir.value]]),
+    ...(file == null ? [] : [['--database-url-file', file]]),
+    ...(project.source === 'flag' && project.value !== null ? [['--project', project.value]] : []),
   ];
 }
 
 /** Nodes and pins of this run. Parts of an address that may be a key are `***`. */
-function chainFlags({ rpcUrl, rpcQuorum, pinsFile }: Settings, uses: readonly Use[]): readonly string[] {
+function chainFlags({ rpcUrl, rpcQuorum, pinsFile }: Settings, uses: readonly Use[]): Flags {
   const nodes = uses.includes('chain') && rpcUrl.source === 'flag' ? rpcUrl.value : [];
-  const quorum = nodes.length > 0 && rpcQuorum.source === 'flag' ? ['--quorum', String(rpcQuorum.value)] : [];
+  const isQuorum = nodes.length > 0 && rpcQuorum.source === 'flag';
   return [
-    ...nodes.flatMap(({ shown }) => ['--rpc-url', shown]),
-    ...quorum,
-    ...(pinsFile !== null && uses.includes('approval') ? ['--pins', pinsFile] : []),
+    ...nodes.map(({ shown }) => ['--rpc-url', shown]),
+    ...(isQuorum ? [['--quorum', String(rpcQuorum.value)]] : []),
+    ...(pinsFile !== null && uses.includes('approval') ? [['--pins', pinsFile]] : []),
   ];
 }
 
 /** An interrupted run ends with `ERR_OUTCOME_UNKNOWN`, and its hint is the command itself. */
 export async function repeatable<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
-  const hint = `Run the same command again; nothing happens twice: ${shellLine(['flywheel', ...session.commandLine])}`;
+  const hint = `Run the same command again; nothing happens twice: ${typedLine(session.settings, ...session.commandLine)}`;
   try {
     return await run();
   } catch (thrown) {

@@ -67,7 +67,8 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
 export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<boolean> {
   const { entry } = taken;
   session.output.detail(`idempotency key: ${entry.key}`);
-  noteEarlier(session, entry, work.rest === true);
+  const { state } = entry;
+  if (!entry.isNew) noteEarlier(session, entry, work.rest === true);
   const carryOn = async (): Promise<Performed<Result> | null> =>
     (await makeReady(session, taken, work)) && work.perform(entry);
   const performed = await carryOn().catch(async (thrown: unknown) => {
@@ -77,6 +78,8 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
     endLanded(entry);
     return false;
   }
+  if (!entry.isNew && isOver(state) && entry.state === state)
+    session.output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);
@@ -123,13 +126,11 @@ function notKept(entry: Entry, cause: unknown): FlywheelError {
 }
 
 function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
-  if (entry.isNew) return;
   if (rest && entry.state === 'partial')
     output.tell(`Sending the rest of the operation started ${entry.dateBegun}.`);
   else if (entry.state === 'open')
     output.tell(`Resuming the operation started ${entry.dateBegun}, whose outcome is unknown.`);
   else if (entry.state === 'waiting') output.tell(`Resuming the batch that was set up ${entry.dateBegun}.`);
-  else output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
 }
 
 /** Adds to an error what it means for the operation. Removes an operation that certainly did nothing. */
