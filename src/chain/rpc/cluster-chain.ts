@@ -3,7 +3,7 @@
  * never land when the finalized block height is above its last valid height, no node of the quorum knows the signature in a
  * state at least that new, and the history of each of these nodes goes back to before the signing.
  */
-import { invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Clock } from '../../values/time.js';
 import { type AccountState, type Rent, rentFromEmpty } from '../account.js';
@@ -140,8 +140,21 @@ class ClusterChain implements Chain {
     return states;
   }
 
-  latestBlockhash(): Promise<RecentBlockhash> {
-    return this.#pool.one(BLOCKHASH_QUESTION);
+  /**
+   * With a quorum, no node alone says how long a blockhash lives: told too low, a transaction in flight would pass for expired. A
+   * node that knows a blockhash and is asked for its newest one afterwards names a height that is no lower.
+   */
+  async latestBlockhash(): Promise<RecentBlockhash> {
+    const newest = await this.#pool.one(BLOCKHASH_QUESTION);
+    if (this.#pool.quorum === 1) return newest;
+    const { blockhash } = newest;
+    const { value: isKnown, slot } = await this.#pool.agreed(validityQuestion(blockhash));
+    if (!isKnown) throw disagreeing(`do not know the blockhash ${blockhash}, which one of them gave`);
+    const voices = await this.#pool.ask(BLOCKHASH_QUESTION, { minContextSlot: slot });
+    const heights = voices.map(({ value }) => value.lastValidBlockHeight).sort((a, b) => Number(a - b));
+    const [lowest, highest] = [heights[0] as bigint, heights.at(-1) as bigint];
+    if (highest - lowest > BLOCKHASH_LIFETIME_BLOCKS) throw disagreeing('disagree about the block height');
+    return { blockhash, lastValidBlockHeight: highest };
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
@@ -161,8 +174,8 @@ class ClusterChain implements Chain {
   }
 
   /**
-   * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, and an invented
-   * one has not landed for the others. With a quorum, all pages of a list come from the same node.
+   * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, nor move it or let
+   * it fail, and an invented one has not landed for the others. With a quorum, all pages of a list come from the same node.
    */
   async history(
     account: Address,
@@ -174,7 +187,13 @@ class ClusterChain implements Chain {
     for (const voice of voices)
       for await (const page of this.#pagesOf(voice, account, limit)) {
         const inTime = page.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
-        for (const entry of inTime) if (!found.has(entry.signature)) found.set(entry.signature, entry);
+        for (const entry of inTime) {
+          const { signature, slot, failed } = entry;
+          const told = found.get(signature) ?? entry;
+          if (told.slot !== slot || told.failed !== failed)
+            throw disagreeing(`disagree about the transaction ${signature}`);
+          found.set(signature, told);
+        }
         if (inTime.length < page.length) break;
       }
     return [...found.values()].toSorted((left, right) => right.slot - left.slot);
@@ -317,17 +336,21 @@ class ClusterChain implements Chain {
     return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
   }
 
-  /** 0 where no node knows: a missing block time does not change the fact of landing. */
+  /** 0 where no node knows, or nodes of the quorum differ: a missing block time does not change the fact of landing. */
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const timeMs = await this.#pool.one(blockTimeQuestion(slot)).catch(toNull);
-    if (timeMs === null) return 0;
+    const voices = await this.#pool.ask(blockTimeQuestion(slot)).catch(toNull);
+    const [timeMs, ...others] = new Set(voices?.map(({ value }) => value));
+    if (timeMs == null || others.length > 0) return 0;
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);
     return timeMs;
   }
 }
+
+const disagreeing = (about: string): FlywheelError =>
+  new FlywheelError('ERR_CHAIN_MISMATCH', `The RPC nodes ${about}.`);
 
 const POLL_MS = 500;
 

@@ -114,4 +114,60 @@ describe('two nodes that have to agree', () => {
     nodes[1].methods = landed(5);
     expect(await reader.lookUp(['abc'])).toMatchObject([{ slot: 5n, error: null }]);
   });
+
+  it('say together how long a blockhash lives', async () => {
+    const hash = namedAddress('blockhash');
+    const newest = (height: number, slot: number) => () =>
+      inContext({ blockhash: hash, lastValidBlockHeight: height }, slot);
+    const knows = (isKnown: boolean, height: number, slot = 20) => ({
+      isBlockhashValid: () => inContext(isKnown, slot),
+      getLatestBlockhash: newest(height, slot),
+    });
+    // The first one tells a height that is over.
+    const nodes = [await youngNode(knows(true, 40)), await youngNode(knows(true, 190))] as const;
+    const { chain } = read(nodes);
+    expect(await chain.latestBlockhash()).toEqual({ blockhash: hash, lastValidBlockHeight: 190n });
+    expect(nodes[1].calls.at(-1)?.params[0]).toMatchObject({ minContextSlot: 20 });
+    nodes[0].methods = knows(true, 39);
+    expect((await failureOf(chain.latestBlockhash())).message).toBe(
+      'The RPC nodes disagree about the block height.',
+    );
+    for (const node of nodes) node.methods = knows(false, 190);
+    expect(await failureOf(chain.latestBlockhash())).toMatchObject({ code: 'ERR_CHAIN_MISMATCH' });
+    expect(await read([nodes[0]], 0, 1).chain.latestBlockhash()).toMatchObject({
+      lastValidBlockHeight: 190n,
+    });
+  });
+
+  it('have to agree on when a listed transaction landed, and whether it failed', async () => {
+    const lists = (slot: number, err: object | null = null) => ({
+      getSignaturesForAddress: () => [{ signature: 'abc', slot, err, memo: null, blockTime: null }],
+    });
+    for (const [other, isSame] of [
+      [lists(5), true],
+      [lists(900), false],
+      [lists(5, { InstructionError: [0, 'Custom'] }), false],
+    ] as const) {
+      const nodes = [await youngNode(lists(5)), await youngNode(other)] as const;
+      const told = read(nodes).chain.history(address, { limit: 20 });
+      if (isSame) expect(await told).toHaveLength(1);
+      else expect((await failureOf(told)).message).toBe('The RPC nodes disagree about the transaction abc.');
+    }
+  });
+
+  it('give a block time only where both know the same', async () => {
+    const landed = (time: number | null) => ({
+      getSignatureStatuses: () =>
+        inContext([{ slot: 5, err: null, confirmations: null, confirmationStatus: 'finalized' }]),
+      getTransaction: () => null,
+      getBlockTime: () => time,
+    });
+    const timeOf = async (...times: readonly (number | null)[]) => {
+      const nodes = await Promise.all(times.map((time) => youngNode(landed(time))));
+      const [trace] = await read(nodes).chain.trace([{ signature: 'abc', lastValidBlockHeight: 9n }]);
+      return trace?.kind === 'landed' && trace.record.blockTimeMs;
+    };
+    expect(await timeOf(1_000, 1_000)).toBe(1_000_000);
+    expect(await timeOf(1_000, 87_400)).toBe(0);
+  });
 });
