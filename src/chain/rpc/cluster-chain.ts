@@ -102,8 +102,8 @@ class ClusterChain implements Chain {
   readonly #outgoing: Outgoing;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
-  /** Newest slot in which a transaction of this process landed; the next one may depend on it. */
-  #landedSlot = 0;
+  /** Newest slot of which accounts were read, or in which a transaction of this process landed; later reads depend on it. */
+  #seenSlot = 0;
   #rent: { readonly rent: Rent; readonly askedMs: number } | undefined;
   readonly #blockTimes = new Map<number, number>();
 
@@ -122,8 +122,8 @@ class ClusterChain implements Chain {
   }
 
   /**
-   * Reads a state at least as new as every transaction seen to land: a node behind would return outdated accounts. Each call of
-   * 100 accounts reads a state at least as new as the one before.
+   * Reads a state at least as new as every one read before and every transaction seen to land: a node behind would return outdated
+   * accounts. Each call of 100 accounts reads a state at least as new as the one before.
    */
   async getAccounts(
     addresses: readonly Address[],
@@ -137,6 +137,7 @@ class ClusterChain implements Chain {
       floor = slot;
       states.push(...value);
     }
+    this.#seenSlot = Math.max(this.#seenSlot, floor);
     return states;
   }
 
@@ -179,10 +180,13 @@ class ClusterChain implements Chain {
    */
   async history(
     account: Address,
-    { sinceMs = 0, limit = MAX_PAST, before, sinceSlot }: Past,
+    { sinceMs = 0, limit = MAX_PAST, before, sinceSlot = 0 }: Past,
   ): Promise<readonly PastTransaction[]> {
     const first = pastQuestion(account, before, limit);
-    const voices = await this.#pool.ask(first, { minContextSlot: sinceSlot });
+    // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
+    await this.#lastFinalized();
+    const minContextSlot = Math.max(sinceSlot, this.#newestSlot);
+    const voices = await this.#pool.ask(first, { minContextSlot });
     const found = new Map<Signature, PastTransaction>();
     for (const voice of voices)
       for await (const page of this.#pagesOf(voice, account, limit)) {
@@ -257,7 +261,7 @@ class ClusterChain implements Chain {
   }
 
   get #newestSlot(): number {
-    return Math.max(this.#finalized.slot, this.#landedSlot);
+    return Math.max(this.#finalized.slot, this.#seenSlot);
   }
 
   /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
@@ -320,7 +324,7 @@ class ClusterChain implements Chain {
 
   async #recordOf(sought: Sought, status: LandedStatus, isFinal: boolean): Promise<TransactionRecord> {
     const { signature, bytes, paysOnlyFee = !isFinal, isTimeKnown } = sought;
-    this.#landedSlot = Math.max(this.#landedSlot, status.slot);
+    this.#seenSlot = Math.max(this.#seenSlot, status.slot);
     this.#outgoing.forget(signature);
     const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimeMs(status.slot);
     const own = bytes && { wire: bytes, feeLamports: feeOf(decodeTransaction(bytes).message) };

@@ -152,6 +152,8 @@ export interface PastBatch extends BatchRef {
   readonly vaultIndex: number;
   readonly transactions: readonly PastBatchTransaction[];
   readonly closings: readonly TransactionRecord[];
+  /** The batch account was closed. A node that shows it closed, and not by whom, is behind with its history. */
+  readonly isClosed: boolean;
   readonly votes: Readonly<Record<'approved' | 'rejected' | 'cancelled', readonly Address[]>>;
 }
 
@@ -202,7 +204,8 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
   if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
   // Executed and closed transactions must have been added before; otherwise history is missing.
   if ([...executions.keys(), ...closed.keys()].some((address) => !added.has(address))) return null;
-  const closings = [...closed.values(), ...of('batchAccountsClose')].map(({ record }) => record);
+  const ends = of('batchAccountsClose');
+  const closings = [...closed.values(), ...ends].map(({ record }) => record);
   const votesBy = (...names: readonly InstructionName[]): readonly Address[] => {
     const own = past.acts.filter(
       ({ name, accounts }) => names.includes(name) && accounts['proposal'] === proposal,
@@ -211,7 +214,7 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
   };
   return {
     ...{ multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions },
-    closings: [...new Set(closings)],
+    ...{ closings: [...new Set(closings)], isClosed: ends.length > 0 },
     votes: {
       approved: votesBy('proposalApprove'),
       rejected: votesBy('proposalReject'),

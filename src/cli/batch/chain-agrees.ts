@@ -103,7 +103,8 @@ function pastContradiction(
   landed: number,
   closed: string,
 ): string | null {
-  const executed = past?.transactions.filter((one) => one.executed !== null).length;
+  const known = past?.isClosed === true ? past.transactions : undefined;
+  const executed = known?.filter((one) => one.executed !== null).length;
   if (executed === landed) return null;
   return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many transactions were executed' : `${executed} were executed`}.`;
 }

@@ -113,7 +113,7 @@ export async function countExecuted(
     return Math.min(executed, plannedCount({ transactions }, planned));
   if (executed === 0) return 0;
   const past = await readPast();
-  if (past !== null) {
+  if (past !== null && (past.isClosed || found.batch !== null)) {
     const other = planned.pipelines.findIndex(({ message }, index) => {
       const one = past.transactions[index];
       return one?.executed == null || !isPlanned(one.message, message);
@@ -122,7 +122,7 @@ export async function countExecuted(
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
-    `The accounts of batch ${planned.id} are closed, and the RPC node lacks the history of its execution.`,
+    `The accounts of batch ${planned.id} are closed, and the RPC node lacks the history of its end.`,
   );
 }
 

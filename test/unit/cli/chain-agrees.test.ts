@@ -8,7 +8,7 @@ import {
   proposalAddress,
   transactionAddress,
 } from '../../../src/chain/squads/addresses.js';
-import { batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
+import { batchAccountsClose, batchAddTransaction, batchCreate } from '../../../src/chain/squads/builders.js';
 import { encodeInstruction } from '../../../src/chain/squads/instructions.js';
 import { encodeVaultMessage } from '../../../src/chain/squads/message.js';
 import { compile, type Instruction } from '../../../src/chain/transaction/message.js';
@@ -44,7 +44,8 @@ const added = [1, 2].map((number) =>
     message: encodeVaultMessage(compile(vaultAt.address, [memo(`${number}`, [])])),
   }),
 );
-const made = [create, ...added];
+const open = [create, ...added];
+const made = [...open, batchAccountsClose({ multisig, batchIndex, rentCollector: signer.address })];
 
 function wireOf(instructions: readonly Instruction[], nonce: number): Uint8Array {
   const blockhash = base58Encode(Uint8Array.from({ length: 32 }, () => nonce + 1));
@@ -106,6 +107,7 @@ describe('a batch that is closed on chain', () => {
     ['the node has forgotten its beginning', [[execute]], /does not know/],
     ['another program has called it', [[...made, execute], 'called from within'], /does not know/],
     ['the node knows nothing of it', [], /does not know/],
+    ['the node is behind and does not list its end', [open], /does not know/],
   ])('is not believed to be cancelled with nothing done when %s', async (_what, past, reason) => {
     await expect(
       requireChainAgrees(session, chainWith(past as readonly Past[]), cancelled, said(0)),

@@ -246,8 +246,12 @@ describe('what has landed', () => {
     const asked = nodes[0]?.calls.filter(({ method }) => method === 'getMultipleAccounts');
     expect(asked?.map(({ params }) => params[1])).toMatchObject([
       { minContextSlot: 990 },
-      { minContextSlot: 995 },
+      { minContextSlot: 1_000 },
     ]);
+    for (const node of nodes) node.methods = { ...node.methods, getSignaturesForAddress: () => [] };
+    await chain.history(namedAddress('account'), { limit: 1 });
+    const listed = nodes[0]?.calls.find(({ method }) => method === 'getSignaturesForAddress');
+    expect(listed?.params[1]).toMatchObject({ minContextSlot: 1_000 });
   });
 
   it('is told with its fee and the time of its block, without a further question for each', async () => {
