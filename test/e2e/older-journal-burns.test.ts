@@ -186,17 +186,24 @@ it('a dry run says what the command would do with a file that is known', async (
   expect((await burnFile('a.json', '--rest')).stdout).toBe('{"success":[],"errors":[],"skipped":2}\n');
 });
 
-it('a burn of unknown outcome is not sent again when its service may have forgotten its key', async () => {
-  await begin('embedded');
-  const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"once":2}', '--amount', '1', '--yes', '--json'];
-  await operator.runWith({ signal: 'SIGKILL', when: MOMENTS.answered }, ...words);
-  expect(await burned()).toBe(1);
-  const store = new StoreTables(join(operator.dataDir, FILES.store), false);
-  store.forgetRequests();
-  store.close();
-  const resumed = await operator.runWith({ clockAheadMs: 35 * 86_400_000 }, 'pending', 'resume', '--json');
-  expect([resumed.exit === 0, await burned()]).toEqual([false, 1]);
-});
+it.each([
+  ['long ago', 0, 35],
+  ['in the future, as a wrong clock said', 60, 0],
+])(
+  'a burn of unknown outcome, begun %s, is not sent again when its service may have forgotten its key',
+  async (_, begunAhead, resumedAhead) => {
+    await begin('embedded');
+    const ahead = (days: number) => ({ clockAheadMs: days * 86_400_000 });
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', '{"once":2}', '--amount', '1', '--yes', '--json'];
+    await operator.runWith({ signal: 'SIGKILL', when: MOMENTS.answered, ...ahead(begunAhead) }, ...words);
+    expect(await burned()).toBe(1);
+    const store = new StoreTables(join(operator.dataDir, FILES.store), false);
+    store.forgetRequests();
+    store.close();
+    const resumed = await operator.runWith(ahead(resumedAhead), 'pending', 'resume', '--json');
+    expect([resumed.exit === 0, await burned()]).toEqual([false, 1]);
+  },
+);
 
 it.each(
   sampleOf(

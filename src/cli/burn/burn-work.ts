@@ -65,9 +65,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   };
 }
 
-/** The service may have dropped the key by now, and would burn again. */
-const mayBeForgotten = ({ context }: Session, { isNew, dateBegun }: Entry): boolean =>
-  !isNew && context.clock.nowMs() - Date.parse(dateBegun) > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY;
+/** The service may have dropped the key by now, and would burn again. A start in the future says that a clock was wrong. */
+function mayBeForgotten({ context }: Session, { isNew, dateBegun }: Entry): boolean {
+  const ageMs = context.clock.nowMs() - Date.parse(dateBegun);
+  return !isNew && (ageMs < -CLOCK_SKEW_MS || ageMs > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY);
+}
 
 /** Balances after the burn, without network requests. A failure says nothing about the burn. */
 async function leftNow(session: Session): Promise<BurnsForesight | null> {
