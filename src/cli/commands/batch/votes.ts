@@ -18,7 +18,7 @@ import { expectationOf } from '../../batch/review.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
-import { commandLine } from '../../operation/resume-line.js';
+import { commandLine, repeatable } from '../../operation/resume-line.js';
 import { getBatch } from '../../operation/service-record.js';
 import {
   EXPECT_OPTION,
@@ -124,7 +124,8 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
     throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
   const isSigning = options.approval !== undefined || options.keypair !== undefined;
   const keypair = signedTx === undefined && isSigning ? ownerKeypair(session, options.keypair) : null;
-  if (keypair === null && signedTx === undefined) await requireNoSignature(session, batchId);
+  if (keypair === null && signedTx === undefined)
+    await repeatable(session, () => requireNoSignature(session, batchId));
   const expectation = await expectationOf(session, options.expect);
   const digest = expectation?.digest ?? null;
   if (signedTx !== undefined)
