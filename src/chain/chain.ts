@@ -137,8 +137,6 @@ export interface Sought {
   readonly bytes?: Uint8Array;
   /** The transaction pays a fee and moves no other lamports: `bytes` then suffice for a final record too. */
   readonly paysOnlyFee?: true;
-  /** Skips the block time, which costs one request per block. */
-  readonly isTimeKnown?: true;
 }
 
 /** Outcome of a transaction that may have been submitted. `never` is a proof; an uncertain outcome is `open`. */

@@ -11,9 +11,10 @@ import {
 } from '../chain/node-address.js';
 import type { RpcNode } from '../chain/rpc/ask.js';
 import { checkNodes } from '../chain/rpc/check-nodes.js';
-import { createRpcChain, type RpcChain } from '../chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
+import { type ChainSender, createSender } from '../chain/send.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
 import { createTransport } from '../transport/transport.js';
@@ -24,7 +25,9 @@ import { whileOpen } from './opened.js';
 import { placeOf } from './place.js';
 import type { Setting, Settings } from './settings.js';
 
-export interface OwnRpc extends RpcChain {
+export interface OwnRpc {
+  readonly chain: ClusterChain;
+  readonly sender: ChainSender;
   /** Reads the same nodes with both decoders. */
   readonly reader: ChainReader;
   close(): Promise<unknown>;
@@ -87,13 +90,13 @@ function nodesOf(ambient: Ambient, settings: Settings, { genesis, outlivesSignal
 export function openRpc(ambient: Ambient, settings: Settings, terms?: RpcTerms): OwnRpc {
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   const { options, close } = nodesOf(ambient, settings, terms);
-  const rpc = createRpcChain({
+  const chain = new ClusterChain({
     ...options,
     quorum: settings.rpcQuorum.value,
     maxPriorityFeeLamports: BigInt(settings.maxPriorityFee.value),
     commitment: settings.commitment.value,
   });
-  return { ...rpc, reader: withSecondDecoder(rpc.chain), close };
+  return { chain, sender: createSender(chain, options), reader: withSecondDecoder(chain), close };
 }
 
 /** The nodes of a project on a cluster. @throws `ERR_CONFIG_INVALID` if none is set */

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
-import { createRpcChain, type RpcChainOptions } from '../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain, type ClusterOptions } from '../../src/chain/rpc/cluster-chain.js';
 import { createTransport } from '../../src/transport/transport.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
@@ -24,7 +24,7 @@ export interface ClusterTerms {
   /** @default on-demand */
   readonly pace?: 'clock' | 'on-demand';
   readonly wrap?: (node: RpcNode) => RpcNode;
-  readonly more?: (node: TestNode) => Promise<Partial<RpcChainOptions>>;
+  readonly more?: (node: TestNode) => Promise<Partial<ClusterOptions>>;
 }
 
 export interface TestCluster {
@@ -99,7 +99,7 @@ export async function openCluster(
   });
   const calls: string[] = [];
   const way = wayTo(node, calls, pace);
-  const { chain } = createRpcChain({
+  const chain = new ClusterChain({
     ...{ nodes: [wrap(way.node)], timeoutMs: 5_000, maxWaitMs: 20_000, ...way.times },
     ...(await more(node)),
   });

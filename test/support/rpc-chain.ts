@@ -2,8 +2,9 @@
 import type { Commitment } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
-import { createRpcChain, type RpcChain } from '../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../../src/chain/rpc/node-pool.js';
+import { type ChainSender, createSender } from '../../src/chain/send.js';
 import { createTransport } from '../../src/transport/transport.js';
 
 interface TestRpcOptions {
@@ -21,7 +22,9 @@ interface TestRpcOptions {
   readonly sleep?: NodePoolOptions['sleep'];
 }
 
-interface TestRpc extends RpcChain {
+interface TestRpc {
+  readonly chain: ClusterChain;
+  readonly sender: ChainSender;
   readonly waits: readonly number[];
   readonly options: NodePoolOptions;
   nowMs(): number;
@@ -71,8 +74,10 @@ export function rpcChain(
     ...more,
   };
   const fees = maxPriorityFeeLamports === undefined ? {} : { maxPriorityFeeLamports };
+  const chain = new ClusterChain({ ...options, quorum, commitment, ...fees });
   return {
-    ...createRpcChain({ ...options, quorum, commitment, ...fees }),
+    chain,
+    sender: createSender(chain, options),
     waits,
     options,
     nowMs: () => nowMs,

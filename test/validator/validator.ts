@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import { type Chain, DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } from '../../src/chain/chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
-import { createRpcChain } from '../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
 import { createAccount, transfer } from '../../src/chain/small-programs.js';
 import { ALL_PERMISSIONS } from '../../src/chain/squads/accounts.js';
 import { associatedTokenAddress, multisigAddress, vaultAddress } from '../../src/chain/squads/addresses.js';
@@ -171,12 +171,12 @@ async function registerOn(url: string, deps: TestDeps, more: Partial<RegisterInp
 }
 
 export const chainOf = (url: string): Chain =>
-  createRpcChain({
+  new ClusterChain({
     nodes: [nodeAt(url)],
     ...{ timeoutMs: 10_000, maxWaitMs: 30_000, pollMs: 100, clock: systemClock, random: Math.random },
     maxPriorityFeeLamports: DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
     sleep: (ms) => setTimeout(ms),
-  }).chain;
+  });
 
 export async function openOnValidator(
   url: string,

@@ -22,11 +22,9 @@ import {
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
-import { type ChainSender, createSender } from '../send.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import type { RpcNode } from './ask.js';
-import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
+import { type Member, NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { createOutgoing, type Outgoing } from './outgoing.js';
 import {
   accountsQuestion,
@@ -37,19 +35,19 @@ import {
   FIRST_BLOCK_QUESTION,
   type FinalizedState,
   GENESIS_QUESTION,
-  isLanded,
-  type LandedStatus,
+  hasLanded,
   pastQuestion,
   RENT_QUESTION,
-  type SeenStatus,
   SIGNATURES_PER_PAGE,
+  type Status,
   sameStatus,
   statusesQuestion,
   transactionQuestion,
   validityQuestion,
 } from './questions.js';
-import { createRecentFees, toNull } from './recent-fees.js';
+import { createRecentFees } from './recent-fees.js';
 
+const POLL_MS = 500;
 /** Lifetime of the cached finalized state; an older one only proves less. */
 const FINALIZED_FOR_MS = 5_000;
 const RENT_FOR_MS = 600_000;
@@ -65,40 +63,42 @@ const chunks = <Value>(values: readonly Value[], size: number): readonly (readon
 
 const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
-export interface ClusterTerms {
-  readonly clock: Clock;
-  readonly pollMs: number;
-  /** A transaction counts as landed from this commitment on. */
-  readonly commitment: Commitment;
-  readonly maxPriorityFeeLamports: bigint;
+export interface ClusterOptions extends NodePoolOptions {
+  /** @default 500 */
+  readonly pollMs?: number;
+  /** A transaction counts as landed from this commitment on. @default confirmed */
+  readonly commitment?: Commitment;
+  readonly maxPriorityFeeLamports?: bigint;
 }
 
-interface Heard {
-  readonly node: RpcNode;
-  readonly seen: SeenStatus;
-  readonly slot: number;
-}
+/** The status of one transaction at each node of the quorum. */
+type Heard = readonly Voice<Status | null>[];
 
 const isAwaited = (trace: Trace | undefined): boolean => trace?.kind === 'open' && trace.isOver !== true;
 
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
-const ranWell = ({ seen }: Heard): boolean => (isLanded(seen) ? seen.error === null : seen === 'processed');
-
-const openAfter = (heard: readonly Heard[]): Trace => ({
+const openAfter = (heard: Heard): Trace => ({
   kind: 'open',
-  ...(heard.length > 0 && heard.every(ranWell) ? { ranWell: true } : {}),
+  ...(heard.every(({ value }) => value !== null && value.error === null) && { ranWell: true }),
   progress: {
-    slot: Math.max(...heard.map(({ slot }) => slot)),
-    isRun: heard.some(({ seen }) => seen !== null),
+    slot: Math.max(...heard.map(({ slot = 0 }) => slot)),
+    isRun: heard.some(({ value }) => value !== null),
   },
 });
 
-class ClusterChain implements Chain {
+/**
+ * The cluster behind the nodes; no request before the first call.
+ *
+ * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` for impossible answers, and
+ * `ERR_CHAIN_MISMATCH` when nodes of the quorum disagree or belong to different clusters.
+ */
+export class ClusterChain implements Chain {
   readonly pollMs: number;
   readonly fees: PriorityFees;
   readonly #pool: NodePool;
-  readonly #terms: ClusterTerms;
+  readonly #clock: Clock;
+  readonly #commitment: Commitment;
   readonly #outgoing: Outgoing;
   #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
@@ -107,12 +107,14 @@ class ClusterChain implements Chain {
   #rent: { readonly rent: Rent; readonly askedMs: number } | undefined;
   readonly #blockTimes = new Map<number, number>();
 
-  constructor(pool: NodePool, terms: ClusterTerms) {
-    this.#pool = pool;
-    this.#terms = terms;
-    this.pollMs = terms.pollMs;
-    this.#outgoing = createOutgoing(pool, terms.clock);
-    this.fees = createRecentFees(pool, terms.clock, terms.maxPriorityFeeLamports);
+  constructor(options: ClusterOptions) {
+    const { clock, maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } = options;
+    this.#pool = new NodePool(options);
+    this.#clock = clock;
+    this.#commitment = options.commitment ?? 'confirmed';
+    this.pollMs = options.pollMs ?? POLL_MS;
+    this.#outgoing = createOutgoing(this.#pool, clock);
+    this.fees = createRecentFees(this.#pool, clock, maxPriorityFeeLamports);
   }
 
   /** The pool makes sure that all nodes of the quorum have the same. */
@@ -133,7 +135,8 @@ class ClusterChain implements Chain {
     let floor = commitment === 'finalized' ? finalized.slot : this.#newestSlot;
     const states: (AccountState | null)[] = [];
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
-      const { value, slot } = await this.#pool.agreed(accountsQuestion(chunk, commitment), floor);
+      const question = accountsQuestion(chunk, commitment);
+      const { value, slot = 0 }: Voice<typeof states> = await this.#pool.agreed(question, floor);
       floor = slot;
       states.push(...value);
     }
@@ -168,7 +171,7 @@ class ClusterChain implements Chain {
       const { value } = await this.#pool.agreed(statusesQuestion(chunk));
       for (const [at, signature] of chunk.entries()) {
         const status = value[at];
-        records.push(isLanded(status) ? await this.#record(signature, status) : null);
+        records.push(hasLanded(status) ? await this.#record(signature, status) : null);
       }
     }
     return records;
@@ -178,10 +181,8 @@ class ClusterChain implements Chain {
    * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, nor move it or let
    * it fail, and an invented one has not landed for the others. With a quorum, all pages of a list come from the same node.
    */
-  async history(
-    account: Address,
-    { sinceMs = 0, limit = MAX_PAST, before, sinceSlot = 0 }: Past,
-  ): Promise<readonly PastTransaction[]> {
+  async history(account: Address, past: Past): Promise<readonly PastTransaction[]> {
+    const { limit = MAX_PAST, before, sinceSlot = 0 } = past;
     const first = pastQuestion(account, before, limit);
     // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
     await this.#lastFinalized();
@@ -189,23 +190,19 @@ class ClusterChain implements Chain {
     const voices = await this.#pool.ask(first, { minContextSlot });
     const found = new Map<Signature, PastTransaction>();
     for (const voice of voices)
-      for await (const page of this.#pagesOf(voice, account, limit)) {
-        const inTime = page.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
-        for (const entry of inTime) {
-          const { signature, slot, failed } = entry;
-          const told = found.get(signature) ?? entry;
-          if (told.slot !== slot || told.failed !== failed)
-            throw disagreeing(`disagree about the transaction ${signature}`);
-          found.set(signature, told);
-        }
-        if (inTime.length < page.length) break;
+      for (const entry of await this.#listOf(voice, account, { ...past, limit })) {
+        const { signature, slot, failed } = entry;
+        const told = found.get(signature) ?? entry;
+        if (told.slot !== slot || told.failed !== failed)
+          throw disagreeing(`disagree about the transaction ${signature}`);
+        found.set(signature, told);
       }
     return [...found.values()].toSorted((left, right) => right.slot - left.slot);
   }
 
   /** Cached for a while. If nodes differ, the highest rent counts. */
   async rent(): Promise<Rent> {
-    const nowMs = this.#terms.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
     const voices = await this.#pool.ask(RENT_QUESTION);
     const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
@@ -222,8 +219,15 @@ class ClusterChain implements Chain {
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
     const expiredHeight = await this.expiredHeight();
     const traces: Trace[] = [];
-    for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL))
-      traces.push(...(await this.#traceSome(chunk, expiredHeight)));
+    for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL)) {
+      const question = statusesQuestion(chunk.map(({ signature }) => signature));
+      // Only nodes that have seen the finalized state may answer.
+      const voices = await this.#pool.ask(question, { minContextSlot: this.#finalized.slot });
+      for (const [index, one] of chunk.entries()) {
+        const heard = voices.map(({ value, ...voice }) => ({ ...voice, value: value[index] ?? null }));
+        traces.push(await this.#traceOne(one, heard, expiredHeight));
+      }
+    }
     await this.#outgoing.resend(
       sought.flatMap(({ signature }, index) => (isAwaited(traces[index]) ? [signature] : [])),
     );
@@ -245,18 +249,23 @@ class ClusterChain implements Chain {
     return this.submit(first, areNew.slice(0, 1));
   }
 
-  async *#pagesOf(
-    { node, value }: Voice<readonly PastTransaction[]>,
+  async #listOf(
+    { node, value: first }: Voice<readonly PastTransaction[]>,
     account: Address,
-    limit: number,
-  ): AsyncGenerator<readonly PastTransaction[]> {
-    for (let [page, left] = [value, limit]; ; ) {
-      yield page;
-      const isLast = page.length < Math.min(left, SIGNATURES_PER_PAGE);
-      left -= page.length;
-      if (isLast || left <= 0) return;
-      const next = pastQuestion(account, page.at(-1)?.signature, left);
-      page = await this.#pool.one(next, this.#pool.quorum > 1 ? { only: node } : {});
+    { sinceMs = 0, limit }: Past & { readonly limit: number },
+  ): Promise<readonly PastTransaction[]> {
+    const terms = this.#pool.quorum > 1 ? { only: node } : {};
+    const listed: PastTransaction[] = [];
+    for (let page = first; ; ) {
+      const isLast = page.length < Math.min(limit - listed.length, SIGNATURES_PER_PAGE);
+      listed.push(...page);
+      const isLate = page.some(({ blockTimeMs }) => blockTimeMs !== null && blockTimeMs < sinceMs);
+      if (isLast || isLate || listed.length >= limit)
+        return listed.filter(({ blockTimeMs }) => blockTimeMs === null || blockTimeMs >= sinceMs);
+      page = await this.#pool.one(
+        pastQuestion(account, page.at(-1)?.signature, limit - listed.length),
+        terms,
+      );
     }
   }
 
@@ -266,8 +275,7 @@ class ClusterChain implements Chain {
 
   /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
   async #lastFinalized(): Promise<FinalizedState> {
-    const { clock } = this.#terms;
-    if (clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
+    if (this.#clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
     const voices = await this.#pool.ask(FINALIZED_QUESTION);
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
@@ -275,37 +283,21 @@ class ClusterChain implements Chain {
     const slot = Math.max(...states.map((state) => state.slot));
     // A node behind the previous one must not lower the finalized height.
     if (lowest > this.#finalized.blockHeight) this.#finalized = { blockHeight: lowest, slot };
-    this.#finalizedMs = clock.nowMs();
+    this.#finalizedMs = this.#clock.nowMs();
     return this.#finalized;
   }
 
-  async #traceSome(sought: readonly Sought[], expiredHeight: bigint): Promise<readonly Trace[]> {
-    // Only nodes that have seen the finalized state may answer.
-    const voices = await this.#pool.ask(statusesQuestion(sought.map(({ signature }) => signature)), {
-      minContextSlot: this.#finalized.slot,
-    });
-    const traces: Trace[] = [];
-    for (const [index, one] of sought.entries()) {
-      const heard = voices.map(
-        ({ node, value }): Heard => ({ node, seen: value.value[index] ?? null, slot: value.slot }),
-      );
-      traces.push(await this.#traceOne(one, heard, expiredHeight));
-    }
-    return traces;
-  }
-
   /** All nodes of the quorum must agree; otherwise the outcome is open. */
-  async #traceOne(sought: Sought, heard: readonly Heard[], expiredHeight: bigint): Promise<Trace> {
+  async #traceOne(sought: Sought, heard: Heard, expiredHeight: bigint): Promise<Trace> {
     const { signature, lastValidBlockHeight } = sought;
-    const status = heard[0]?.seen;
-    if (isLanded(status) && heard.every(({ seen }) => isLanded(seen) && sameStatus(seen, status))) {
-      const isFinal = heard.every(({ seen }) => isLanded(seen) && seen.isFinal);
+    const [{ value: status }] = heard as readonly [Voice<Status | null>];
+    if (hasLanded(status) && heard.every(({ value }) => sameStatus(value, status))) {
+      const isFinal = heard.every(({ value }) => value?.level === 'finalized');
       // A failed transaction may still succeed on another fork, so only a finalized failure counts.
-      if (!isFinal && (status.error !== null || this.#terms.commitment === 'finalized'))
-        return openAfter(heard);
+      if (!isFinal && (status.error !== null || this.#commitment === 'finalized')) return openAfter(heard);
       return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
     }
-    const isAbsent = heard.every(({ seen }) => seen === null);
+    const isAbsent = heard.every(({ value }) => value === null);
     if (!isAbsent || lastValidBlockHeight > expiredHeight) return openAfter(heard);
     for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
     this.#outgoing.forget(signature);
@@ -313,7 +305,7 @@ class ClusterChain implements Chain {
   }
 
   /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
-  async #remembers(node: RpcNode, lastValidBlockHeight: bigint): Promise<boolean> {
+  async #remembers(node: Member, lastValidBlockHeight: bigint): Promise<boolean> {
     const slot = await this.#pool.one(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     // There are at least as many slots as blocks, so a low slot implies a low height.
@@ -322,21 +314,23 @@ class ClusterChain implements Chain {
     return height !== null && height <= signedAbove;
   }
 
-  async #recordOf(sought: Sought, status: LandedStatus, isFinal: boolean): Promise<TransactionRecord> {
-    const { signature, bytes, paysOnlyFee = !isFinal, isTimeKnown } = sought;
-    this.#seenSlot = Math.max(this.#seenSlot, status.slot);
+  async #recordOf(sought: Sought, status: Status, isFinal: boolean): Promise<TransactionRecord> {
+    const { signature, bytes, paysOnlyFee = !isFinal } = sought;
+    const { slot, error } = status;
+    this.#seenSlot = Math.max(this.#seenSlot, slot);
     this.#outgoing.forget(signature);
-    const blockTimeMs = isTimeKnown ? 0 : await this.#blockTimeMs(status.slot);
     const own = bytes && { wire: bytes, feeLamports: feeOf(decodeTransaction(bytes).message) };
-    if (own !== undefined && status.error === null && paysOnlyFee)
-      return { signature, slot: BigInt(status.slot), error: null, ...NO_DETAILS, ...own, blockTimeMs };
-    const record = await this.#record(signature, status);
-    return { ...record, ...(record.wire === null ? own : {}), blockTimeMs };
+    const isKnown = own !== undefined && error === null && paysOnlyFee;
+    const told = isKnown
+      ? { signature, slot: BigInt(slot), error, ...NO_DETAILS }
+      : await this.#record(signature, status);
+    const blockTimeMs = told.blockTimeMs || (await this.#blockTimeMs(slot));
+    return { ...told, ...(told.wire === null ? own : {}), blockTimeMs };
   }
 
   /** The outcome comes from the status, the details from the transaction if the nodes still store it. */
-  async #record(signature: Signature, { slot, error }: LandedStatus): Promise<TransactionRecord> {
-    const value = await this.#pool.agreed(transactionQuestion(signature));
+  async #record(signature: Signature, { slot, error }: Status): Promise<TransactionRecord> {
+    const { value } = await this.#pool.agreed(transactionQuestion(signature));
     return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
   }
 
@@ -344,9 +338,8 @@ class ClusterChain implements Chain {
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const voices = await this.#pool.ask(blockTimeQuestion(slot)).catch(toNull);
-    const [timeMs, ...others] = new Set(voices?.map(({ value }) => value));
-    if (timeMs == null || others.length > 0) return 0;
+    const timeMs = await this.#pool.maybe(blockTimeQuestion(slot), this.#pool.quorum);
+    if (timeMs === null) return 0;
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);
     return timeMs;
@@ -355,32 +348,3 @@ class ClusterChain implements Chain {
 
 const disagreeing = (about: string): FlywheelError =>
   new FlywheelError('ERR_CHAIN_MISMATCH', `The RPC nodes ${about}.`);
-
-const POLL_MS = 500;
-
-/** Nodes, timeouts and quorum. Defaults: quorum 1, commitment `confirmed`. */
-export type RpcChainOptions = NodePoolOptions & Partial<Omit<ClusterTerms, 'clock'>>;
-
-export interface RpcChain {
-  readonly sender: ChainSender;
-  readonly chain: ClusterChain;
-}
-
-/**
- * The cluster behind the nodes; no request before the first call.
- *
- * Every method throws `ERR_UNAVAILABLE` when no node answers in time, `ERR_RESPONSE_INVALID` for impossible answers, and
- * `ERR_CHAIN_MISMATCH` when nodes of the quorum disagree or belong to different clusters.
- */
-export function createRpcChain({
-  pollMs = POLL_MS,
-  commitment = 'confirmed',
-  maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
-  ...options
-}: RpcChainOptions): RpcChain {
-  const pool = new NodePool(options);
-  const { clock } = options;
-  const chain = new ClusterChain(pool, { clock, pollMs, commitment, maxPriorityFeeLamports });
-  const sender = createSender(chain, { clock, sleep: (ms) => pool.sleep(ms) });
-  return { sender, chain };
-}

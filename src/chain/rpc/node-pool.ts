@@ -7,7 +7,7 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import { askOnce, loadWeb3, type Question, type RpcNode } from './ask.js';
+import { type Answer, loadWeb3, NodeClient, type Question, type RpcNode } from './ask.js';
 import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
@@ -29,13 +29,14 @@ export interface NodePoolOptions {
 }
 
 export interface Voice<Value> {
-  readonly node: RpcNode;
+  readonly node: Member;
   readonly value: Value;
+  readonly slot: number | undefined;
 }
 
 interface AskTerms {
   readonly minContextSlot?: number | undefined;
-  readonly only?: RpcNode;
+  readonly only?: Member;
   readonly tryMs?: number;
 }
 
@@ -56,46 +57,41 @@ const interrupted = (cause?: unknown): FlywheelError =>
 
 const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another cluster';
 
+/** A node, and what its answers have told about it. */
+export class Member extends NodeClient {
+  genesis: string | undefined;
+  /** Since its last answer. */
+  failures = 0;
+  /** Of a rate limit: until when not to send to this node. */
+  rest: { readonly untilMs: number; readonly trouble: Trouble } | undefined;
+}
+
 interface Round<Value> {
   readonly question: Question<Value>;
   readonly voices: number;
   readonly terms: AskTerms;
+  readonly isOptional?: true;
   readonly found: Voice<Value>[];
-  readonly failures: Map<RpcNode, Trouble>;
+  readonly failures: Map<Member, Trouble>;
   readonly deadlineMs: number;
 }
 
 export class NodePool {
+  readonly members: readonly Member[];
   readonly #options: NodePoolOptions;
-  readonly #genesis = new Map<RpcNode, string>();
-  readonly #failures = new Map<RpcNode, number>();
-  /** Rate limits: until when not to send to a node, and its error. */
-  readonly #resting = new Map<RpcNode, { readonly untilMs: number; readonly trouble: Trouble }>();
-  readonly #unanswered = new Map<string, { readonly untilMs: number; readonly error: FlywheelError }>();
+  /** By method: until when an optional question is not asked. */
+  readonly #pauses = new Map<string, number>();
+  /** Genesis hash that every node must have. */
+  #genesis: string | undefined;
 
   constructor(options: NodePoolOptions) {
     this.#options = options;
-  }
-
-  get nodes(): readonly RpcNode[] {
-    return this.#options.nodes;
+    this.#genesis = options.genesis;
+    this.members = options.nodes.map((node) => new Member(node));
   }
 
   get quorum(): number {
     return this.#options.quorum ?? 1;
-  }
-
-  /** @throws `ERR_INTERRUPTED` */
-  async sleep(ms: number): Promise<void> {
-    const { sleep, signal } = this.#options;
-    const isOver = (): boolean => signal?.aborted === true;
-    if (isOver()) throw interrupted();
-    try {
-      await sleep(ms, signal);
-    } catch (error) {
-      if (isOver()) throw interrupted(error);
-      throw error;
-    }
   }
 
   /**
@@ -103,12 +99,12 @@ export class NodePool {
    * @throws `ERR_UNAVAILABLE`, `ERR_RESPONSE_INVALID`, `ERR_CHAIN_MISMATCH` for nodes of different clusters, `ERR_INTERRUPTED`
    */
   ask<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<readonly Voice<Value>[]> {
-    return this.#ask(question, this.quorum, terms);
+    return this.#ask(this.#round(question, this.quorum, terms));
   }
 
   /** The answer of one node. The caller must be able to detect or bound a false answer. @throws as {@link ask} */
   async one<Value>(question: Question<Value>, terms: AskTerms = {}): Promise<Value> {
-    const [voice] = (await this.#ask(question, 1, terms)) as readonly [Voice<Value>];
+    const [voice] = (await this.#ask(this.#round(question, 1, terms))) as [Voice<Value>];
     return voice.value;
   }
 
@@ -117,84 +113,100 @@ export class NodePool {
    * answers: the question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
    * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` if the nodes still differ.
    */
-  async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Value> {
+  async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Voice<Value>> {
     let minContextSlot = sinceSlot;
     for (let comparison = 1; ; comparison += 1) {
       const voices = await this.ask(question, { minContextSlot });
       const [first] = voices as readonly [Voice<Value>];
       const last = voices.at(-1) as Voice<Value>;
       const other = voices.find(({ value }) => question.differ?.(first.value, value) !== undefined);
-      if (other === undefined) return last.value;
-      minContextSlot = question.slotOf?.(last.value) ?? minContextSlot;
-      if (comparison === MAX_COMPARISONS) throw disagreement(question, first, other);
-      await this.sleep(SLOT_MS * comparison);
+      if (other === undefined) return last;
+      minContextSlot = last.slot ?? minContextSlot;
+      if (comparison === MAX_COMPARISONS)
+        throw new FlywheelError(
+          'ERR_CHAIN_MISMATCH',
+          `The RPC nodes ${first.node.host} and ${other.node.host} disagree about ${question.differ?.(first.value, other.value)}.`,
+        );
+      await this.#sleep(SLOT_MS * comparison);
     }
   }
 
-  /** An optional question gets one attempt of a second per node. After no node answered, the question is paused. */
-  async #ask<Value>(
-    question: Question<Value>,
-    voices: number,
-    given: AskTerms,
-  ): Promise<readonly Voice<Value>[]> {
-    const { clock, maxWaitMs } = this.#options;
-    const terms = question.isOptional ? { ...given, tryMs: OPTIONAL_TRY_MS } : given;
-    const deadlineMs = clock.nowMs() + maxWaitMs;
-    const round: Round<Value> = { question, voices, terms, found: [], failures: new Map(), deadlineMs };
-    const unanswered = question.isOptional && this.#unanswered.get(question.method);
-    if (unanswered && clock.nowMs() < unanswered.untilMs) throw unanswered.error;
-    for (let number = 1; ; number += 1) {
-      if (await this.#askAround(round, number)) return round.found;
-      if (question.isOptional) throw this.#withoutAnswer(round);
-      const waitMs = this.#waitMs(round, number);
-      if (waitMs === undefined) throw this.#failure(round);
-      this.#options.log?.(`rpc: waiting ${waitMs} ms before ${question.method} is asked again`);
-      await this.sleep(waitMs);
+  /**
+   * The answer to an optional question: one attempt of a second at each node. `null` without an answer, and where several voices differ; questions of this method
+   * then pause. Many nodes lack or limit single methods, so a failure does not count against the node.
+   * @throws `ERR_INTERRUPTED`
+   */
+  async maybe<Value>(question: Question<Value>, voices = 1): Promise<Value | null> {
+    const { clock } = this.#options;
+    if (clock.nowMs() < (this.#pauses.get(question.method) ?? 0)) return null;
+    const terms = { tryMs: OPTIONAL_TRY_MS };
+    const round: Round<Value> = { ...this.#round(question, voices, terms), isOptional: true };
+    if (await this.#askAround(round, 1)) {
+      const [first, ...others] = round.found.map(({ value }) => value) as [Value, ...Value[]];
+      return others.every((other) => other === first) ? first : null;
     }
+    // A refusal may concern one block only.
+    if ([...round.failures.values()].some(({ kind }) => kind !== 'refused'))
+      this.#pauses.set(question.method, clock.nowMs() + OPTIONAL_REST_MS);
+    return null;
   }
 
+  /** One attempt at every node. */
   async askAll<Value>(
     question: Question<Value>,
     timeoutMs = this.#options.timeoutMs,
-  ): Promise<readonly ({ readonly value: Value } | Trouble)[]> {
+  ): Promise<readonly Answer<Value>[]> {
     const limitMs = Math.min(timeoutMs, this.#options.timeoutMs);
-    return Promise.all(this.nodes.map((node) => this.#tryNode(node, question, undefined, limitMs)));
+    return Promise.all(this.members.map((node) => this.#tryNode(node, question, undefined, limitMs)));
+  }
+
+  #round<Value>(question: Question<Value>, voices: number, terms: AskTerms): Round<Value> {
+    const deadlineMs = this.#options.clock.nowMs() + this.#options.maxWaitMs;
+    return { question, voices, terms, deadlineMs, found: [], failures: new Map() };
+  }
+
+  async #ask<Value>(round: Round<Value>): Promise<readonly Voice<Value>[]> {
+    for (let number = 1; ; number += 1) {
+      if (await this.#askAround(round, number)) return round.found;
+      const waitMs = this.#waitMs(round, number);
+      if (waitMs === undefined) throw failureOf(round);
+      this.#options.log?.(`rpc: waiting ${waitMs} ms before ${round.question.method} is asked again`);
+      await this.#sleep(waitMs);
+    }
   }
 
   /** One attempt at each node that has not answered. @returns whether there are enough answers. */
   async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
-    const { question, terms, found, failures, deadlineMs } = round;
-    for (const node of this.#inOrder()) {
-      if ((terms.only ?? node) !== node || hasSpoken(round, node) || failures.get(node)?.retryable === false)
+    const { question, terms, found, failures } = round;
+    // Configured order, recently failed nodes last.
+    for (const node of this.members.toSorted((left, right) => left.failures - right.failures)) {
+      if ((terms.only ?? node) !== node || failures.get(node)?.retryable === false || hasSpoken(round, node))
         continue;
-      const result = await this.#tryNode(
-        node,
-        question,
-        floorOf(round),
-        this.#tryMs(terms, number, deadlineMs),
-      );
-      if (!('value' in result)) {
-        failures.set(node, result);
-        if (!question.isOptional) this.#failures.set(node, (this.#failures.get(node) ?? 0) + 1);
-        continue;
+      const answer = await this.#tryNode(node, question, floorOf(round), this.#tryMs(round, number));
+      if ('value' in answer) {
+        failures.delete(node);
+        node.failures = 0;
+        found.push({ node, ...answer });
+        if (found.length >= round.voices) return true;
+      } else {
+        failures.set(node, answer);
+        if (!round.isOptional) this.#noteFailure(node, answer);
       }
-      failures.delete(node);
-      this.#failures.delete(node);
-      found.push({ node, value: result.value });
-      if (found.length >= round.voices) return true;
     }
     return false;
   }
 
-  /** Configured order, recently failed nodes last. */
-  #inOrder(): readonly RpcNode[] {
-    const failed = (node: RpcNode): number => this.#failures.get(node) ?? 0;
-    return [...this.nodes].sort((left, right) => failed(left) - failed(right));
+  #noteFailure(node: Member, trouble: Trouble): void {
+    node.failures += 1;
+    const { kind, waitMs = 0 } = trouble;
+    if (kind !== 'limited') return;
+    const untilMs = this.#options.clock.nowMs() + Math.min(waitMs, MAX_RETRY_AFTER_MS);
+    node.rest = { untilMs, trouble };
   }
 
   /** Round 1 gives every node the full timeout; later attempts end at the deadline. */
-  #tryMs({ tryMs = Number.POSITIVE_INFINITY }: AskTerms, number: number, deadlineMs: number): number {
-    const timeoutMs = Math.min(tryMs, this.#options.timeoutMs);
+  #tryMs<Value>({ terms, deadlineMs }: Round<Value>, number: number): number {
+    const timeoutMs = Math.min(terms.tryMs ?? Number.POSITIVE_INFINITY, this.#options.timeoutMs);
     if (number === 1) return timeoutMs;
     return Math.max(1, Math.min(timeoutMs, deadlineMs - this.#options.clock.nowMs()));
   }
@@ -212,114 +224,81 @@ export class NodePool {
     return clock.nowMs() + waitMs < deadlineMs ? waitMs : undefined;
   }
 
-  /** A refusal does not pause the method: it may concern one block only. */
-  #withoutAnswer<Value>(round: Round<Value>): FlywheelError {
-    const error = this.#failure(round);
-    const untilMs = this.#options.clock.nowMs() + OPTIONAL_REST_MS;
-    if ([...round.failures.values()].some(({ kind }) => kind !== 'refused'))
-      this.#unanswered.set(round.question.method, { untilMs, error });
-    return error;
+  /** @throws `ERR_INTERRUPTED` */
+  async #sleep(ms: number): Promise<void> {
+    const { sleep, signal } = this.#options;
+    try {
+      if (signal?.aborted !== true) await sleep(ms, signal);
+    } catch (error) {
+      throw signal?.aborted === true ? interrupted(error) : error;
+    }
+    if (signal?.aborted === true) throw interrupted();
   }
 
-  /** The first node's error; messages of the others are appended. */
-  #failure<Value>({ failures }: Round<Value>): FlywheelError {
-    const errors = this.nodes.flatMap((node) => failures.get(node)?.error ?? []);
-    const [first] = errors;
-    if (first === undefined) return new FlywheelError('ERR_UNAVAILABLE', 'No other RPC node is left to ask.');
-    const message = [...new Set(errors.map((error) => error.message))].join(' ');
-    return message === first.message ? first : new FlywheelError(first.code, message, first.options);
-  }
-
+  /** One attempt at a node that may be asked now, and belongs to the cluster. */
   async #tryNode<Value>(
-    node: RpcNode,
+    node: Member,
     question: Question<Value>,
     minContextSlot: number | undefined,
     timeoutMs: number,
-  ): Promise<{ readonly value: Value } | Trouble> {
-    const stranger = this.#rest(node) ?? (await this.#strangeness(node, timeoutMs));
-    return stranger ?? this.#once(node, question, minContextSlot, timeoutMs);
+  ): Promise<Answer<Value>> {
+    const waitMs = (node.rest?.untilMs ?? 0) - this.#options.clock.nowMs();
+    if (node.rest !== undefined && waitMs > 0) return { ...node.rest.trouble, waitMs };
+    const stranger = await this.#strangeness(node, timeoutMs);
+    return stranger ?? this.#send(node, question, minContextSlot, timeoutMs);
   }
 
-  #rest(node: RpcNode): Trouble | undefined {
-    const rest = this.#resting.get(node);
-    const waitMs = (rest?.untilMs ?? 0) - this.#options.clock.nowMs();
-    return rest === undefined || waitMs <= 0 ? undefined : { ...rest.trouble, waitMs };
-  }
-
-  #noteRest(node: RpcNode, trouble: Trouble): void {
-    const { kind, waitMs = 0 } = trouble;
-    if (kind !== 'limited') return;
-    const untilMs = this.#options.clock.nowMs() + Math.min(waitMs, MAX_RETRY_AFTER_MS);
-    this.#resting.set(node, { untilMs, trouble });
-  }
-
-  async #once<Value>(
-    node: RpcNode,
+  async #send<Value>(
+    node: Member,
     question: Question<Value>,
     minContextSlot: number | undefined,
     timeoutMs: number,
-  ): Promise<{ readonly value: Value } | Trouble> {
+  ): Promise<Answer<Value>> {
     const { signal, clock, log } = this.#options;
     if (signal?.aborted === true) throw interrupted();
     await loadWeb3();
-    const startedMs = clock.nowMs();
-    const result = await askOnce(node, question, { timeoutMs, signal }, { minContextSlot, nowMs: startedMs });
-    // Many nodes limit single methods; a limit on an optional question must not block the required ones.
-    if (!('value' in result || question.isOptional)) this.#noteRest(node, result);
-    const how = 'value' in result ? 'answered' : result.error.message;
-    log?.(`rpc: ${node.address.host} ${question.method}: ${how} (${clock.nowMs() - startedMs} ms)`);
-    return result;
+    const nowMs = clock.nowMs();
+    const answer = await node.ask(question, { timeoutMs, signal, minContextSlot, nowMs });
+    const how = 'value' in answer ? 'answered' : answer.error.message;
+    log?.(`rpc: ${node.host} ${question.method}: ${how} (${clock.nowMs() - nowMs} ms)`);
+    return answer;
   }
 
   /** Why a node cannot replace the others: its cluster is another one, or unknown. */
-  async #strangeness(node: RpcNode, timeoutMs: number): Promise<Trouble | undefined> {
-    const { genesis } = this.#options;
-    if (this.nodes.length === 1 && genesis === undefined) return undefined;
-    if (!this.#genesis.has(node)) {
-      const tryMs = this.nodes.length === 1 ? timeoutMs : Math.min(timeoutMs, GENESIS_TRY_MS);
-      const result = await this.#once(node, GENESIS_QUESTION, undefined, tryMs);
-      if (!('value' in result)) return result;
-      this.#genesis.set(node, result.value);
+  async #strangeness(node: Member, timeoutMs: number): Promise<Trouble | undefined> {
+    const isAlone = this.members.length === 1;
+    if (isAlone && this.#genesis === undefined) return undefined;
+    if (node.genesis === undefined) {
+      const tryMs = isAlone ? timeoutMs : Math.min(timeoutMs, GENESIS_TRY_MS);
+      const answer = await this.#send(node, GENESIS_QUESTION, undefined, tryMs);
+      if (!('value' in answer)) return answer;
+      node.genesis = answer.value;
     }
-    const own = this.#genesis.get(node);
-    if (own === undefined) return undefined;
-    const { host } = node.address;
-    if (genesis !== undefined && own !== genesis)
-      return ofAnotherCluster(
-        `The RPC node ${host} belongs to ${clusterOf(own)} (genesis ${own}), expected ${clusterOf(genesis)} (genesis ${genesis}).`,
-        'Nothing was sent. Use nodes of that cluster: --rpc-url.',
-      );
-    const [[first, firstGenesis] = [node, own]] = this.#genesis;
-    if (own === firstGenesis) return undefined;
-    return ofAnotherCluster(
-      `The RPC nodes belong to different clusters: ${first.address.host} to ${clusterOf(firstGenesis)}, ${host} to ${clusterOf(own)}.`,
-      'Use nodes of one cluster: --rpc-url.',
+    const own = node.genesis;
+    this.#genesis ??= own;
+    const expected = this.#genesis;
+    if (own === expected) return undefined;
+    const error = new FlywheelError(
+      'ERR_CHAIN_MISMATCH',
+      `The RPC node ${node.host} belongs to ${clusterOf(own)} (genesis ${own}), expected ${clusterOf(expected)} (genesis ${expected}).`,
+      { hint: 'Nothing was sent. Use nodes of that cluster: --rpc-url.' },
     );
+    return { kind: 'other', error, retryable: false };
   }
 }
 
-const disagreement = <Value>(
-  { differ }: Question<Value>,
-  left: Voice<Value>,
-  right: Voice<Value>,
-): FlywheelError =>
-  new FlywheelError(
-    'ERR_CHAIN_MISMATCH',
-    `The RPC nodes ${left.node.address.host} and ${right.node.address.host} disagree about ${differ?.(left.value, right.value)}.`,
-  );
-
-const ofAnotherCluster = (message: string, hint: string): Trouble => ({
-  kind: 'other',
-  error: new FlywheelError('ERR_CHAIN_MISMATCH', message, { hint }),
-  retryable: false,
-});
+/** The first node's error; messages of the others are appended. */
+function failureOf<Value>({ failures }: Round<Value>): FlywheelError {
+  const [first, ...others] = [...failures.values()].map(({ error }) => error);
+  if (first === undefined) return new FlywheelError('ERR_UNAVAILABLE', 'No other RPC node is left to ask.');
+  const messages = new Set([first, ...others].map(({ message }) => message));
+  return messages.size === 1 ? first : new FlywheelError(first.code, [...messages].join(' '), first.options);
+}
 
 /** A second address of the same host does not count towards the quorum. */
-const hasSpoken = <Value>({ found }: Round<Value>, { address }: RpcNode): boolean =>
-  found.some((voice) => voice.node.address.host === address.host);
+const hasSpoken = <Value>({ found }: Round<Value>, { host }: Member): boolean =>
+  found.some(({ node }) => node.host === host);
 
-const floorOf = <Value>({ question, terms, found }: Round<Value>): number | undefined =>
-  found.reduce<number | undefined>((floor, { value }) => {
-    const slot = question.slotOf?.(value);
-    return slot === undefined ? floor : Math.max(floor ?? 0, slot);
-  }, terms.minContextSlot);
+/** Answers of other nodes must be at least as new as those found. */
+const floorOf = <Value>({ terms, found }: Round<Value>): number | undefined =>
+  found.reduce((floor, { slot }) => Math.max(floor ?? 0, slot ?? 0), terms.minContextSlot);

@@ -2,11 +2,10 @@
  * Transactions sent to a cluster: first to one node, then every two seconds to all nodes until the caller reports the outcome.
  */
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { base58Encode } from '../../values/base58.js';
 import { inParallel } from '../../values/event-loop.js';
 import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
-import { decodeTransaction, unsigned } from '../transaction/wire.js';
+import { decodeTransaction, signatureOf, unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import { sendQuestion, trialQuestion } from './questions.js';
 
@@ -20,9 +19,6 @@ interface Sent {
 }
 
 type Refusal = Omit<Rejection, 'index'>;
-
-const signatureOf = (wire: Uint8Array): Signature =>
-  base58Encode(decodeTransaction(wire).signatures[0] ?? new Uint8Array());
 
 /** Transactions of one kind have the same accounts in the same instructions; amounts, texts and limits may differ. */
 function kindOf(wire: Uint8Array): string {
@@ -60,7 +56,7 @@ export function createOutgoing(pool: NodePool, clock: Clock) {
 
   /** @returns why no node accepted the transaction */
   async function sendFirst(wire: Uint8Array): Promise<FlywheelError | null> {
-    known.set(signatureOf(wire), { wire, sentMs: clock.nowMs() });
+    known.set(signatureOf(decodeTransaction(wire)), { wire, sentMs: clock.nowMs() });
     try {
       await pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;

@@ -41,34 +41,13 @@ const NEWEST_VERSION = 0;
 const MS_PER_SECOND = 1_000;
 const HASH_BYTES = 32;
 
-interface InSlot<Value> {
-  readonly slot: number;
-  readonly value: Value;
-}
-
-const slotOf = ({ slot }: { readonly slot: number }): number => slot;
-
 const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
 
 const question = <Value>(asked: Question<Value>): Question<Value> => asked;
 
-function inSlot<Value>(result: JsonValue, read: (value: JsonValue | undefined) => Value): InSlot<Value> {
-  const { context, value } = object(result, 'a result');
-  return { value: read(value), slot: count(object(context, 'a context')['slot'], 'a slot') };
-}
-
-/** Rent epochs have 64 bits, and some nodes write them as doubles. A value this large can only mean exempt. */
-const EXEMPT_FROM = 2n ** 63n;
-
-function rentEpochOf(value: JsonValue | undefined): bigint {
-  if (typeof value === 'number' && value >= Number(EXEMPT_FROM)) return RENT_EPOCH_EXEMPT;
-  const epoch = u64(value, 'a rent epoch');
-  return epoch < EXEMPT_FROM ? epoch : RENT_EPOCH_EXEMPT;
-}
-
 function account(value: JsonValue): AccountState | null {
   if (value === null) return null;
-  const { data, owner, lamports, executable, space, rentEpoch } = object(value, 'an account');
+  const { data, owner, lamports, executable, space } = object(value, 'an account');
   const bytes = base64Bytes(data, 'account data');
   if (space !== undefined && space !== bytes.length)
     throw new Malformed(`an account whose stated size is not that of its data, ${bytes.length} bytes`);
@@ -77,21 +56,22 @@ function account(value: JsonValue): AccountState | null {
     owner: addressText(owner, 'an owner'),
     data: bytes,
     executable: boolean(executable, 'an executable flag'),
-    rentEpoch: rentEpochOf(rentEpoch),
+    // Bookkeeping of the node. Every account is exempt from rent.
+    rentEpoch: RENT_EPOCH_EXEMPT,
   };
 }
 
 const listDifference =
   <Value>(differ: (left: Value | undefined, right: Value | undefined, at: number) => string | undefined) =>
-  (left: InSlot<readonly Value[]>, right: InSlot<readonly Value[]>): string | undefined => {
-    for (const at of left.value.keys()) {
-      const what = differ(left.value[at], right.value[at], at);
+  (left: readonly Value[], right: readonly Value[]): string | undefined => {
+    for (const at of left.keys()) {
+      const what = differ(left[at], right[at], at);
       if (what !== undefined) return what;
     }
     return undefined;
   };
 
-/** Part of an account that differs; the rent epoch is bookkeeping of the node and does not count. */
+/** Part of an account that differs. */
 function accountDifference(left: AccountState | null, right: AccountState | null): string | undefined {
   if (left === null || right === null) return left === right ? undefined : 'whether it exists';
   if (left.owner !== right.owner) return 'its owner';
@@ -106,9 +86,8 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
-    read: (result) =>
-      inSlot(result, (value) => list(value, 'accounts', addresses.length).map((one) => account(one))),
-    slotOf,
+    hasContext: true,
+    read: (value) => list(value, 'accounts', addresses.length).map(account),
     differ: listDifference<AccountState | null>((left = null, right = null, at) => {
       const what = accountDifference(left, right);
       return what && `the account ${addresses[at]}: ${what}`;
@@ -126,8 +105,9 @@ export const BLOCKHASH_QUESTION = question({
   method: 'getLatestBlockhash',
   ask: ({ connection }, slot) =>
     connection.getLatestBlockhashAndContext({ commitment: COMMITMENT, ...from(slot) }),
-  read: (result) => {
-    const { blockhash, lastValidBlockHeight } = object(object(result, 'a result')['value'], 'a blockhash');
+  hasContext: true,
+  read: (value) => {
+    const { blockhash, lastValidBlockHeight } = object(value, 'a blockhash');
     return {
       blockhash: hash(blockhash, 'a blockhash'),
       lastValidBlockHeight: BigInt(count(lastValidBlockHeight, 'a block height')),
@@ -153,43 +133,37 @@ export const validityQuestion = (blockhash: string) =>
     method: 'isBlockhashValid',
     ask: ({ connection }, slot) =>
       connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
-    read: (result) => inSlot(result, (value) => boolean(value, 'a blockhash flag')),
-    slotOf,
+    hasContext: true,
+    read: (value) => boolean(value, 'a blockhash flag'),
     differ: (left, right) =>
-      left.value === right.value ? undefined : `whether the blockhash ${blockhash} is still good`,
+      left === right ? undefined : `whether the blockhash ${blockhash} is still good`,
   });
 
-export interface LandedStatus {
+export interface Status {
+  /** A processed transaction has not landed, because its fork may be dropped, but it may still land. */
+  readonly level: 'processed' | Commitment;
   readonly slot: number;
   readonly error: TransactionError | null;
-  readonly isFinal: boolean;
 }
 
-/**
- * A processed transaction has not landed, because its fork may be dropped, but it may still land. The two texts tell whether it
- * failed on that fork.
- */
-export type SeenStatus = LandedStatus | 'processed' | 'processed with an error' | null;
-
-function seenStatus(status: JsonValue): SeenStatus {
+function readStatus(status: JsonValue): Status | null {
   if (status === null) return null;
   const { slot, err, confirmationStatus } = object(status, 'a status');
-  const error = readTransactionError(err);
-  if (confirmationStatus !== 'confirmed' && confirmationStatus !== 'finalized')
-    return error === null ? 'processed' : 'processed with an error';
-  return { slot: count(slot, 'a slot'), error, isFinal: confirmationStatus === 'finalized' };
+  const isLanded = confirmationStatus === 'confirmed' || confirmationStatus === 'finalized';
+  const level = isLanded ? confirmationStatus : 'processed';
+  return { level, slot: count(slot, 'a slot'), error: readTransactionError(err) };
 }
 
-export const isLanded = (status: SeenStatus | undefined): status is LandedStatus =>
-  status !== null && typeof status === 'object';
+export const hasLanded = (status: Status | null | undefined): status is Status =>
+  status != null && status.level !== 'processed';
 
 /**
  * If only one of two nodes has run the transaction, they differ: the question is repeated, and the transaction is not absent
  * until they agree.
  */
-export function sameStatus(left: SeenStatus | undefined, right: SeenStatus | undefined): boolean {
-  if (!isLanded(left) || !isLanded(right)) return (left ?? null) === (right ?? null);
-  return left.slot === right.slot && JSON.stringify(left.error) === JSON.stringify(right.error);
+export function sameStatus(left: Status | null, right: Status | null): boolean {
+  if (!hasLanded(left) || !hasLanded(right)) return left?.level === right?.level;
+  return left.slot === right.slot && isDeepStrictEqual(left.error, right.error);
 }
 
 /**
@@ -200,9 +174,9 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
     method: 'getSignatureStatuses',
     ask: ({ connection }) =>
       connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
-    read: (result) => inSlot(result, (value) => list(value, 'statuses', signatures.length).map(seenStatus)),
-    slotOf,
-    differ: listDifference<SeenStatus>((left, right, at) =>
+    hasContext: true,
+    read: (value) => list(value, 'statuses', signatures.length).map(readStatus),
+    differ: listDifference<Status | null>((left = null, right = null, at) =>
       sameStatus(left, right) ? undefined : `what became of the transaction ${signatures[at]}`,
     ),
   });
@@ -315,12 +289,6 @@ export const HEALTH_QUESTION = question({
   read: (health) => text(health, 'a health status'),
 });
 
-export const SLOT_QUESTION = question({
-  method: 'getSlot',
-  ask: ({ connection }) => connection.getSlot(),
-  read: (slot) => count(slot, 'a slot'),
-});
-
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
@@ -352,7 +320,6 @@ export const FINALIZED_QUESTION: Question<FinalizedState> = question({
     const { blockHeight, absoluteSlot } = object(result, 'a state');
     return { blockHeight: BigInt(count(blockHeight, 'a block height')), slot: count(absoluteSlot, 'a slot') };
   },
-  slotOf,
 });
 
 /** `getFirstAvailableBlock`: first slot whose transactions the node stores. */
@@ -366,7 +333,6 @@ export const FIRST_BLOCK_QUESTION = question({
 export const blockTimeQuestion = (slot: number) =>
   question({
     method: 'getBlockTime',
-    isOptional: true,
     ask: ({ connection }) => connection.getBlockTime(slot),
     read: (time) => seconds(time),
   });
@@ -420,8 +386,9 @@ export const trialQuestion = (wire: Uint8Array) =>
           ...from(minContextSlot),
         },
       ]),
-    read: (result): Trial => {
-      const { err, logs, unitsConsumed } = object(object(result, 'a result')['value'], 'a trial');
+    hasContext: true,
+    read: (value): Trial => {
+      const { err, logs, unitsConsumed } = object(value, 'a trial');
       const computeUnits = unitsConsumed == null ? null : count(unitsConsumed, 'a number of compute units');
       const error = readTransactionError(err);
       return { refusal: error && { error, logs: logLines(logs) }, computeUnits };
@@ -440,7 +407,6 @@ const MAX_FEE_BLOCKS = 1_000;
 export const recentFeesQuestion = (written: readonly Address[]) =>
   question({
     method: 'getRecentPrioritizationFees',
-    isOptional: true,
     ask: ({ connection, key }) =>
       connection.getRecentPrioritizationFees({
         lockedWritableAccounts: written.slice(0, MAX_FEE_ACCOUNTS).map(key),

@@ -70,17 +70,9 @@ export function base64Bytes(value: JsonValue | undefined, name: string): Buffer 
   return bytes.toString('base64') === data ? bytes : malformed(`${name} that are not base64`);
 }
 
-function instructionError(value: JsonValue | undefined): TransactionError | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const [index, reason] = value as readonly JsonValue[];
-  if (typeof index !== 'number') return undefined;
-  if (typeof reason === 'string') return { kind: 'instruction', index, error: reason };
-  if (!isJsonObject(reason)) return undefined;
-  const custom = reason['Custom'];
-  if (typeof custom === 'number') return { kind: 'instruction', index, custom };
-  const [name] = Object.keys(reason);
-  return name === undefined ? undefined : { kind: 'instruction', index, error: name };
-}
+/** A Rust enum as JSON: `"Name"` or `{ "Name": details }`. */
+const variantOf = (value: JsonValue | undefined): readonly [name?: string, details?: JsonValue] =>
+  typeof value === 'string' ? [value] : isJsonObject(value) ? (Object.entries(value)[0] ?? []) : [];
 
 /**
  * Reads the `err` of a transaction: text, `{ InstructionError: [index, reason] }`, or a name with details.
@@ -88,17 +80,18 @@ function instructionError(value: JsonValue | undefined): TransactionError | unde
  */
 export function readTransactionError(err: JsonValue | undefined): TransactionError | null {
   if (err === null || err === undefined) return null;
-  if (typeof err === 'string') return { kind: 'transaction', error: err };
   const unclear: TransactionError = { kind: 'transaction', error: JSON.stringify(err) };
-  if (!isJsonObject(err)) return unclear;
-  const [name] = Object.keys(err);
+  const [name, details] = variantOf(err);
   if (name === undefined) return unclear;
-  if (name === 'InstructionError') return instructionError(err[name]) ?? unclear;
-  const details = err[name];
-  const accountIndex = isJsonObject(details) ? details['account_index'] : undefined;
-  return typeof accountIndex === 'number'
-    ? { kind: 'transaction', error: name, accountIndex }
-    : { kind: 'transaction', error: name };
+  if (name !== 'InstructionError' || details === undefined) {
+    const accountIndex = isJsonObject(details) ? details['account_index'] : undefined;
+    return { kind: 'transaction', error: name, ...(typeof accountIndex === 'number' && { accountIndex }) };
+  }
+  const [index, reason] = Array.isArray(details) ? (details as readonly JsonValue[]) : [];
+  const [error, custom] = variantOf(reason);
+  if (typeof index !== 'number' || error === undefined) return unclear;
+  if (error === 'Custom' && typeof custom === 'number') return { kind: 'instruction', index, custom };
+  return { kind: 'instruction', index, error };
 }
 
 /** `undefined` where the node does not store the value, or the value is malformed. */

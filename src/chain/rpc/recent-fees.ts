@@ -1,5 +1,4 @@
 /** Priority fees: the price follows recent fees of the cluster and never exceeds the user's limit. */
-import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../chain.js';
 import { unsigned } from '../transaction/wire.js';
@@ -22,12 +21,6 @@ function percentile(values: readonly bigint[], part: number): bigint | undefined
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 }
 
-/** For optional answers: a failure of the nodes counts as no answer. @throws every other error, `ERR_INTERRUPTED` included */
-export function toNull(error: unknown): null {
-  if (isFlywheelError(error) && error.code !== 'ERR_INTERRUPTED') return null;
-  throw error;
-}
-
 /** Prices from one node; a false price is bounded by the user's limit. */
 export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
   const prices = new Map<string, Price>();
@@ -40,7 +33,7 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       const known = prices.get(accounts.join());
       if (known !== undefined && clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
       // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
-      const told = (await pool.one(recentFeesQuestion(accounts)).catch(toNull)) ?? [];
+      const told = (await pool.maybe(recentFeesQuestion(accounts))) ?? [];
       const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || lastMicroLamports);
       lastMicroLamports = microLamports || lastMicroLamports;
       if (prices.size >= MAX_PRICES) prices.clear();
@@ -48,8 +41,7 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       return microLamports;
     },
     async computeUnitsOf(message) {
-      const trial = trialQuestion(unsigned(message));
-      const tried = await pool.one({ ...trial, isOptional: true }).catch(toNull);
+      const tried = await pool.maybe(trialQuestion(unsigned(message)));
       return tried?.refusal === null ? tried.computeUnits : null;
     },
   };

@@ -24,7 +24,7 @@ export async function watchConfirmed(
   if (burns.length === 0) return { reopened: 0, missing: [] };
   const traces = await chain.trace(
     burns.map(({ signature, transaction, lastValidBlockHeight }) => ({
-      ...{ signature, bytes: transaction, lastValidBlockHeight, isTimeKnown: true, paysOnlyFee: true },
+      ...{ signature, bytes: transaction, lastValidBlockHeight, paysOnlyFee: true as const },
     })),
   );
   const those = (are: (trace: Trace) => boolean) => burns.filter((_, at) => are(traces[at] as Trace));

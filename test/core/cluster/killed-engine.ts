@@ -1,6 +1,6 @@
 /** Engines on a cluster that die before or after any chosen network call. */
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
-import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { replacing } from '../../support/doubles.js';
 import type { TestEngine } from '../../support/engine.js';
@@ -53,7 +53,7 @@ export class Lives {
         return answer;
       },
     };
-    const { chain } = createRpcChain({
+    const chain = new ClusterChain({
       nodes: [mortal],
       ...{ timeoutMs: 5_000, maxWaitMs: 5_000, ...times },
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Chain } from '../../../src/chain/chain.js';
-import { createRpcChain } from '../../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { decodeMint } from '../../../src/chain/tokens/accounts.js';
 import type { Engine } from '../../../src/engine/engine.js';
 import { requireExpired } from '../../../src/engine/gaps/gap-watch.js';
@@ -37,12 +37,12 @@ let asked = 0;
 beforeAll(async () => {
   test = await openTestEngine({ dailyBurn: '1000' });
   node = await startTestNode({ directory: test.dataDir });
-  const cluster = createRpcChain({
+  const cluster = new ClusterChain({
     ...{ nodes: [nodeAt(node.url)], timeoutMs: 5_000, maxWaitMs: 5_000, random: () => 0.5, pollMs: 20 },
     clock: systemClock,
     sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
     maxPriorityFeeLamports: 0n,
-  }).chain;
+  });
   chain = chainOver(cluster, {
     history: (account, past) => {
       asked += 1;

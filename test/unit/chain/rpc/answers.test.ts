@@ -21,6 +21,26 @@ async function node(methods: Methods) {
   return { calls, reader: rpcChain([url]).chain };
 }
 
+it('questions that are asked at once get their own answers over one Connection', async () => {
+  const hash = namedAddress('blockhash');
+  const { reader } = await node({
+    getLatestBlockhash: () => inContext({ blockhash: hash, lastValidBlockHeight: 7 }),
+    isBlockhashValid: (blockhash: string) => inContext(blockhash === hash),
+    getMultipleAccounts: ([of]: readonly string[]) =>
+      inContext([wireAccount([], SYSTEM_PROGRAM, of === namedAddress('rich') ? 9 : 1)]),
+  });
+  const balance = async (name: string) => (await reader.getAccounts([namedAddress(name)]))[0]?.lamports;
+  const rounds = Array.from({ length: 20 }, () =>
+    Promise.all([
+      ...[balance('rich'), balance('poor'), reader.isBlockhashValid(hash)],
+      reader.isBlockhashValid(namedAddress('other')),
+      reader.latestBlockhash(),
+    ]),
+  );
+  for (const round of await Promise.all(rounds))
+    expect(round).toEqual([9n, 1n, true, false, { blockhash: hash, lastValidBlockHeight: 7n }]);
+});
+
 describe('history', () => {
   it('gives what landed, page by page, none from before the time that was asked for', async () => {
     const info = (at: number, more: object = {}) => ({

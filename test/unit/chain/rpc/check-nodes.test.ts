@@ -19,11 +19,17 @@ import {
 afterEach(closeStubs);
 
 const program = wireAccount(Uint8Array.of(1), namedAddress('loader'), 1, { executable: true });
+const accounts =
+  (slot: number, clock: unknown = null, squads: unknown = program) =>
+  (asked: readonly string[]) =>
+    inContext(
+      asked.map((one) => (one === SQUADS_PROGRAM ? squads : clock)),
+      slot,
+    );
 const healthy = {
   getVersion: () => ({ 'solana-core': '2.3.1', 'feature-set': 1 }),
-  getSlot: () => 1_000,
   getHealth: () => 'ok',
-  getMultipleAccounts: ([asked]: readonly string[]) => inContext([asked === SQUADS_PROGRAM ? program : null]),
+  getMultipleAccounts: accounts(1_000),
 };
 
 const check = async (...nodes: readonly StubNode[]) => {
@@ -57,18 +63,14 @@ describe('a node that is looked at', () => {
     const data = new Uint8Array(40);
     new DataView(data.buffer).setBigInt64(32, BigInt(Math.floor(nowMs() / 1_000)) - 75n, true);
     const clock = wireAccount(data, namedAddress('sysvar'), 1);
-    const node = await stubNode({
-      ...healthy,
-      getMultipleAccounts: ([asked]: readonly string[]) =>
-        inContext([asked === SQUADS_PROGRAM ? program : clock]),
-    });
+    const node = await stubNode({ ...healthy, getMultipleAccounts: accounts(1_000, clock) });
     const [found] = await check(node);
     expect(Math.floor((found?.state?.clockAheadMs ?? 0) / 1_000)).toBe(75);
   });
 
   it('is judged by itself: one without the program, one behind, one of another cluster, one that answers nothing', async () => {
-    const bare = await stubNode({ ...healthy, getMultipleAccounts: () => inContext([null]) });
-    const late = await stubNode({ ...healthy, getSlot: () => 600 });
+    const bare = await stubNode({ ...healthy, getMultipleAccounts: accounts(1_000, null, null) });
+    const late = await stubNode({ ...healthy, getMultipleAccounts: accounts(600) });
     const other = await stubNode({ ...healthy, getGenesisHash: () => DEVNET });
     const broken = await stubNode();
     broken.always = says('<html>');

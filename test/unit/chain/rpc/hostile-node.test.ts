@@ -69,7 +69,6 @@ describe('accounts that cannot be', () => {
     [{ lamports: '5' }, BALANCE],
     [{ executable: 'yes' }, 'an executable flag that is not a boolean'],
     [{ executable: { toString: 1 } }, 'an executable flag that is not a boolean'],
-    [{ rentEpoch: 'soon' }, 'a rent epoch that is not a 64-bit number'],
   ])('are not believed with %j', async (change, what) => {
     expect(await refusal(withAccount(change), (reader) => reader.getAccounts([one, two]))).toEqual(
       said(what),
