@@ -2,11 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { randomIds } from '../../../src/values/ids.js';
 import { HandClock } from '../../support/chain.js';
-import { chainOver, replacing } from '../../support/doubles.js';
+import { chainOver } from '../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
   burnAction,
+  dyingEngine,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -26,32 +27,13 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
-/** An engine that dies before or after its burns reach the chain; nothing is stored after its death. */
-function dyingEngine(sends: boolean) {
-  let dead = false;
-  const chain = chainOver(test.chain, {
-    submit: async (transactions) => {
-      if (sends) await test.chain.submit(transactions);
-      dead = true;
-      test.passLease();
-      throw new Error('killed');
-    },
-  });
-  const { store } = test;
-  return engineBeside(test, {
-    chain,
-    store: replacing(store, {
-      transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
-    }),
-  });
-}
-
+const ALL = Number.POSITIVE_INFINITY;
 const burns = [1, 2, 3].map((amount) => aBurnRequest(amount));
 
 describe('reconcile', () => {
   it.each([true, false])('settles the burns of a dead engine (sent: %s)', async (sends) => {
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine(sends).burnBatch(burns, call)).rejects.toThrow();
+    await expect(dyingEngine(test, { sent: sends ? ALL : 0 }).burnBatch(burns, call)).rejects.toThrow();
     expect(await test.engine.reconcile()).toEqual({ burns: 3, requests: 1, batches: 0 });
     expect(await test.engine.status()).toMatchObject({ burned: '6', usedToday: { burn: '6' } });
     expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
@@ -64,14 +46,14 @@ describe('reconcile', () => {
   });
 
   it('settles those of a single burn without a key', async () => {
-    await expect(dyingEngine(false).burn(aBurnRequest(4), test.project.call())).rejects.toThrow();
+    await expect(dyingEngine(test).burn(aBurnRequest(4), test.project.call())).rejects.toThrow();
     expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
     expect((await test.engine.status()).burned).toBe('4');
   });
 
   it('gives back the cap of what failed', async () => {
     const call = test.project.call({ idempotencyKey: 'key-1' });
-    await expect(dyingEngine(false).burn(aBurnRequest(6), call)).rejects.toThrow();
+    await expect(dyingEngine(test).burn(aBurnRequest(6), call)).rejects.toThrow();
     await test.engine.burn(aBurnRequest(5), test.project.call());
     expect((await test.engine.status()).usedToday.burn).toBe('11');
     expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
@@ -129,30 +111,8 @@ describe('reconcile', () => {
 });
 
 /** An engine that dies when this many bundles reach the chain: with them, or right after. */
-function dyingAtBundle(count: number, isSent: boolean) {
-  const { store, chain } = test;
-  let bundles = 0;
-  let dead = false;
-  const die = (): never => {
-    dead = true;
-    test.passLease();
-    throw new Error('killed');
-  };
-  return engineBeside(test, {
-    limits: { ...test.deps.limits, bundlesPerCommit: 1 },
-    chain: chainOver(chain, {
-      submitBundles: async (submitted) => {
-        bundles += 1;
-        if (bundles === count && !isSent) die();
-        const receipt = await chain.submitBundles(submitted);
-        return bundles === count ? die() : receipt;
-      },
-    }),
-    store: replacing(store, {
-      transaction: (work) => (dead ? Promise.reject(new Error('killed')) : store.transaction(work)),
-    }),
-  });
-}
+const dyingAtBundle = (at: number, isSent: boolean) =>
+  dyingEngine(test, { at, sent: isSent ? ALL : 0 }, { limits: { ...test.deps.limits, bundlesPerCommit: 1 } });
 
 /** Set up in four bundles; approved, executed in three, and closed in five. */
 const pipelines = Array.from({ length: 11 }, () => aPipeline([burnAction(1)]));
@@ -196,7 +156,7 @@ describe('what is left of two projects', () => {
     const projects = [test.project, other];
     for (const project of projects) {
       await expect(
-        dyingEngine(true).burn(aBurnRequest(1), project.call({ idempotencyKey: 'k' })),
+        dyingEngine(test, { sent: ALL }).burn(aBurnRequest(1), project.call({ idempotencyKey: 'k' })),
       ).rejects.toThrow();
       await expect(dyingAtBundle(2, true).initBatch({ pipelines }, project.call())).rejects.toThrow();
     }
@@ -219,7 +179,7 @@ describe('what is left of two projects', () => {
 describe('what cannot be brought to its end', () => {
   it('keeps nothing else from its own, and is tried again later and later', async () => {
     await expect(
-      dyingEngine(true).burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' })),
+      dyingEngine(test, { sent: ALL }).burn(aBurnRequest(1), test.project.call({ idempotencyKey: 'key-1' })),
     ).rejects.toThrow();
     await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
     const {
@@ -327,7 +287,9 @@ describe('what cannot be brought to its end', () => {
   });
 
   it('is not begun once it is told to stop', async () => {
-    await expect(dyingEngine(true).burn(aBurnRequest(1), test.project.call())).rejects.toThrow();
+    await expect(
+      dyingEngine(test, { sent: ALL }).burn(aBurnRequest(1), test.project.call()),
+    ).rejects.toThrow();
     expect(await test.engine.reconcile({ signal: AbortSignal.abort() })).toEqual(nothing);
     expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
   });
@@ -336,7 +298,7 @@ describe('what cannot be brought to its end', () => {
 describe('what is unfinished', () => {
   it('is told with every signature, until it has come to its end', async () => {
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine(true).burnBatch(burns, call)).rejects.toThrow();
+    await expect(dyingEngine(test, { sent: ALL }).burnBatch(burns, call)).rejects.toThrow();
     const init = test.project.call({ idempotencyKey: 'key-1' });
     await expect(dyingAtBundle(2, true).initBatch({ pipelines }, init)).rejects.toThrow();
     const left = await test.engine.unfinished();

@@ -8,6 +8,7 @@ import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
+  dyingEngine,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -44,20 +45,6 @@ async function isOnChain(batchIndex: string): Promise<boolean> {
   return accounts.some((account) => account !== null);
 }
 
-/** An engine that dies at its `nth` list of bundles, after this many of them were sent. */
-function dyingEngine(nth: number, sent: number) {
-  let lists = 0;
-  const chain = chainOver(test.chain, {
-    submitBundles: async (bundles) => {
-      lists += 1;
-      if (lists < nth) return test.chain.submitBundles(bundles);
-      await test.chain.submitBundles(bundles.slice(0, sent));
-      throw new Error('killed');
-    },
-  });
-  return engineBeside(test, { chain });
-}
-
 /** A transaction that landed and failed. */
 const failedRecord = {
   ...{
@@ -80,7 +67,7 @@ describe('cancelBatch', () => {
     const before = await lamportsOf(test.chain, operator());
     const input = { pipelines: ones(6) };
     const keyed = test.project.call({ idempotencyKey: 'init-1' });
-    await expect(dyingEngine(nth, sent).initBatch(input, keyed)).rejects.toThrow();
+    await expect(dyingEngine(test, { at: nth, sent }).initBatch(input, keyed)).rejects.toThrow();
     const { value: current } = await test.engine.currentBatch(call());
     expect(await isOnChain(current?.batchIndex ?? '')).toBe(onChain);
     if (!onChain) {
@@ -106,7 +93,9 @@ describe('cancelBatch', () => {
   it('goes on when a vote of a cancel that died turns out to have failed on chain', async () => {
     test = await openTestEngine({ dailyBurn: '10' });
     const { batch } = await init(ones(5));
-    await expect(dyingEngine(1, 0).cancelBatch({ batchId: batch.id }, call())).rejects.toThrow();
+    await expect(
+      dyingEngine(test, { at: 1, sent: 0 }).cancelBatch({ batchId: batch.id }, call()),
+    ).rejects.toThrow();
     const sent = await test.store.read((tx) => tx.bundles.ofBatch(batch.id));
     const vote = sent.find(({ phase }) => phase === 'CANCEL')?.transactions[0]?.signature;
     await passBlocks(test, 1);
@@ -128,7 +117,7 @@ describe('cancelBatch', () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(ones(9));
     // The operator's approval is its first list, the bundles of the execution are the second.
-    await expect(execute(started, dyingEngine(2, 9))).rejects.toThrow();
+    await expect(execute(started, dyingEngine(test, { at: 2, sent: 9 }))).rejects.toThrow();
     expect((await get(started.batch.id)).status).toBe('FINALIZED');
     const asked = await cancel(started.batch.id);
     // Everything landed, so there is nothing to cancel.
@@ -168,7 +157,7 @@ describe('cancelBatch', () => {
     test = await openTestEngine({});
     const started = await init(ones(2));
     // The lists before the closing one are the operator's approval and the transactions.
-    const result = await execute(started, dyingEngine(3, 0));
+    const result = await execute(started, dyingEngine(test, { at: 3, sent: 0 }));
     expect(result.value.result).toMatchObject({ totalSuccessful: 2, totalFailed: 0 });
     expect(await isOnChain(started.batch.batchIndex)).toBe(true);
     const { value, meta } = await cancel(started.batch.id);

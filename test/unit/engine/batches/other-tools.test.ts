@@ -9,6 +9,7 @@ import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
+  dyingEngine,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -48,19 +49,9 @@ const books = async () => {
   const { burned, usedToday } = await test.engine.status();
   return [burned, usedToday.burn];
 };
-/** Executes with an engine that dies after this many bundles were sent, before it records their landing. */
+/** Executes with an engine that dies after this many bundles were sent; the first list is the operator's approval. */
 async function executeAndDie(started: InitBatchResult, sent: number, approvals = 0): Promise<void> {
-  let lists = approvals;
-  const chain = chainOver(test.chain, {
-    submitBundles: async (bundles) => {
-      lists += 1;
-      // The first list is the operator's approval.
-      if (lists === 1) return test.chain.submitBundles(bundles);
-      await test.chain.submitBundles(bundles.slice(0, sent));
-      throw new Error('killed');
-    },
-  });
-  await expect(execute(started, engineBeside(test, { chain }))).rejects.toThrow();
+  await expect(execute(started, dyingEngine(test, { at: 2 - approvals, sent }))).rejects.toThrow();
 }
 
 describe('a batch that members go on with while the engine executes it', () => {
@@ -272,14 +263,9 @@ describe('a batch that members have ended with other tools', () => {
 
   it('keeps its init key until it is over', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
-    const chain = chainOver(test.chain, {
-      submitBundles: async () => {
-        throw new Error('killed');
-      },
-    });
     const input = { pipelines: [aPipeline([burnAction(1)])] };
     const keyed = test.project.call({ idempotencyKey: 'init-1' });
-    await expect(engineBeside(test, { chain }).initBatch(input, keyed)).rejects.toThrow();
+    await expect(dyingEngine(test).initBatch(input, keyed)).rejects.toThrow();
     const { value: current } = await test.engine.currentBatch(call());
     await expect(cancel(current?.id ?? '')).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
     const { value: carriedOn } = await test.engine.initBatch(input, keyed);
@@ -308,17 +294,7 @@ describe('a batch of which only a part was set up, and which its members have fi
   /** @returns a batch whose engine died in its set-up, after this many bundles beside the first. */
   async function begun(bundles: number): Promise<InitBatchResult> {
     test = await openTestEngine({ dailyBurn: '20' });
-    let lists = 0;
-    const chain = chainOver(test.chain, {
-      submitBundles: async (all) => {
-        lists += 1;
-        if (lists === 1 && all.length === 1) return test.chain.submitBundles(all);
-        await test.chain.submitBundles(all.slice(0, bundles));
-        throw new Error('killed');
-      },
-    });
-    await expect(engineBeside(test, { chain }).initBatch(input, keyed())).rejects.toThrow();
-    test.passLease();
+    await expect(dyingEngine(test, { at: 2, sent: bundles }).initBatch(input, keyed())).rejects.toThrow();
     const { value } = await test.engine.currentBatch(call());
     return { batch: value } as InitBatchResult;
   }

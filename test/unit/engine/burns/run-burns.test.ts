@@ -5,6 +5,7 @@ import { randomIds } from '../../../../src/values/ids.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,
+  dyingEngine,
   engineBeside,
   openTestEngine,
   passBlocks,
@@ -18,25 +19,6 @@ afterEach(() => test.destroy());
 
 const burns = (count: number) => Array.from({ length: count }, (_, index) => aBurnRequest(index + 1));
 const sumTo = (count: number): string => String((count * (count + 1)) / 2);
-
-function dyingEngine() {
-  const chain = chainOver(test.chain, {
-    submit: async () => {
-      // Its store fails too, so nothing is written after its death.
-      dead = true;
-      test.passLease();
-      throw new Error('killed');
-    },
-  });
-  let dead = false;
-  const store = {
-    ...test.store,
-    read: test.store.read.bind(test.store),
-    transaction: (work: Parameters<typeof test.store.transaction>[0]) =>
-      dead ? Promise.reject(new Error('killed')) : test.store.transaction(work),
-  } as typeof test.store;
-  return engineBeside(test, { chain, store });
-}
 
 describe('runBurns', () => {
   it('carries two batches through at once though they are more than 150 blocks', async () => {
@@ -55,7 +37,7 @@ describe('runBurns', () => {
   it.each([149, 150, 151])('signs anew what was never sent once %i blocks have passed', async (blocks) => {
     test = await openTestEngine();
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    await expect(dyingEngine(test).burnBatch(burns(3), call)).rejects.toThrow();
     await passBlocks(test, Math.min(blocks, 150));
     if (blocks > 150) await passBlocks(test, blocks - 150);
     const { value } = await test.engine.burnBatch(burns(3), call);
@@ -66,7 +48,7 @@ describe('runBurns', () => {
   it('does not sign anew what may still land, though hundreds of blocks have passed', async () => {
     test = await openTestEngine();
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    await expect(dyingEngine(test).burnBatch(burns(3), call)).rejects.toThrow();
     const sent = rawSqlite(
       dataFiles(test.dataDir).store,
       'select hex("transaction") as bytes from burns where "transaction" is not null',
@@ -90,7 +72,7 @@ describe('runBurns', () => {
   it('signs an expired burn anew once, however many carry it on at the same time', async () => {
     test = await openTestEngine();
     const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine().burnBatch(burns(3), call)).rejects.toThrow();
+    await expect(dyingEngine(test).burnBatch(burns(3), call)).rejects.toThrow();
     await passBlocks(test, 150);
     await passBlocks(test, 1);
     const engines = 4;
