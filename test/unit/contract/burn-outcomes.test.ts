@@ -26,10 +26,9 @@ const failed = (of: BurnRequest, message = 'no') => ({
 const found = (request: BurnRequest[], result: BurnBatchResult) => {
   const { outcomes, ...rest } = attributeOutcomes(request, result);
   return {
-    outcomes: outcomes.map((outcome) => [
-      outcome.index,
-      outcome.status === 'success' ? outcome.txHash : outcome.message,
-    ]),
+    outcomes: outcomes
+      .map((outcome) => `${outcome.index} ${outcome.status === 'success' ? outcome.txHash : outcome.message}`)
+      .join(),
     ...rest,
   };
 };
@@ -44,12 +43,7 @@ describe('attributeOutcomes', () => {
         errors: [failed(element(4), 'no 4'), failed(b, 'no 2')],
       }),
     ).toEqual({
-      outcomes: [
-        [0, 't1'],
-        [1, 'no 2'],
-        [2, 't3'],
-        [3, 'no 4'],
-      ],
+      outcomes: '0 t1,1 no 2,2 t3,3 no 4',
     });
   });
 
@@ -61,17 +55,10 @@ describe('attributeOutcomes', () => {
         errors: [],
       }),
     ).toEqual({
-      outcomes: [
-        [0, 'first'],
-        [1, 't2'],
-        [2, 'second'],
-      ],
+      outcomes: '0 first,1 t2,2 second',
     });
     expect(found([a, twin], { success: [burned(a, 't1')], errors: [failed(a)] })).toEqual({
-      outcomes: [
-        [0, 't1'],
-        [1, 'no'],
-      ],
+      outcomes: '0 t1,1 no',
     });
   });
 
@@ -98,10 +85,7 @@ describe('attributeOutcomes', () => {
         errors: [failed({ ...written, proof: { b: [{ c: 2, d: 1 }], a: 1 } })],
       }),
     ).toEqual({
-      outcomes: [
-        [0, 'no'],
-        [1, 'tB'],
-      ],
+      outcomes: '0 no,1 tB',
     });
   });
 
@@ -113,10 +97,7 @@ describe('attributeOutcomes', () => {
       expect(
         found([a, unsorted], { success: [burned(unsorted, 't2', hash), burned(a, 't1')], errors: [] }),
       ).toEqual({
-        outcomes: [
-          [0, 't1'],
-          [1, 't2'],
-        ],
+        outcomes: '0 t1,1 t2',
       });
     }
   });
@@ -130,12 +111,7 @@ describe('attributeOutcomes', () => {
         errors: [failed(b)],
       }),
     ).toEqual({
-      outcomes: [
-        [0, 't1'],
-        [1, 'no'],
-        [2, 'tB'],
-        [3, 't3'],
-      ],
+      outcomes: '0 t1,1 no,2 tB,3 t3',
       foreignHash: 'base64:abc',
     });
   });
@@ -143,10 +119,7 @@ describe('attributeOutcomes', () => {
   it('attributes errors whose proof came back changed where there is no doubt', () => {
     const changed = { ...failed(b), proof: { n: '2', by: 'the service' } };
     expect(found([a, b], { success: [burned(a, 't1')], errors: [changed] })).toEqual({
-      outcomes: [
-        [0, 't1'],
-        [1, 'no'],
-      ],
+      outcomes: '0 t1,1 no',
     });
   });
 
@@ -157,7 +130,7 @@ describe('attributeOutcomes', () => {
     };
     const { outcomes, problem } = found([a, b], result);
     expect(problem).toBe('unclear which elements of type "A" burned and which failed');
-    expect(outcomes).toEqual([]);
+    expect(outcomes).toBe('');
   });
 
   it('names what does not belong to the request', () => {
@@ -179,10 +152,7 @@ describe('attributeOutcomes', () => {
   it('copes with proofs that have no canonical form', () => {
     const odd = element(0, { proof: { half: '\ud800' } });
     expect(found([odd, a], { success: [burned(a, 't1')], errors: [failed(odd)] })).toEqual({
-      outcomes: [
-        [0, 'no'],
-        [1, 't1'],
-      ],
+      outcomes: '0 no,1 t1',
     });
   });
 
