@@ -1,6 +1,5 @@
 /** Services that contradict the request, echo the key, or send more than fits into memory. */
-import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
+import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
 import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
@@ -10,8 +9,9 @@ import { base58Encode } from '../../../src/values/base58.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { EXAMPLES } from '../../support/fake-service.js';
-import { remoteClient } from '../../support/http.js';
-import { json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
+import { json, type StubAnswer } from '../../support/http-stub.js';
+import { failureOf } from '../../support/service.js';
+import { clientTo } from '../../support/stub-client.js';
 
 const KEY = 'secret-api-key-1234567890';
 const UUID = '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12';
@@ -23,28 +23,6 @@ const init = EXAMPLES.initBatch.request as InitBatchRequest;
 const execute = EXAMPLES.executeBatch.request as ExecuteBatchRequest;
 const batch = EXAMPLES.getBatch.response as Batch;
 const [listed] = (EXAMPLES.listBatches.response as AnswerOf<'listBatches'>).items;
-
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-async function serve(answer: StubAnswer, deps: Partial<RemoteServiceDeps> = {}) {
-  const stub: Stub = await startStub(answer);
-  const warnings: string[] = [];
-  const opened = remoteClient(stub.url, { onWarning: (text) => warnings.push(text), ...deps });
-  closers.push(stub.close, () => opened.service.close());
-  return { stub, warnings, ...opened };
-}
-
-async function failure(promise: Promise<unknown>): Promise<FlywheelError> {
-  const error = await promise.then(
-    (value) => expect.unreachable(JSON.stringify(value).slice(0, 300)),
-    (thrown: FlywheelError) => thrown,
-  );
-  expect(error).toMatchObject({ name: 'FlywheelError' });
-  return error as FlywheelError;
-}
 
 function changed(answer: unknown, path: string, value: unknown): unknown {
   const copy = structuredClone(answer) as Record<string, unknown>;
@@ -182,10 +160,10 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
 
 describe('an answer that contradicts the request', () => {
   it.each(CONTRADICTIONS)('is not believed: %s with another %s', async (name, path, value, message) => {
-    const { stub, service } = await serve(
+    const { stub, service } = await clientTo(
       json(200, changed(good[name], path, value), { 'x-request-id': 'r-1' }),
     );
-    const error = await failure(acts[name](service));
+    const error = await failureOf(acts[name](service));
     const reads = READS.has(name);
     expect([error.code, error.exitCode]).toEqual(
       reads ? ['ERR_RESPONSE_INVALID', 1] : ['ERR_OUTCOME_UNKNOWN', 7],
@@ -200,20 +178,20 @@ describe('an answer that contradicts the request', () => {
   });
 
   it.each(Object.keys(acts) as (keyof typeof acts)[])('is not one that fits: %s', async (name) => {
-    const { service, warnings } = await serve(json(200, good[name]));
+    const { service, warnings } = await clientTo(json(200, good[name]));
     await acts[name](service);
     expect(warnings.length).toBeLessThanOrEqual(1);
   });
 
   it('is not one that writes an id or a payload in another way, or ends FAILED', async () => {
-    const { service } = await serve(json(200, changed(batch, 'id', batch.id.toUpperCase())));
+    const { service } = await clientTo(json(200, changed(batch, 'id', batch.id.toUpperCase())));
     await service.getBatch({ batchId: batch.id }, call);
     const reordered = changed(
       good.init,
       'batch.pipelines.0.payload',
       '{ "total": 49.90, "orderId": "A-1001" }',
     );
-    await (await serve(json(200, reordered))).service.initBatch(init, call);
+    await (await clientTo(json(200, reordered))).service.initBatch(init, call);
     const half = {
       total: 3,
       totalSuccessful: 1,
@@ -221,7 +199,7 @@ describe('an answer that contradicts the request', () => {
       successfulExecutions: [{ bundleId: 'x', txHashes: [TX] }],
       failedTxMsg: 'no funds',
     };
-    const { service: third } = await serve(json(200, changed(good.execute, 'result', half)));
+    const { service: third } = await clientTo(json(200, changed(good.execute, 'result', half)));
     expect((await third.executeBatch(execute, call)).value.result).toEqual(half);
   });
 });
@@ -242,7 +220,7 @@ describe('the request id', () => {
     ['that of the request before one of a proxy', (sent: string) => [sent, 'of-a-proxy']],
     ['that of the request behind one of a proxy', (sent: string) => ['of-a-proxy', sent]],
   ])('of an answer may be %s', async (_what, ids) => {
-    const { service } = await serve(answering(ids));
+    const { service } = await clientTo(answering(ids));
     expect((await service.burn(burn, call)).value.result).toBe('SUCCESS');
   });
 
@@ -251,8 +229,8 @@ describe('the request id', () => {
     ['before that of the request', (sent: string) => ['flywheel-of-another', sent]],
     ['behind one of a proxy', () => ['of-a-proxy', 'flywheel-of-another']],
   ])('of another request (%s) says that the answer is not to this one', async (_where, ids) => {
-    const { service, stub } = await serve(answering(ids));
-    expect((await failure(service.burn(burn, call))).exitCode).toBe(7);
+    const { service, stub } = await clientTo(answering(ids));
+    expect((await failureOf(service.burn(burn, call))).exitCode).toBe(7);
     expect(stub.requests).toHaveLength(1);
   });
 });
@@ -271,10 +249,10 @@ describe('the hash of a proof', () => {
       { ...burned, txHash: base58Encode(new Uint8Array(64).fill(7)) },
     ];
     for (const headers of [{}, { 'x-request-id': 'of-theirs' }]) {
-      const { service } = await serve(json(200, { ...burned, hash: sha256('else') }, headers));
-      expect((await failure(service.burn(unsorted, call))).exitCode).toBe(7);
-      const batches = await serve(json(200, { success, errors: [] }, headers));
-      expect((await failure(batches.service.burnBatch(request, call))).exitCode).toBe(7);
+      const { service } = await clientTo(json(200, { ...burned, hash: sha256('else') }, headers));
+      expect((await failureOf(service.burn(unsorted, call))).exitCode).toBe(7);
+      const batches = await clientTo(json(200, { success, errors: [] }, headers));
+      expect((await failureOf(batches.service.burnBatch(request, call))).exitCode).toBe(7);
     }
   });
 
@@ -282,14 +260,14 @@ describe('the hash of a proof', () => {
 
   it('may be that of the canonical text or of the text that was sent', async () => {
     for (const hash of [proofHash(unsorted.proof), sha256(JSON.stringify(unsorted.proof))]) {
-      const { service, warnings } = await serve(json(200, { ...burned, hash }));
+      const { service, warnings } = await clientTo(json(200, { ...burned, hash }));
       expect((await service.burn(unsorted, call)).value.hash).toBe(hash);
       expect(warnings).toEqual([]);
     }
   });
 
   it('is warned of once when it is another, and the burn is still a burn', async () => {
-    const { service, warnings } = await serve(echoing({ ...burned, hash: sha256('else') }));
+    const { service, warnings } = await clientTo(echoing({ ...burned, hash: sha256('else') }));
     for (let times = 0; times < 3; times += 1) await service.burn(unsorted, call);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('hashes proofs differently');
@@ -308,7 +286,7 @@ describe('the hash of a proof', () => {
         'batch.pipelines.0.proofHash',
         hash,
       );
-      const { service, warnings } = await serve(json(200, answer));
+      const { service, warnings } = await clientTo(json(200, answer));
       await service.initBatch(request, call);
       expect(warnings).toHaveLength(count);
     }
@@ -318,7 +296,7 @@ describe('the hash of a proof', () => {
 describe('null for what is not there', () => {
   it('is taken for an absent field', async () => {
     const unset = { ...batch, initResult: null, executeResult: null };
-    const { service } = await serve(json(200, unset));
+    const { service } = await clientTo(json(200, unset));
     const { value } = await service.getBatch({ batchId: batch.id }, call);
     expect(value).not.toHaveProperty('initResult');
     expect(value).not.toHaveProperty('executeResult');
@@ -331,17 +309,17 @@ describe('null for what is not there', () => {
         failedStartTransactionIndex: null,
       },
     };
-    const executed = await (await serve(json(200, done))).service.executeBatch(execute, call);
+    const executed = await (await clientTo(json(200, done))).service.executeBatch(execute, call);
     expect(executed.value).toEqual(EXAMPLES.executeBatch.response);
     const withMessage = changed(good.init, 'batch.initResult.failedTxMsg', null);
-    expect((await (await serve(json(200, withMessage))).service.initBatch(init, call)).value).toEqual(
+    expect((await (await clientTo(json(200, withMessage))).service.initBatch(init, call)).value).toEqual(
       good.init,
     );
   });
 
   it('is none for a field that must be there', async () => {
-    const { service } = await serve(json(200, { ...batch, status: null }));
-    const error = await failure(service.currentBatch(call));
+    const { service } = await clientTo(json(200, { ...batch, status: null }));
+    const error = await failureOf(service.currentBatch(call));
     expect([error.code, error.exitCode]).toEqual(['ERR_RESPONSE_INVALID', 1]);
     expect(error.message).toContain('status');
   });
@@ -352,13 +330,16 @@ describe('null for what is not there', () => {
       success: [],
       errors: [{ message: 'no', type: 'ERR_INVALID_PROOF', proof: nulls.proof, proofType: 'UNKNOWN' }],
     };
-    const { service } = await serve(json(200, answer));
+    const { service } = await clientTo(json(200, answer));
     expect((await service.burnBatch([nulls], call)).value.errors[0]?.proof).toEqual(nulls.proof);
   });
 
   it('may be the message of an error', async () => {
-    const { service } = await serve(json(400, { error: 'ERR_INVALID_PROOF', message: null }));
-    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_INVALID_PROOF', exitCode: 5 });
+    const { service } = await clientTo(json(400, { error: 'ERR_INVALID_PROOF', message: null }));
+    expect(await failureOf(service.burn(burn, call))).toMatchObject({
+      code: 'ERR_INVALID_PROOF',
+      exitCode: 5,
+    });
   });
 });
 
@@ -370,13 +351,13 @@ describe('a refusal by the service', () => {
     [400, 17, 5],
     [422, 'ERR_INVALID_REQUEST', 5],
   ])('is 5, never 2: %i %s', async (status, error, exit) => {
-    const { service } = await serve(json(status, { error, message: 'No.' }));
-    expect((await failure(service.burn(burn, call))).exitCode).toBe(exit);
+    const { service } = await clientTo(json(status, { error, message: 'No.' }));
+    expect((await failureOf(service.burn(burn, call))).exitCode).toBe(exit);
   });
 
   it('stays 2 where nothing was sent', async () => {
-    const { stub, service } = await serve(json(200, null));
-    expect(await failure(service.burn(burn, { ...call, idempotencyKey: 'é' }))).toMatchObject({
+    const { stub, service } = await clientTo(json(200, null));
+    expect(await failureOf(service.burn(burn, { ...call, idempotencyKey: 'é' }))).toMatchObject({
       code: 'ERR_INVALID_REQUEST',
       exitCode: 2,
     });
@@ -384,10 +365,10 @@ describe('a refusal by the service', () => {
   });
 
   it('is none when it redirects to where the result is', async () => {
-    const { service } = await serve(
+    const { service } = await clientTo(
       (_request, response) => void response.writeHead(303, { location: '/done' }).end(),
     );
-    expect(await failure(service.burn(burn, call))).toMatchObject({
+    expect(await failureOf(service.burn(burn, call))).toMatchObject({
       code: 'ERR_OUTCOME_UNKNOWN',
       exitCode: 7,
     });
@@ -428,7 +409,7 @@ describe('a key that comes back', () => {
     ['a URL', { error: 'ERR_INVALID_PROOF', message: encodeURIComponent(KEY) }, { location: `/?key=${KEY}` }],
   ] as [string, unknown, Record<string, string>][])('in %s is never shown', async (_name, body, headers) => {
     for (const status of [400, 200, 502]) {
-      const { service, lines } = await serve((_request, response) => {
+      const { service, lines } = await clientTo((_request, response) => {
         const text = typeof body === 'string' ? body : JSON.stringify(body);
         response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
       });
@@ -441,7 +422,7 @@ describe('a key that comes back', () => {
 
   it('in a value or beside it is never shown', async () => {
     const value = changed(changed(batch, 'tokenId', `t ${KEY} t`), 'initResult.failedTxMsg', KEY);
-    const { service, lines } = await serve(
+    const { service, lines } = await clientTo(
       json(200, value, { 'x-request-id': KEY, ratelimit: `"${KEY}";r=9;t=1` }),
     );
     const reply = await service.getBatch({ batchId: batch.id }, call);
@@ -458,7 +439,7 @@ describe('a key that comes back', () => {
       ['txHash', cut],
       ['hash', cut],
     ] as const) {
-      const { service, warnings } = await serve(json(200, changed(burned, path, value)));
+      const { service, warnings } = await clientTo(json(200, changed(burned, path, value)));
       const outcome = await service.burn(burn, call).then(JSON.stringify, shown);
       expect(`${outcome}${warnings.join('')}`).not.toContain(PART.slice(0, 8));
     }
@@ -467,14 +448,14 @@ describe('a key that comes back', () => {
   it('in the outcome of an element is never shown', async () => {
     const seen: unknown[] = [];
     const answer = changed(twoDone, 'errors.0.message', `no ${KEY}`);
-    const { service } = await serve(json(200, answer));
+    const { service } = await clientTo(json(200, answer));
     const { value } = await service.burnBatch(two, { ...call, onElement: (element) => seen.push(element) });
     expect(JSON.stringify([value, seen])).not.toContain(PART);
     expect(seen).toHaveLength(2);
   });
 
   it('does not spoil what a short key happens to be part of', async () => {
-    const { service } = await serve(json(200, burned));
+    const { service } = await clientTo(json(200, burned));
     expect((await service.burn(burn, { ...call, credential: new Secret('CES') })).value).toEqual(burned);
   });
 });

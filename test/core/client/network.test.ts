@@ -1,5 +1,5 @@
 /** Servers that stall, disconnect, flood or send wrong headers: the client ends in time with a correct error. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
@@ -38,20 +38,15 @@ const TIMEOUT_MS = 100;
 /** Far below every other wait of these tests. */
 const PROMPT_MS = 10_000;
 
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 async function hostile(behave: Behaviour): Promise<Hostile> {
   const server = await startHostile(behave);
-  closers.push(server.close);
+  onTestFinished(server.close);
   return server;
 }
 
 function client(url: string, deps: Partial<RemoteServiceDeps> = {}): Service {
   const { service } = remoteClient(url, { requestTimeoutMs: TIMEOUT_MS, ...deps });
-  closers.push(async () => {
+  onTestFinished(async () => {
     // Closing never blocks.
     expect((await settled(service.close(), PROMPT_MS)).error).toBeUndefined();
   });
@@ -317,7 +312,7 @@ describe('TLS that does not hold', () => {
     'says what is wrong when the certificate is %s, and sends nothing',
     async (_name, options, extraCa, host, message, hint) => {
       const server = await startTlsServer(options);
-      closers.push(server.close);
+      onTestFinished(server.close);
       const service = client(`https://${host}:${server.port}`, extraCa === undefined ? {} : { extraCa });
       const error = await failure(service.burn(burn, call));
       expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
@@ -330,7 +325,7 @@ describe('TLS that does not hold', () => {
 
   it('believes what a named authority has signed', async () => {
     const server = await startTlsServer({ cert: ISSUED_CERTIFICATE });
-    closers.push(server.close);
+    onTestFinished(server.close);
     const service = client(`https://127.0.0.1:${server.port}`, { extraCa: TEST_AUTHORITY });
     expect((await service.currentBatch(call)).value).toBeNull();
   });

@@ -1,6 +1,6 @@
 /** Broken proxies: no request passes, the command ends, and no password is shown. */
 import { Client, EnvHttpProxyAgent } from 'undici';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
 import type { BurnRequest } from '../../../src/contract/schemas/burn.js';
@@ -31,14 +31,9 @@ const TIMEOUT_MS = 150;
 const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
 const BASE = 'https://api.flywheel.test/base';
 
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 async function hostile(behave: Behaviour): Promise<Hostile> {
   const server = await startHostile(behave);
-  closers.push(server.close);
+  onTestFinished(server.close);
   return server;
 }
 
@@ -49,7 +44,7 @@ function through(proxyUrl: string, deps: Partial<RemoteServiceDeps> = {}) {
     proxy: { httpsProxy: proxyUrl },
     ...deps,
   });
-  closers.push(async () => {
+  onTestFinished(async () => {
     expect((await settled(opened.service.close(), 1_000)).error).toBeUndefined();
   });
   return opened;
@@ -139,7 +134,7 @@ describe('a proxy that', () => {
   it('opens the tunnel to a service that then breaks off leaves the outcome open', async () => {
     const server = await startTlsServer({}, (response) => void response.socket?.destroy());
     const tunnel = await startTunnel(server.port);
-    closers.push(server.close, tunnel.close);
+    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service } = through(`http://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 2_000 });
     const { error } = await settled(service.burn(burn, call), 7_000);
     expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
@@ -151,7 +146,7 @@ describe('a proxy that speaks TLS itself', () => {
   it('carries TLS within TLS, and sees no more than a plain one', async () => {
     const server = await startTlsServer();
     const tunnel = await startTunnel(server.port, { secure: true });
-    closers.push(server.close, tunnel.close);
+    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service } = through(`https://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 5_000 });
     expect((await service.currentBatch(call)).value).toBeNull();
     expect((await service.currentBatch(call)).value).toBeNull();
@@ -161,12 +156,12 @@ describe('a proxy that speaks TLS itself', () => {
 
   it('is not believed without a certificate that holds', async () => {
     const tunnel = await startTunnel(1, { secure: true });
-    closers.push(tunnel.close);
+    onTestFinished(tunnel.close);
     const { service } = remoteClient(BASE, {
       requestTimeoutMs: 2_000,
       proxy: { httpsProxy: `https://me:${PASSWORD}@127.0.0.1:${tunnel.port}` },
     });
-    closers.push(() => service.close());
+    onTestFinished(() => service.close());
     const error = await failedBurn(service);
     expect(error.message).toMatch(
       /^The certificate of the proxy 127\.0\.0\.1:\d+ is not trusted: it is from an unknown authority/,
@@ -182,7 +177,7 @@ describe('user and password of a proxy', () => {
   it('open the tunnel', async () => {
     const server = await startTlsServer();
     const tunnel = await startTunnel(server.port);
-    closers.push(server.close, tunnel.close);
+    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service, lines } = through(`http://me:${encoded}@127.0.0.1:${tunnel.port}`, {
       requestTimeoutMs: 5_000,
     });

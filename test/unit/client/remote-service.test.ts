@@ -1,15 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
+import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
-import type { Service } from '../../../src/contract/service.js';
-import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
-import { remoteClient } from '../../support/http.js';
-import { inTurn, json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
+import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
+import { failureOf } from '../../support/service.js';
+import { clientTo } from '../../support/stub-client.js';
 
 const KEY = 'secret-api-key-1234567890';
 const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };
@@ -28,35 +26,14 @@ const text =
     void response.writeHead(200, type === '' ? {} : { 'content-type': type }).end('hello');
 
 describe('createRemoteService', () => {
-  const open: { stub?: Stub; service?: Service } = {};
-  afterEach(async () => {
-    await open.service?.close();
-    await open.stub?.close();
-  });
-
-  const serve = async (answer: StubAnswer, deps: Partial<RemoteServiceDeps> = {}) => {
-    const stub = await startStub(answer);
-    const client = remoteClient(stub.url, deps);
-    Object.assign(open, { stub, service: client.service });
-    return { stub, ...client };
-  };
-  const failure = async (promise: Promise<unknown>): Promise<FlywheelError> => {
-    const error = await promise.then(
-      () => undefined,
-      (thrown: FlywheelError) => thrown,
-    );
-    expect(error?.name).toBe('FlywheelError');
-    return error as FlywheelError;
-  };
-
   it('makes a key for a POST that comes without one', async () => {
-    const { stub, service } = await serve(json(200, burned));
+    const { stub, service } = await clientTo(json(200, burned));
     await service.burn(burn, { credential: new Secret(KEY) });
     expect(stub.requests[0]?.headers['x-idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('sends the same key and body with every try', async () => {
-    const { stub, service } = await serve(inTurn(cutOff, json(503, {}), json(200, burned)));
+    const { stub, service } = await clientTo(inTurn(cutOff, json(503, {}), json(200, burned)));
     expect((await service.burn(burn, call)).value).toEqual(burned);
     expect(stub.requests).toHaveLength(3);
     expect(new Set(stub.requests.map(({ headers }) => headers['x-idempotency-key']))).toEqual(
@@ -75,8 +52,8 @@ describe('createRemoteService', () => {
   ] as [string, StubAnswer][])(
     'tells of an unknown outcome when a POST only gets: %s',
     async (_name, answer) => {
-      const { stub, service } = await serve(answer);
-      const error = await failure(service.burn(burn, call));
+      const { stub, service } = await clientTo(answer);
+      const error = await failureOf(service.burn(burn, call));
       expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
         'ERR_OUTCOME_UNKNOWN',
         7,
@@ -99,8 +76,8 @@ describe('createRemoteService', () => {
   ] as [string, StubAnswer, string, number, RegExp][])(
     'names what a GET got: %s',
     async (_name, answer, code, exit, message) => {
-      const { service } = await serve(answer);
-      const error = await failure(service.currentBatch(call));
+      const { service } = await clientTo(answer);
+      const error = await failureOf(service.currentBatch(call));
       expect([error.code, error.exitCode]).toEqual([code, exit]);
       expect(error.message).toMatch(message);
     },
@@ -112,14 +89,14 @@ describe('createRemoteService', () => {
       { error: 'ERR_BURN_TOKENOMICS_FAILED', message: 'No.' },
       { 'x-request-id': 'r-7' },
     );
-    const alone = await serve(failed);
-    expect(await failure(alone.service.burn(burn, call))).toMatchObject({
+    const alone = await clientTo(failed);
+    expect(await failureOf(alone.service.burn(burn, call))).toMatchObject({
       code: 'ERR_BURN_TOKENOMICS_FAILED',
       message: 'No.',
       options: { status: 400, requestId: 'r-7', idempotencyKey: call.idempotencyKey },
     });
-    const { stub, service } = await serve(inTurn(cutOff, failed));
-    expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
+    const { stub, service } = await clientTo(inTurn(cutOff, failed));
+    expect(await failureOf(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
     expect(stub.requests).toHaveLength(2);
   });
 
@@ -135,9 +112,8 @@ describe('createRemoteService', () => {
       [400, 'Bad Request'],
       [404, 404],
     ] as const) {
-      const { service } = await serve(inTurn(cutOff, json(status, { error, message: 'no' })));
-      expect(await failure(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
-      await open.stub?.close();
+      const { service } = await clientTo(inTurn(cutOff, json(status, { error, message: 'no' })));
+      expect(await failureOf(service.burn(burn, call))).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN' });
     }
   });
 
@@ -157,18 +133,16 @@ describe('createRemoteService', () => {
     for (const [status, error] of underWay) {
       for (const [later, code] of away) {
         const answers = [json(status, { error, message: 'no' }), json(later, { error: code, message: 'no' })];
-        const { stub, service } = await serve(inTurn(...answers));
-        expect((await failure(service.burn(burn, call))).code).toBe('ERR_OUTCOME_UNKNOWN');
-        await stub.close();
+        const { service } = await clientTo(inTurn(...answers));
+        expect((await failureOf(service.burn(burn, call))).code).toBe('ERR_OUTCOME_UNKNOWN');
       }
     }
   });
 
   it('tries again only what the contract says may be', async () => {
     const tries = async (status: number, code: string | number): Promise<number> => {
-      const { stub, service } = await serve(json(status, { error: code, message: 'no' }));
-      await failure(service.burn(burn, call));
-      await stub.close();
+      const { stub, service } = await clientTo(json(status, { error: code, message: 'no' }));
+      await failureOf(service.burn(burn, call));
       return stub.requests.length;
     };
     expect(await tries(400, 'ERR_INVALID_REQUEST')).toBe(1);
@@ -186,12 +160,12 @@ describe('createRemoteService', () => {
   it('waits as long as the service says, else at random and longer each time', async () => {
     const limited = (headers: Record<string, string>) =>
       json(429, { error: 'ERR_RATE_LIMIT_EXCEEDED', message: 'no' }, headers);
-    const { service, waits } = await serve(
+    const { service, waits } = await clientTo(
       inTurn(limited({ 'retry-after': '7' }), limited({}), json(200, burned)),
     );
     await service.burn(burn, call);
     expect(waits).toEqual([7_000, 500]);
-    const dated = await serve(
+    const dated = await clientTo(
       inTurn(limited({ 'retry-after': new Date(90_000).toUTCString() }), json(200, burned)),
       {
         clock: { nowMs: () => 60_000 },
@@ -202,10 +176,10 @@ describe('createRemoteService', () => {
   });
 
   it('gives up at once when the service asks for more time than there is', async () => {
-    const { stub, service, waits } = await serve(
+    const { stub, service, waits } = await clientTo(
       json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }, { 'retry-after': '61' }),
     );
-    expect(await failure(service.burn(burn, call))).toMatchObject({
+    expect(await failureOf(service.burn(burn, call))).toMatchObject({
       code: 'ERR_UNAVAILABLE',
       exitCode: 6,
       options: { retryAfterSeconds: 61 },
@@ -214,39 +188,38 @@ describe('createRemoteService', () => {
   });
 
   it('counts all waits of a call against the longest wait', async () => {
-    const { stub, service, waits } = await serve(
+    const { stub, service, waits } = await clientTo(
       json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }, { 'retry-after': '40' }),
     );
-    await failure(service.burn(burn, call));
+    await failureOf(service.burn(burn, call));
     expect([stub.requests.length, waits]).toEqual([2, [40_000]]);
   });
 
   it('waits to the end of the longest wait before it gives up', async () => {
-    const { stub, service, waits } = await serve(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
+    const { stub, service, waits } = await clientTo(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
       maxWaitMs: 200,
     });
-    await failure(service.burn(burn, call));
+    await failureOf(service.burn(burn, call));
     expect([stub.requests.length, waits]).toEqual([2, [200]]);
   });
 
   it('neither sends nor waits any more when it is closed between two tries', async () => {
     const waits: number[] = [];
-    const { stub, service } = await serve(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
+    const closing = await clientTo(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }), {
       sleep: async (ms) => {
         waits.push(ms);
-        await open.service?.close();
+        await closing.service.close();
       },
     });
-    expect((await failure(service.burn(burn, call))).message).toContain('client is closed');
-    expect([stub.requests.length, waits]).toEqual([1, [250]]);
+    expect((await failureOf(closing.service.burn(burn, call))).message).toContain('client is closed');
+    expect([closing.stub.requests.length, waits]).toEqual([1, [250]]);
   });
 
   it('passes on the time of the service, if it tells it', async () => {
     const date = 'Sat, 31 Jan 2026 12:00:00 GMT';
-    const told = await serve(json(200, null, { date }));
+    const told = await clientTo(json(200, null, { date }));
     expect((await told.service.currentBatch(call)).meta.serverTimeMs).toBe(Date.parse(date));
-    await told.stub.close();
-    const untold = await serve((request, response, count) => {
+    const untold = await clientTo((request, response, count) => {
       response.sendDate = false;
       json(200, null)(request, response, count);
     });
@@ -265,19 +238,17 @@ describe('createRemoteService', () => {
       [400, { error: 'ERR_PARTIAL', message: 'x' }, 'ERR_PARTIAL', 5],
     ] as const;
     for (const [status, body, code, exit] of cases) {
-      const { service } = await serve(json(status, body));
-      const error = await failure(service.currentBatch(call));
+      const { service } = await clientTo(json(status, body));
+      const error = await failureOf(service.currentBatch(call));
       expect([error.wireCode, error.exitCode, error.status]).toEqual([code, exit, status]);
-      await open.stub?.close();
     }
     for (const [status, code, exit] of [
       [401, 'ERR_RESPONSE_INVALID', 4],
       [404, 'ERR_RESPONSE_INVALID', 5],
       [429, 'ERR_RESPONSE_INVALID', 6],
     ] as const) {
-      const { service } = await serve((_q, response) => void response.writeHead(status).end('<html>'));
-      expect(await failure(service.currentBatch(call))).toMatchObject({ code, exitCode: exit });
-      await open.stub?.close();
+      const { service } = await clientTo((_q, response) => void response.writeHead(status).end('<html>'));
+      expect(await failureOf(service.currentBatch(call))).toMatchObject({ code, exitCode: exit });
     }
   });
 
@@ -287,8 +258,8 @@ describe('createRemoteService', () => {
     [404, 404],
     [404, 'ERR_NOT_FOUND'],
   ])('takes %i %s for an operation that the service does not offer', async (status, error) => {
-    const { service } = await serve(json(status, { error, message: 'Cannot GET /v1/tokenomics/history' }));
-    const { code, exitCode, message } = await failure(service.history({}, call));
+    const { service } = await clientTo(json(status, { error, message: 'Cannot GET /v1/tokenomics/history' }));
+    const { code, exitCode, message } = await failureOf(service.history({}, call));
     expect([code, exitCode]).toEqual(['ERR_NOT_FOUND', 5]);
     expect(message).toBe(`This service does not offer GET /v1/tokenomics/history (${status}).`);
   });
@@ -299,7 +270,7 @@ describe('createRemoteService', () => {
     Object.assign(answer, { extra: 1 });
     Object.assign(answer.batch, { extra: { deep: true } });
     Object.assign(answer.batch.pipelines[0]?.actions[0] ?? {}, { extra: 'x', toAddress: 1 });
-    const { service } = await serve(json(200, answer));
+    const { service } = await clientTo(json(200, answer));
     const request = EXAMPLES.initBatch.request as InitBatchRequest;
     expect((await service.initBatch(request, call)).value).toEqual(batch);
   });
@@ -311,7 +282,7 @@ describe('createRemoteService', () => {
       success: [{ ...(burned as BurnResult), hash: proofHash(third.proof) }],
       errors: [{ message: 'no', type: 'ERR_INVALID_PROOF', proof: second.proof, proofType: burn.type }],
     };
-    const { service } = await serve(json(200, answer));
+    const { service } = await clientTo(json(200, answer));
     const seen: unknown[] = [];
     await service.burnBatch([second, third], { ...call, onElement: (element) => seen.push(element) });
     expect(seen).toMatchObject([
@@ -321,7 +292,7 @@ describe('createRemoteService', () => {
   });
 
   it('shows what it does without key, body or proof', async () => {
-    const { service, lines } = await serve(inTurn(json(503, {}), json(200, burned)));
+    const { service, lines } = await clientTo(inTurn(json(503, {}), json(200, burned)));
     await service.burn(burn, call);
     const log = lines.join('\n');
     expect(log).toContain('x-service-api-key: ***');
@@ -332,7 +303,7 @@ describe('createRemoteService', () => {
   });
 
   it('shows a try without an answer, too', async () => {
-    const { service, lines } = await serve(inTurn(cutOff, json(200, burned)));
+    const { service, lines } = await clientTo(inTurn(cutOff, json(200, burned)));
     await service.burn(burn, call);
     expect(lines.filter((line) => /^< \S/.test(line))).toEqual([
       expect.stringMatching(/^< the connection to 127\.0\.0\.1:\d+ broke \(\w+\) \(\d+ ms\)$/),

@@ -1,31 +1,25 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
 import type { Service } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
 import { remoteClient } from '../../support/http.js';
-import { json, type Stub, startStub } from '../../support/http-stub.js';
+import { json, startStub } from '../../support/http-stub.js';
 
 const KEY = 'secret-api-key-1234567890';
 const call: Call = { credential: new Secret(KEY) };
 
-describe('the API key', () => {
-  const stubs: Stub[] = [];
-  const services: Service[] = [];
-  afterEach(async () => {
-    for (const service of services.splice(0)) await service.close();
-    for (const stub of stubs.splice(0)) await stub.close();
-  });
-  const start = async (answer: Parameters<typeof startStub>[0]): Promise<Stub> => {
-    const stub = await startStub(answer);
-    stubs.push(stub);
-    return stub;
-  };
-  const client = (...args: Parameters<typeof remoteClient>): Service => {
-    const { service } = remoteClient(...args);
-    services.push(service);
-    return service;
-  };
+const start: typeof startStub = async (answer) => {
+  const stub = await startStub(answer);
+  onTestFinished(stub.close);
+  return stub;
+};
+const client = (...args: Parameters<typeof remoteClient>): Service => {
+  const { service } = remoteClient(...args);
+  onTestFinished(() => service.close());
+  return service;
+};
 
+describe('the API key', () => {
   it('is not sent over plain http except to loopback', async () => {
     for (const host of ['api.example.com', '10.0.0.1', '127.0.0.1.example.com', '[::2]', '0.0.0.0']) {
       await expect(client(`http://${host}/v1`).currentBatch(call)).rejects.toMatchObject({
@@ -105,24 +99,11 @@ describe('the API key', () => {
 
 describe('base addresses', () => {
   it('are http or https, with a path but without user, query or fragment', async () => {
-    for (const url of [
-      '',
-      'x',
-      'ftp://a',
-      'https://u:p@a',
-      'https://u@a',
-      'https://:p@a',
-      'https://a?b=1',
-      'https://a#b',
-      'file:///etc/passwd',
-    ]) {
+    const wrong = ['', 'x', 'ftp://a', 'https://u:p@a', 'https://u@a', 'https://:p@a', 'https://a?b=1'];
+    for (const url of [...wrong, 'https://a#b', 'file:///etc/passwd'])
       expect(() => remoteClient(url)).toThrow(/API address/);
-    }
-    const stub = await startStub(json(200, null));
-    const { service } = remoteClient(`${stub.url}/deep/base/`);
-    await service.currentBatch(call);
+    const stub = await start(json(200, null));
+    await client(`${stub.url}/deep/base/`).currentBatch(call);
     expect(stub.requests[0]?.url).toBe('/deep/base/v1/flywheel/batch/current');
-    await service.close();
-    await stub.close();
   });
 });

@@ -1,14 +1,13 @@
 /** Init and execute that outlast a request: the client polls the batch, and repeats the request once it is over. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call, Waiting } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
-import type { Service } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
-import { remoteClient } from '../../support/http.js';
-import { inTurn, json, type Stub, type StubAnswer, startStub } from '../../support/http-stub.js';
+import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
+import { clientTo } from '../../support/stub-client.js';
 
 const call: Call = { credential: new Secret('secret-api-key-1234567890'), idempotencyKey: 'key-1' };
 const init = EXAMPLES.initBatch.request as InitBatchRequest;
@@ -20,28 +19,20 @@ const batch = (status: string): StubAnswer =>
   json(200, { ...(EXAMPLES.getBatch.response as object), status });
 
 describe('an operation that the service is at', () => {
-  const open: { stub?: Stub; service?: Service } = {};
-  afterEach(async () => {
-    await open.service?.close();
-    await open.stub?.close();
-  });
-
   const serve = async (
     routes: Readonly<Record<string, readonly StubAnswer[]>>,
     deps: Partial<RemoteServiceDeps> = {},
   ) => {
     const counts = new Map<string, number>();
-    const stub = await startStub((request, response) => {
+    const client = await clientTo((request, response) => {
       const name = `${request.method} ${request.url.replace(/.*\/batch/, '')}`;
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       inTurn(...(routes[name] ?? [json(404, {})]))(request, response, count);
-    });
-    const client = remoteClient(stub.url, deps);
-    Object.assign(open, { stub, service: client.service });
+    }, deps);
     const asked = (): readonly string[] =>
-      stub.requests.map(({ method, url }) => `${method} ${url.replace(/.*\/batch/, '')}`);
-    return { ...client, asked, stub };
+      client.stub.requests.map(({ method, url }) => `${method} ${url.replace(/.*\/batch/, '')}`);
+    return { ...client, asked };
   };
 
   it('is waited for by the status of the batch, and asked for once more: init', async () => {
@@ -111,9 +102,7 @@ describe('an operation that the service is at', () => {
   });
 
   it('is not waited for where it may be asked for at any time: a burn', async () => {
-    const stub = await startStub(RUNNING);
-    const { service } = remoteClient(stub.url);
-    Object.assign(open, { stub, service });
+    const { stub, service } = await clientTo(RUNNING);
     expect(await failureOf(service.burn(EXAMPLES.burn.request as never, call))).toMatchObject({
       code: 'ERR_DUPLICATE_IDEMPOTENCY_KEY',
     });
