@@ -8,7 +8,7 @@ import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, openTestEngine, type TestEngine, type TestProject } from '../../support/engine.js';
 import { itLong } from '../../support/long.js';
 import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
-import { aRequest, type StoreUnderTest } from '../../support/store.js';
+import type { StoreUnderTest } from '../../support/store.js';
 
 let server: OwnDatabase;
 let database: StoreUnderTest;
@@ -89,25 +89,6 @@ it('never passes the cap of a project, however many engines burn at once', async
   expect((await test.engine.status()).burned).toBe('10');
 });
 
-it('burns once for one key, whichever engines it is brought to at the same time', async () => {
-  const machines = await Promise.all(['a', 'b', 'c', 'd'].map((id) => machine(id)));
-  for (let round = 0; round < 5; round += 1) {
-    const call = test.project.call({ idempotencyKey: `round-${round}` });
-    const answers = new Set<string>();
-    await Promise.all(
-      machines.map(async (engine) => {
-        for (;;) {
-          const answer = await engine.burn(aBurnRequest(1), call).catch((error: { code: string }) => error);
-          if ('value' in answer) return void answers.add(JSON.stringify(answer.value));
-          expect(answer.code).toBe('ERR_DUPLICATE_IDEMPOTENCY_KEY');
-        }
-      }),
-    );
-    expect(answers.size).toBe(1);
-  }
-  expect((await test.engine.status()).burned).toBe('5');
-});
-
 it('shares what a dead machine has left among the others, each of it settled once', async () => {
   const dead = await machine('dead', {
     chain: chainOver(test.chain, {
@@ -128,22 +109,4 @@ it('shares what a dead machine has left among the others, each of it settled onc
   const statuses = await database.raw('select distinct status from burns');
   expect(statuses).toEqual([{ status: 'FINAL' }]);
   expect((await test.engine.status()).burned).toBe('4');
-});
-
-it('loses nothing of another process that dies with its transaction open', async () => {
-  const tokenId = tokenOf(test.project);
-  const dying = await database.openAgain();
-  const lost = dying.transaction(
-    async (tx) => {
-      await tx.requests.insert(aRequest({ id: 'lost', tokenId, keyId: test.project.registration.tokenId }));
-      await database.raw(
-        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
-      );
-      await tx.requests.find({ id: 'lost' });
-    },
-    { tokenId },
-  );
-  await expect(lost).rejects.toThrow();
-  await test.engine.burn(aBurnRequest(1), test.project.call());
-  expect((await test.engine.status()).burned).toBe('1');
 });

@@ -12,7 +12,6 @@ import type {
 } from '../../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import { JOURNAL_FILE } from '../../../src/files/directories.js';
-import { isRunning, processIdentity } from '../../../src/files/process-identity.js';
 import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/spawn.js';
@@ -266,15 +265,5 @@ describe('the journal', () => {
     expect(statSync(join(directory, 'config', JOURNAL_FILE)).mode & 0o777).toBe(0o600);
     writeFileSync(join(directory, JOURNAL_FILE), 'something else entirely, of more than a page'.repeat(200));
     await expect(world(directory).process('p')).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
-  });
-});
-
-describe('processIdentity', () => {
-  it('is that of a running process until the number is given to another', () => {
-    const self = processIdentity(process.pid);
-    expect(isRunning(self)).toBe(true);
-    const [, , space] = self.split('-');
-    expect(isRunning(`${process.pid}-1-${space}`)).toBe(false);
-    expect(isRunning(`999999999-1-${space}`)).toBe(false);
   });
 });

@@ -109,16 +109,4 @@ describe('a keypair', () => {
     const typed = testCli().context;
     expect(() => keypairLocation(typed, resolveSettings(typed, {}), text)).toThrow(/^--keypair [^'"[{]*$/);
   });
-
-  it('is that of the flag, then the environment, then what the Solana CLI uses', () => {
-    const { context, home } = testCli({ env: { FLYWHEEL_KEYPAIR: 'owner key of the live flywheel.json' } });
-    const settings = resolveSettings(context, {});
-    expect(keypairLocation(context, settings, 'flag.json')).toBe('flag.json');
-    expect(keypairLocation(context, settings, undefined)).toBe('owner key of the live flywheel.json');
-    const bare = resolveSettings({ ...context, env: {} }, {});
-    expect(() => keypairLocation(context, bare, undefined)).toThrow('No keypair');
-    mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
-    writeFileSync(join(home, '.config/solana/cli/config.yml'), '---\nkeypair_path: "/home/a b/id.json"\n');
-    expect(keypairLocation(context, bare, undefined)).toBe('/home/a b/id.json');
-  });
 });

@@ -1,8 +1,6 @@
 /** Colour, and text without control characters. */
-import { describe, expect, it, vi } from 'vitest';
-import type { Io } from '../../../src/cli/context.js';
-import { colorLevel, createStyle, plainStyle } from '../../../src/cli/output/color.js';
-import { createOutput } from '../../../src/cli/output/output.js';
+import { describe, expect, it } from 'vitest';
+import { colorLevel, createStyle } from '../../../src/cli/output/color.js';
 import { printableLine, safeJson, safeLine, safeText } from '../../../src/cli/output/safe-text.js';
 import { shellLine } from '../../../src/cli/shell-line.js';
 
@@ -69,24 +67,5 @@ describe('shellLine', () => {
     expect(shellLine(['a', "it's", '$x', '--k=v'])).toBe("a 'it'\\''s' '$x' --k=v");
     expect(shellLine(["a\u200b'\\b\n"])).toBe("$'a\\U0000200b\\'\\\\b\\U0000000a'");
     expect(shellLine(['\u200ba'])).toBe("$'\\U0000200ba'");
-  });
-});
-
-describe('a list as CSV', () => {
-  it('begins on a line of its own: the spinner is cleared first', async () => {
-    const events: string[] = [];
-    const stream = (name: string) => ({
-      write: () => void events.push(name),
-      ...{ flush: async () => null, isTTY: true, columns: 80, closed: false },
-    });
-    const io = { stdout: stream('stdout'), stderr: stream('stderr') } as unknown as Io;
-    const style = plainStyle(80);
-    const output = createOutput(io, {
-      ...{ mode: 'csv', messages: 'text', quiet: false, verbose: false, plain: false },
-      ...{ style, noticeStyle: style, nowMs: () => 0 },
-    });
-    vi.spyOn(output.progress, 'clear').mockImplementation(() => void events.push('clear'));
-    await output.list([{ id: 1 }], { id: ({ id }) => id }, () => []);
-    expect(events).toEqual(['clear', 'stdout']);
   });
 });

@@ -7,7 +7,6 @@ import { createFileKeyring } from '../../../src/compose/keyring.js';
 import {
   dataFiles,
   readLocalConfig,
-  readOwner,
   readSecret,
   requireLocalConfig,
   wipeDataDirectory,
@@ -110,21 +109,6 @@ describe('createFileKeyring', () => {
     expect(error?.message).toContain(path);
     expect(error?.message).toContain(part);
     expect(error?.cause).toBeUndefined();
-  });
-});
-
-describe('readOwner', () => {
-  it('reads what the Solana CLI writes', () => {
-    const keypair = generateKeypair();
-    const path = join(directory, 'owner.json');
-    writeFileSync(path, JSON.stringify([...keypair]));
-    expect(readOwner(path)).toEqual({ bytes: keypair, address: createKeypairSigner(keypair).address });
-  });
-
-  it.each(['', 'x', '[1,2,3]', '{}'])('refuses %j', (text) => {
-    const path = join(directory, 'owner.json');
-    writeFileSync(path, text);
-    expect(() => readOwner(path)).toThrow(expect.objectContaining({ code: 'ERR_KEYPAIR_INVALID' }));
   });
 });
 

@@ -31,26 +31,6 @@ const ALL = Number.POSITIVE_INFINITY;
 const burns = [1, 2, 3].map((amount) => aBurnRequest(amount));
 
 describe('reconcile', () => {
-  it.each([true, false])('settles the burns of a dead engine (sent: %s)', async (sends) => {
-    const call = test.project.call({ idempotencyKey: randomIds.uuid() });
-    await expect(dyingEngine(test, { sent: sends ? ALL : 0 }).burnBatch(burns, call)).rejects.toThrow();
-    expect(await test.engine.reconcile()).toEqual({ burns: 3, requests: 1, batches: 0 });
-    expect(await test.engine.status()).toMatchObject({ burned: '6', usedToday: { burn: '6' } });
-    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
-    // The client gets its answer when it repeats the request.
-    const { value, meta } = await test.engine.burnBatch(burns, call);
-    expect(value.success).toHaveLength(3);
-    expect(meta.replayed).toBe(false);
-    expect((await test.engine.status()).burned).toBe('6');
-    expect((await test.engine.burnBatch(burns, call)).meta.replayed).toBe(true);
-  });
-
-  it('settles those of a single burn without a key', async () => {
-    await expect(dyingEngine(test).burn(aBurnRequest(4), test.project.call())).rejects.toThrow();
-    expect(await test.engine.reconcile()).toEqual({ burns: 1, requests: 1, batches: 0 });
-    expect((await test.engine.status()).burned).toBe('4');
-  });
-
   it('gives back the cap of what failed', async () => {
     const call = test.project.call({ idempotencyKey: 'key-1' });
     await expect(dyingEngine(test).burn(aBurnRequest(6), call)).rejects.toThrow();
@@ -65,48 +45,6 @@ describe('reconcile', () => {
     // Once reported, the failure no longer occupies the key.
     await test.engine.fund({ to: 'burn-wallet', tokens: '1' });
     expect((await test.engine.burn(aBurnRequest(6), call)).value.result).toBe('SUCCESS');
-  });
-
-  it('leaves alone what a living engine works on', async () => {
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let reach = (): void => undefined;
-    const submitting = new Promise<void>((resolve) => {
-      reach = resolve;
-    });
-    const chain = chainOver(test.chain, {
-      submit: async (transactions) => {
-        reach();
-        await released;
-        return test.chain.submit(transactions);
-      },
-    });
-    const first = engineBeside(test, { chain }).burnBatch(
-      burns,
-      test.project.call({ idempotencyKey: randomIds.uuid() }),
-    );
-    await submitting;
-    expect(await test.engine.reconcile()).toEqual({ burns: 0, requests: 0, batches: 0 });
-    release();
-    expect((await first).value.success).toHaveLength(3);
-  });
-
-  it('forgets answers only after their retention', async () => {
-    const call = test.project.call({ idempotencyKey: 'key-1' });
-    await test.engine.burn(aBurnRequest(1), call);
-    // A clock that jumps ages an answer by one day only.
-    clock.timeMs += 400 * 86_400_000;
-    for (let day = 0; day < 29; day += 1) {
-      await test.engine.reconcile();
-      clock.timeMs += 86_400_000;
-    }
-    await test.engine.reconcile();
-    expect((await test.engine.burn(aBurnRequest(1), call)).meta.replayed).toBe(true);
-    clock.timeMs += 86_400_000;
-    await test.engine.reconcile();
-    expect((await test.engine.burn(aBurnRequest(1), call)).meta.replayed).toBe(false);
   });
 });
 
@@ -131,22 +69,6 @@ describe('reconcile of batches', () => {
     expect(await test.engine.reconcile()).toEqual(nothing);
     expect(await batches()).toMatchObject([{ status: 'FINALIZED' }]);
     expect((await test.engine.status()).burned).toBe('0');
-  });
-
-  it('leaves a set-up alone that was stopped for a reason', async () => {
-    await expect(dyingAtBundle(2, true).initBatch({ pipelines }, test.project.call())).rejects.toThrow();
-    const [batch] = await batches();
-    const counts = {
-      total: 15,
-      totalSuccessful: 4,
-      totalFailed: 11,
-      successfulExecutions: [],
-      batchIndex: 1,
-    };
-    await test.store.transaction((tx) =>
-      tx.batches.change(batch?.id ?? '', { initResult: { ...counts, failedTxMsg: 'refused' } }),
-    );
-    expect(await test.engine.reconcile()).toEqual(nothing);
   });
 });
 

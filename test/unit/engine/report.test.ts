@@ -30,13 +30,6 @@ async function executeBatch(): Promise<void> {
 }
 
 describe('report', () => {
-  it('says that there is nothing', async () => {
-    expect(await report()).toMatchObject({
-      ...{ symbol: 'FLY', rows: [], pendingBurns: 0, since: null },
-      total: { burned: '0', burns: 0, costLamports: '0' },
-    });
-  });
-
   it('adds up burns and batches by day, and what they cost', async () => {
     await test.engine.burn(aBurnRequest(1.5), call());
     await test.engine.burn(aBurnRequest(1), call());

@@ -21,30 +21,6 @@ describe('takeRate', () => {
   const allowed = (decisions: Awaited<ReturnType<typeof many>>): number =>
     decisions.filter((decision) => decision.allowed).length;
 
-  it('allows its points at once, then one each time that one has come back', async () => {
-    const one = () => take('a', TWO_A_TEN);
-    expect([await one(), await one(), await one()]).toEqual([
-      { allowed: true, remaining: 1, resetSeconds: 5, retryAfterSeconds: 0 },
-      { allowed: true, remaining: 0, resetSeconds: 10, retryAfterSeconds: 0 },
-      { allowed: false, remaining: 0, resetSeconds: 10, retryAfterSeconds: 5 },
-    ]);
-    nowMs += 4_500;
-    expect(await one()).toEqual({ allowed: false, remaining: 0, resetSeconds: 6, retryAfterSeconds: 1 });
-    nowMs += 500;
-    expect([(await one()).allowed, (await one()).allowed]).toEqual([true, false]);
-    nowMs += 60_000;
-    expect(allowed(await many(5, TWO_A_TEN))).toBe(2);
-  });
-
-  it('has no border at which twice as many pass', async () => {
-    nowMs += 999;
-    expect(allowed(await many(20))).toBe(10);
-    nowMs += 2;
-    expect(allowed(await many(20))).toBe(0);
-    nowMs += 98;
-    expect(allowed(await many(20))).toBe(1);
-  });
-
   it('keeps to a rate that does not divide its period, over a long time', async () => {
     const limit = { name: 'odd', points: 7, windowSeconds: 3 };
     let passed = 0;
@@ -54,12 +30,6 @@ describe('takeRate', () => {
     }
     expect(passed).toBeGreaterThanOrEqual(700);
     expect(passed).toBeLessThanOrEqual(707);
-  });
-
-  it('counts keys and limits apart', async () => {
-    await many(2, TWO_A_TEN);
-    expect((await take('b', TWO_A_TEN)).allowed).toBe(true);
-    expect((await take('a', { ...TWO_A_TEN, name: 'other' })).allowed).toBe(true);
   });
 
   it('takes up another limit of the same name without a jump', async () => {

@@ -32,15 +32,6 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('does not depend on the order of keys', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.integer()), (object) => {
-        const reversed = Object.fromEntries(Object.entries(object).reverse());
-        expect(canonicalJson(reversed)).toBe(canonicalJson(object));
-      }),
-    );
-  });
-
   // RFC 8785, section 3.2.3 and appendix B.
   it('sorts keys by UTF-16 code units', () => {
     const value = {
@@ -81,18 +72,6 @@ describe('canonicalJson', () => {
     ['41b3de4355555555', '333333333.3333333'],
   ])('writes the number of the bits %s as %s', (bits, text) => {
     expect(canonicalJson(Buffer.from(bits, 'hex').readDoubleBE())).toBe(text);
-  });
-
-  it('escapes what must be escaped, and nothing else', () => {
-    expect(canonicalJson('\u20ac$\u000f\nA\'B"\\\\"/\u007f')).toBe(
-      '"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/\u007f"',
-    );
-  });
-
-  it('treats __proto__ as any other key', () => {
-    expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}') as JsonValue)).toBe(
-      '{"__proto__":{"a":2},"b":1}',
-    );
   });
 
   it.each(['\ud800', '\udc00', 'a\ud800b', '\udc00\ud800', '\ud83d\ud83d\ude00'])(

@@ -61,16 +61,6 @@ describe('burn', () => {
     expect(new Set(keys(cli)).size).toBe(4);
   });
 
-  it('tells the id of the request, if there is one, with --verbose only', async () => {
-    const cli = testCli();
-    cli.service.answer('burn', () => ({
-      ...exampleReply('burn'),
-      meta: { replayed: false, requestId: 'r-7' },
-    }));
-    expect((await cli.run(...WORDS, '--verbose')).stderr).toContain('r-7');
-    expect((await cli.run(...WORDS)).stderr).not.toContain('r-7');
-  });
-
   it.each([
     ['ERR_INVALID_PROOF', 5, []],
     ['ERR_UNAUTHORIZED', 4, []],

@@ -68,25 +68,6 @@ describe('pending', () => {
 });
 
 describe('batches that wait for approval', () => {
-  const totals = { pipelines: 2, burn: '10', airdrop: '2.5', recipients: 1 };
-  const waiting = () => reply({ items: [{ ...aBatch(), totals }], nextCursor: null });
-
-  it('are listed below, with their amounts and what executes them', async () => {
-    const { cli } = await withBurns(1);
-    cli.service.answer('listBatches', waiting);
-    const { id } = aBatch();
-    const [burn, batch] = JSON.parse((await cli.run('pending')).stdout);
-    expect(burn).toMatchObject({ operation: 'burn', outcome: 'unknown' });
-    expect(batch).toEqual({
-      ...{ id, operation: 'batch', outcome: 'waits for approval', running: false, totals },
-      ...{
-        dateBegun: aBatch().dateCreated,
-        resume: `flywheel batch approve ${id} --wallet`,
-      },
-    });
-    expect(cli.service.calls.at(-1)?.input).toEqual({ status: 'FINALIZED', limit: 200 });
-  });
-
   it('are not listed where the service does not answer, which is said, and all else is', async () => {
     for (const count of [0, 1]) {
       const { cli } = await withBurns(count);

@@ -83,16 +83,40 @@ describe('a batch that members go on with while the engine executes it', () => {
 });
 
 describe('a batch that members have ended with other tools', () => {
-  it('says what had landed of it, and counts that, when it was cancelled halfway', async () => {
+  const died = (sent: number) => (batch: InitBatchResult) => executeAndDie(batch, sent);
+  const ran = (count: number) => (batch: InitBatchResult) => executeOutside(test, batch, count);
+  const approved = (batch: InitBatchResult) => approveOutside(test, batch);
+  const cancelled = (batch: InitBatchResult) => cancelOutside(test, batch);
+  const closed = (batch: InitBatchResult) => closeOutside(test, batch);
+
+  it.each([
+    ['cancelled halfway', 9, [died(1), ran(1), cancelled], 'execute', 5, /./],
+    ['cancelled and closed after a part', 9, [died(1), cancelled, closed], 'cancel', 4, /^cancelled$/],
+    ['executed and closed', 6, [approved, ran(6), closed], 'execute', 6, null],
+    ['executed and closed', 6, [approved, ran(6), closed], 'cancel', 6, null],
+    [
+      'executed in part, cancelled and closed',
+      6,
+      [approved, ran(2), cancelled, closed],
+      'execute',
+      2,
+      /closed/,
+    ],
+  ] as const)('and was %s: of its %i, after %o, %s tells and counts %i', async (...row) => {
+    const [, count, deeds, end, done, message] = row;
     test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(9);
-    await executeAndDie(started, 1);
-    await executeOutside(test, started, 1);
-    await cancelOutside(test, started);
-    const { value } = await execute(started);
-    expect(value.result).toMatchObject({ total: 9, totalSuccessful: 5, totalFailed: 4 });
-    expect(value.result.successfulExecutions.map(({ txHashes }) => txHashes.length)).toEqual([4]);
-    expect(await books()).toEqual(['5', '5']);
+    const started = await init(count);
+    for (const deed of deeds) await deed(started);
+    await (end === 'execute' ? execute(started) : cancel(started.batch.id));
+    const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
+    expect(value).toMatchObject({
+      status: done === count ? 'EXECUTED' : 'FAILED',
+      executeResult: { total: count, totalSuccessful: done, totalFailed: count - done },
+    });
+    if (message === null) expect(value).not.toHaveProperty('dateCancelled');
+    else expect(value.executeResult?.failedTxMsg).toMatch(message);
+    expect(await books()).toEqual([String(done), String(done)]);
+    expect((await execute(started)).value.result).toEqual(value.executeResult);
   });
 
   it('counts each of two that one transaction has executed', async () => {
@@ -152,60 +176,6 @@ describe('a batch that members have ended with other tools', () => {
     });
     const { value } = await execute(started, engineBeside(test, { chain }));
     expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6 });
-  });
-
-  it('is failed with what had landed when it was cancelled and closed', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(9);
-    await executeAndDie(started, 1);
-    await cancelOutside(test, started);
-    await closeOutside(test, started);
-    const { value } = await cancel(started.batch.id);
-    expect(value.batch).toMatchObject({
-      status: 'FAILED',
-      executeResult: { total: 9, totalSuccessful: 4, totalFailed: 5, failedTxMsg: 'cancelled' },
-    });
-    expect(await books()).toEqual(['4', '4']);
-    expect((await execute(started)).value.result).toEqual(value.batch?.executeResult);
-  });
-
-  it.each([
-    ['executed', async (started: InitBatchResult) => (await execute(started)).value.result],
-    [
-      'cancelled',
-      async (started: InitBatchResult) => (await cancel(started.batch.id)).value.batch?.executeResult,
-    ],
-  ] as const)(
-    'is executed when others have done all of it and closed it, and it is %s here',
-    async (_name, end) => {
-      test = await openTestEngine({ dailyBurn: '20' });
-      const started = await init(6);
-      await approveOutside(test, started);
-      await executeOutside(test, started, 6);
-      await closeOutside(test, started);
-      expect(await end(started)).toMatchObject({ total: 6, totalSuccessful: 6, totalFailed: 0 });
-      const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
-      expect(value.status).toBe('EXECUTED');
-      expect(value).not.toHaveProperty('dateCancelled');
-      expect(await books()).toEqual(['6', '6']);
-    },
-  );
-
-  it('says what others have done of it before they cancelled and closed it', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(6);
-    await approveOutside(test, started);
-    await executeOutside(test, started, 2);
-    await cancelOutside(test, started);
-    await closeOutside(test, started);
-    const { value } = await execute(started);
-    expect(value.result).toMatchObject({
-      total: 6,
-      totalSuccessful: 2,
-      totalFailed: 4,
-      failedTxMsg: 'The accounts of the batch were closed on chain.',
-    });
-    expect(await books()).toEqual(['2', '2']);
   });
 
   it('does not take for its own what others execute in transactions that name it', async () => {

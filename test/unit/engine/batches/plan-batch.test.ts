@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
-import { budgetIn, proofMemoText } from '../../../../src/chain/small-programs.js';
+import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import {
   associatedTokenAddress,
   multisigAddress,
@@ -90,22 +89,6 @@ function greatest(fits: (count: number) => boolean): number {
 const fitting = (message: string): number => Number(/the first ([0-9]+) of its/.exec(message)?.[1]);
 
 describe('planPipeline', () => {
-  it('sets a limit of compute units when more than four accounts may be opened', () => {
-    const pipelines = plan(
-      times(4, (n) => airdrop(`r${n}`)),
-      times(5, (n) => airdrop(`r${n}`)),
-      times(20, () => burn()),
-    );
-    const messages = pipelines.map(({ message }) => message);
-    const limits = [...executeTransactions(place, messages)].map(
-      ([first]) => (first && budgetIn(first).computeUnits) ?? null,
-    );
-    expect(limits).toEqual([null, expect.any(Number), null]);
-    // Five of them cost up to 20,000 + 5 × (29,000 + 20,000) + 4,000 units.
-    expect(limits[1]).toBeGreaterThan(269_000);
-    expect(limits[1]).toBeLessThanOrEqual(1_400_000);
-  });
-
   it('refuses a memo of a megabyte and 10,000 actions at once, and says so', () => {
     expect(refusal([text(1_000_000)])).toContain('has more than 1000');
     expect(refusal(times(10_000, (n) => airdrop(`r${n}`)))).toMatch(
@@ -128,33 +111,6 @@ describe('planPipeline', () => {
     expect(refusal([...airdrops(10), burn()])).toContain(
       'its transaction runs up to 65 instructions; the limit is 64',
     );
-  });
-
-  it('fits as many as were measured beside a memo of 128 bytes', () => {
-    // The proof is a memo of this kind: 5 creations with transfer, 24 burns (squads-v4.md, section 10).
-    const type = 'T'.repeat(128 - proofMemoText('', hash).length);
-    const fits = (actions: readonly SourceAction[], tokenProgram = TOKEN_PROGRAM): boolean =>
-      typeof planPipeline({ type, proofHash: hash, actions }, { ...flywheel, tokenProgram }) !== 'string';
-    for (const program of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
-      expect(
-        fits(
-          times(5, (n) => airdrop(`r${n}`)),
-          program,
-        ),
-      ).toBe(true);
-      expect(
-        fits(
-          times(6, (n) => airdrop(`r${n}`)),
-          program,
-        ),
-      ).toBe(false);
-      expect(
-        fits(
-          times(24, () => burn()),
-          program,
-        ),
-      ).toBe(true);
-    }
   });
 });
 
@@ -189,33 +145,6 @@ describe('planPipeline, for any pipelines', () => {
       { numRuns: 150 },
     );
   });
-
-  it.each([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])(
-    'leaves room for limit and price in every transaction of the largest pipelines of %s',
-    (tokenProgram) => {
-      const largest = (make: (count: number) => readonly SourceAction[]): Uint8Array => {
-        const planned = (count: number) =>
-          planPipeline(
-            { type: 'TYPE', proofHash: hash, actions: make(count) },
-            { ...flywheel, tokenProgram },
-          );
-        const found = planned(greatest((count) => typeof planned(count) !== 'string'));
-        if (typeof found === 'string') throw new TypeError('Not even one fits.');
-        return found.message;
-      };
-      const messages = [
-        largest((count) => [text(count)]),
-        largest((count) => [burn(), text(count)]),
-        largest((count) => [airdrop('r'), text(count)]),
-        largest((count) => times(count, () => burn())),
-        largest((count) => times(count, (n) => airdrop(`r${n}`))),
-      ];
-      const sizes = [...setupTransactions(place, messages), ...executeTransactions(place, messages)].map(
-        (instructions) => sizeOf(withBudget(instructions, onCluster)),
-      );
-      expect(Math.max(...sizes)).toBe(1_232);
-    },
-  );
 
   it('agrees with the compiled size to the byte', () => {
     // One byte of memo is one byte of the transaction once lengths take two bytes.

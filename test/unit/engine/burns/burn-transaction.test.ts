@@ -66,10 +66,6 @@ it('are not the same bytes in two registrations that share a burn wallet and cou
 });
 
 describe('the compute budget of a burn', () => {
-  it('is a limit with its number on the local chain', async () => {
-    expect(await budgets(7, recent)).toEqual([{ computeUnits: 100_007 }, {}]);
-  });
-
   it('is what a trial has shown at the price of the day on a cluster, whichever number it has', async () => {
     const terms = { ...priced(1_000n), sample: { instructions: [], units: 18_000 } };
     for (const sequence of [7, 999_999])

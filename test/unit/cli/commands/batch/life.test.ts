@@ -109,17 +109,6 @@ describe('batch init', () => {
     ]);
   });
 
-  it('sets the same file up once, however its payloads are written, with a fresh approval', async () => {
-    const cli = cliIn();
-    await cli.run(...INIT);
-    const spell = (payload: unknown) => JSON.stringify(payload, null, 2);
-    const respelt = FILE.map(({ payload, ...one }) => ({ ...one, payload: spell(payload) }));
-    writeFileSync(join(cli.home, 'p.json'), JSON.stringify({ pipelines: respelt }));
-    const again = await cli.run(...INIT);
-    expect([again.exit, JSON.parse(again.stdout)]).toEqual([0, MADE]);
-    expect(acted(cli)).toEqual(['initBatch', 'issueApproval']);
-  });
-
   it.each([
     ['ERR_PIPELINE_TOO_LARGE', 5, []],
     ['ERR_INSUFFICIENT_FUNDS', 5, []],
@@ -150,17 +139,6 @@ describe('batch init', () => {
     const journal = await first.journal();
     expect(journal.takeBatch(ID)).toBeDefined();
     journal.close();
-  });
-});
-
-describe('batch inspect', () => {
-  it('is refused where no chain can be read, and for what is neither an id nor such a file', async () => {
-    const { exit, stderr } = await testCli().run('batch', 'inspect', ID);
-    expect([exit, complaint(stderr)]).toMatchObject([2, { error: 'ERR_CONFIG_INVALID', hint: /RPC/ }]);
-    for (const word of ['none.json', 'p.json'])
-      expect(await refusal(cliIn(), 'batch', 'inspect', word)).toEqual([
-        ...[2, 'ERR_INPUT_INVALID', expect.stringContaining(word)],
-      ]);
   });
 });
 
@@ -200,12 +178,6 @@ describe('batch approve', () => {
     keepStranger(stranger);
     expect((await refusal(stranger, ...words)).slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
   });
-
-  it('signs nothing where no chain can be read', async () => {
-    const cli = cliIn({ opened: { chain: null } });
-    const answer = await refusal(cli, ...APPROVE, '--yes', '--expect', 'p.json');
-    expect(answer.slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
-  });
 });
 
 describe('batch execute', () => {
@@ -218,17 +190,6 @@ describe('batch execute', () => {
       expect([exit, JSON.parse(stdout)]).toEqual([0, { batchId: ID, result: resultOf(3) }]);
       expect([executed(cli), await cli.pending()]).toEqual([[[SIGNED, 'mine']], []]);
     }
-  });
-
-  it.each([
-    ['ERR_INVALID_SIGNED_TX', 5],
-    ['ERR_BATCH_NOT_FINALIZED', 5],
-    ['ERR_OUTCOME_UNKNOWN', 7],
-  ] as const)('exits for %s with %i and leaves nothing pending', async (code, exit) => {
-    const cli = cliIn();
-    cli.service.answer('executeBatch', () => refuse(code, 'It did not work.'));
-    const answer = await refusal(cli, ...EXECUTE, '--signed-tx', SIGNED);
-    expect([answer, await cli.pending()]).toEqual([[exit, code, 'It did not work.'], []]);
   });
 
   it('checks, asks, signs and sends an approval in one go, and nothing after a no or without --expect', async () => {
@@ -256,16 +217,6 @@ describe('batch run', () => {
     ]);
     for (const step of ['FLYWHEEL_RPC_URL', 'flywheel profile add', 'flywheel profile pin'])
       expect(hint).toContain(step);
-  });
-
-  it('sets nothing up that the owner could not approve, or that no chain can show', async () => {
-    const stranger = cliIn();
-    keepStranger(stranger);
-    const blind = cliIn({ opened: { chain: null } });
-    for (const cli of [stranger, blind]) {
-      const [exit, code] = await refusal(cli, ...RUN, '--yes');
-      expect([exit, code, acted(cli)]).toEqual([9, 'ERR_APPROVAL_REFUSED', []]);
-    }
   });
 });
 
