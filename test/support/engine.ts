@@ -134,14 +134,17 @@ async function setUp(
 /** Data directories by registration: copying one takes a fifth of the time of registering. */
 const homes = new Map<string, Promise<Home>>();
 
-async function copyOfHome(input: Partial<RegisterInput>): Promise<Home> {
-  const key = JSON.stringify(input);
+async function copyOfHome(input: Partial<RegisterInput>, clock: Clock): Promise<Home> {
+  const since = clock instanceof HandClock ? clock.timeMs : 'now';
+  const key = JSON.stringify([input, since]);
   const made =
     homes.get(key) ??
-    setUp(input, { clock: systemClock }).then(async ({ opened, ...home }) => {
-      await opened.close();
-      return home;
-    });
+    setUp(input, { clock: since === 'now' ? systemClock : new HandClock(since) }).then(
+      async ({ opened, ...home }) => {
+        await opened.close();
+        return home;
+      },
+    );
   homes.set(key, made);
   const home = await made;
   const dataDir = emptyDirectory();
@@ -159,8 +162,10 @@ export async function openTestEngine(
     ...(limits ? { limits } : {}),
     between: (files: EngineFiles): EngineFiles => ({ ...files, ...(store && { store }) }),
   };
-  const isPlain = store === undefined && options.clock === undefined;
-  const made = isPlain ? { ...(await copyOfHome(input)), opened: undefined } : await setUp(input, settings);
+  const isPlain = store === undefined && (options.clock === undefined || clock instanceof HandClock);
+  const made = isPlain
+    ? { ...(await copyOfHome(input, clock)), opened: undefined }
+    : await setUp(input, settings);
   const { dataDir, config, project } = made;
   const opened = made.opened ?? (await openWithFiles(dataDir, config, settings));
   return {
