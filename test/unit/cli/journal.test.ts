@@ -109,26 +109,6 @@ describe('the journal', () => {
     expect(taken((await at('https://a', 'g')).begin(request())).isNew).toBe(true);
   });
 
-  it('does once more only what is over', async () => {
-    const w = world();
-    const journal = await w.process('p');
-    const first = taken(journal.begin(request()));
-    for (const state of ['waiting', 'partial'] as const) {
-      expect(journal.begin(request({ again: true })).status).toBe('unfinished');
-      first.settle({ state, landed: [] });
-    }
-    expect(journal.begin(request({ again: true })).status).toBe('unfinished');
-    first.settle({ state: 'done', landed: [] });
-    const second = taken(journal.begin(request({ again: true })));
-    expect(second).toMatchObject({ isNew: true });
-    expect(second.key).not.toBe(first.key);
-    // From now on the content means the second operation, even after that one was cancelled.
-    second.settle({ state: 'cancelled', landed: [] });
-    expect(taken(journal.begin(request())).key).toBe(second.key);
-    const third = taken(journal.begin(request({ again: true })));
-    expect([third.isNew, new Set([first, second, third].map(({ key }) => key)).size]).toEqual([true, 3]);
-  });
-
   it('makes no new burn while somebody goes on with one that was left', async () => {
     const w = world();
     const burn = request({ kind: 'burn', origin: { from: 'chance' } });
@@ -244,18 +224,6 @@ describe('the journal', () => {
     next.markPrinted();
     expect(() => late.markPrinted()).toThrow(refused);
     expect(taken(other.begin(request()))).toMatchObject({ id: next.id, state: 'done', notes: {} });
-  });
-
-  it('finds the operation of a batch that waits', async () => {
-    const w = world();
-    const journal = await w.process('p');
-    const entry = taken(journal.begin(request({ kind: 'batch' })));
-    entry.note({ stages: [{ batchId: 'b-1' }] });
-    expect(journal.takeBatch('b-1')).toBeUndefined();
-    entry.settle({ state: 'waiting', landed: [] });
-    expect(journal.takeBatch('b-1')?.id).toBe(entry.id);
-    const q = await w.process('q');
-    expect([q.takeBatch('b-1'), q.ofBatch('b-1')?.id]).toEqual([undefined, entry.id]);
   });
 
   it('is a file for the user alone, and no other file', async () => {

@@ -1,7 +1,8 @@
 /** Paths that a written file must not replace. */
-import { lstatSync, readFileSync, symlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { makeDirectory } from '../../../src/files/directories.js';
 import { checkWritable, writeFileAtomic } from '../../../src/files/write-file.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
@@ -29,4 +30,11 @@ describe('a file that is written', () => {
     writeFileAtomic(path, 'new', 'ERR_INPUT_INVALID');
     expect([readFileSync(path, 'utf8'), readFileSync(target, 'utf8')]).toEqual(['new', 'old']);
   });
+});
+
+it('a directory is not made where a file stands in its place', () => {
+  const file = join(emptyDirectory(), 'file');
+  writeFileSync(file, '');
+  expect(() => makeDirectory(join(file, 'a'))).toThrow('ENOTDIR');
+  expect(() => makeDirectory(file)).toThrow('EEXIST');
 });

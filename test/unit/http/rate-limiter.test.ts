@@ -21,6 +21,19 @@ describe('takeRate', () => {
   const allowed = (decisions: Awaited<ReturnType<typeof many>>): number =>
     decisions.filter((decision) => decision.allowed).length;
 
+  it('allows its points at once, then one each time that one has come back', async () => {
+    const one = () => take('a', TWO_A_TEN);
+    expect([await one(), await one(), await one()]).toEqual([
+      { allowed: true, remaining: 1, resetSeconds: 5, retryAfterSeconds: 0 },
+      { allowed: true, remaining: 0, resetSeconds: 10, retryAfterSeconds: 0 },
+      { allowed: false, remaining: 0, resetSeconds: 10, retryAfterSeconds: 5 },
+    ]);
+    nowMs += 4_500;
+    expect(await one()).toEqual({ allowed: false, remaining: 0, resetSeconds: 6, retryAfterSeconds: 1 });
+    nowMs += 500;
+    expect([(await one()).allowed, (await one()).allowed]).toEqual([true, false]);
+  });
+
   it('keeps to a rate that does not divide its period, over a long time', async () => {
     const limit = { name: 'odd', points: 7, windowSeconds: 3 };
     let passed = 0;

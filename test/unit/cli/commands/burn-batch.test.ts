@@ -111,34 +111,6 @@ describe('burn-batch', () => {
     },
   );
 
-  it('keeps what has landed when the service has never seen the next request', async () => {
-    const cli = cliWith(many(1_001));
-    const state = breaking(cli, 1);
-    expect((await go(cli)).exit).toBe(7);
-    state.failure = new FlywheelError('ERR_TOKEN_NOT_FOUND', 'Not this one.', { keyUnused: true });
-    for (let time = 0; time < 2; time += 1) {
-      const { exit, stderr } = await go(cli);
-      expect([exit, complaint(stderr)]).toMatchObject([5, { error: 'ERR_TOKEN_NOT_FOUND', hint: RESUMES }]);
-    }
-    write(cli, 'b.json', [burn(0), burn(2_000)]);
-    expect(await refusal(cli, 'burn-batch', 'b.json')).toEqual([
-      ...[2, 'ERR_INPUT_INVALID', expect.stringContaining('1 of 2')],
-    ]);
-    expect(sizes(cli)).toEqual([1_000]);
-  });
-
-  it('counts each burn once where the answer to a rest is lost', async () => {
-    const cli = cliWith([burn(0), FAILING, burn(2, { proof: { fail: 2 } })]);
-    expect((await go(cli)).exit).toBe(3);
-    breaking(cli);
-    const lost = await go(cli, '--rest');
-    const [first = ''] = lost.stderr.split('\n').filter((line) => line.includes('not attempted'));
-    expect([lost.exit, complaint(lost.stderr).error, JSON.parse(first).warning]).toEqual([
-      ...[7, 'ERR_OUTCOME_UNKNOWN'],
-      'Of 3 burns: 1 burned, 0 failed, 2 unknown, 0 not attempted. Run the same command again to resume.',
-    ]);
-  });
-
   it('leaves nothing pending where the service knows all of a file of which only the new part is sent', async () => {
     const cli = cliWith([burn(0)]);
     await go(cli);

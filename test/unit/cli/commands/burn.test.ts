@@ -16,8 +16,6 @@ import { namedAddress } from '../../../support/oracle.js';
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as { txHash: string };
 
-const MISSING = `Insufficient funds: the burn wallet ${namedAddress('burn wallet')} has 1 FLY and needs 12.5 FLY. Send it FLY.`;
-
 const keys = ({ service }: TestCli) => service.calls.map(({ call }) => call.idempotencyKey);
 /** A service whose first burns fail in turn; later ones succeed. */
 function failing(...failures: readonly FlywheelError[]): FakeService {
@@ -44,12 +42,6 @@ describe('burn', () => {
       },
     ]);
     expect(await cli.pending()).toEqual([]);
-  });
-
-  it('says where tokens come from that are missing', async () => {
-    const service = failing(new FlywheelError('ERR_BURN_TOKENOMICS_FAILED', MISSING, { status: 400 }));
-    const { exit, stderr } = await testCli({ service }).run(...WORDS, '--yes');
-    expect([exit, complaint(stderr).hint]).toEqual([5, expect.stringContaining('`flywheel vault`')]);
   });
 
   it('is a new burn each time, unless --once says otherwise', async () => {

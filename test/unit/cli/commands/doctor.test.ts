@@ -126,32 +126,6 @@ describe('doctor', () => {
     expect(all(await look(cli), 'data files').map(({ ok }) => ok)).toEqual([true]);
   });
 
-  it('looks at and mends directories and files of keys that others can use', async () => {
-    const cli = testCli();
-    await cli.run('profile', 'add', 'main', '--api-url', 'https://api.example');
-    const directory = join(cli.home, '.config/flywheel');
-    const keys = join(directory, 'api-keys.json');
-    writeFileSync(keys, '{"main":"fwk_1"}');
-    chmodSync(keys, 0o644);
-    chmodSync(directory, 0o755);
-    const found = await look(cli);
-    expect(found.exit).toBe(2);
-    expect(
-      all(found, 'config files')
-        .map(({ hint }) => hint)
-        .join(),
-    ).toContain(`chmod 700 ${directory}`);
-    expect(
-      all(found, 'config files')
-        .map(({ detail }) => detail)
-        .join(),
-    ).toContain(keys);
-    chmodSync(directory, 0o700);
-    expect((await cli.run('whoami')).exit).toBe(2);
-    await look(cli, '--repair');
-    expect(mode(keys)).toBe(0o600);
-  });
-
   it('says which directory cannot be read, and repairs the others', async () => {
     const cli = testCli();
     const data = join(cli.home, '.local/share/flywheel');

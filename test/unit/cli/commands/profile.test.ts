@@ -97,13 +97,6 @@ describe('profile', () => {
     expect(existsSync(pathOf(cli))).toBe(false);
   });
 
-  it('refuses a keypair where the name of its file belongs, without saying it again', async () => {
-    const typed = '5'.repeat(88);
-    const [exit, code, message] = await refusal(testCli(), 'profile', 'add', 'main', '--keypair', typed);
-    expect([exit, code]).toEqual([2, 'ERR_KEYPAIR_INVALID']);
-    expect(message).not.toContain(typed);
-  });
-
   it('changes nothing when a file of it is damaged, and names it; keeps what it does not know', async () => {
     const cli = await withProfile();
     const { profiles, ...rest } = stored(cli);

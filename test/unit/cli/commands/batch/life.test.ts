@@ -8,7 +8,6 @@ import { describe, expect, it } from 'vitest';
 import { pipelineContent, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
-import { decodeTransaction } from '../../../../../src/chain/transaction/wire.js';
 import { openApprovalRecord } from '../../../../../src/cli/batch/approval-record.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
@@ -109,18 +108,6 @@ describe('batch init', () => {
     ]);
   });
 
-  it.each([
-    ['ERR_PIPELINE_TOO_LARGE', 5, []],
-    ['ERR_INSUFFICIENT_FUNDS', 5, []],
-    ['ERR_KEY_SCOPES_UNAUTHORIZED', 4, []],
-    ['ERR_OUTCOME_UNKNOWN', 7, ['batch open']],
-  ] as const)('exits for %s with %i, writes no file and leaves pending %j', async (code, exit, left) => {
-    const cli = cliIn();
-    cli.service.answer('initBatch', () => refuse(code, 'It cannot be.'));
-    expect(await refusal(cli, ...INIT, '--out', 'a.json')).toEqual([exit, code, 'It cannot be.']);
-    expect([existsSync(join(cli.home, 'a.json')), await cli.pending()]).toEqual([false, left]);
-  });
-
   it('is found by its batch, though its process ended while that was noted', async () => {
     const first = cliIn();
     const { openService } = first.context;
@@ -143,29 +130,6 @@ describe('batch init', () => {
 });
 
 describe('batch approve', () => {
-  /** Expects the owner's signature and no other change. */
-  function expectSigned(signedTx: string): void {
-    const [signed, given] = [signedTx, MADE.proposalApproveTx].map((text) =>
-      decodeTransaction(Buffer.from(text, 'base64')),
-    );
-    expect(signed?.messageBytes).toEqual(given?.messageBytes);
-    const changed = signed?.signatures.flatMap((signature, at) =>
-      Buffer.from(signature).equals(Buffer.from(given?.signatures[at] ?? [])) ? [] : [at],
-    );
-    expect(changed).toEqual([given?.message.staticKeys.indexOf(owner)]);
-  }
-
-  it('signs in a script what is expected, prints it and writes it', async () => {
-    const cli = cliIn();
-    const words = [...APPROVE, '--expect', 'p.json', '--yes', '--out', 'signed.json'];
-    const { exit, stdout, stderr, questions } = await cli.run(...words);
-    expect([exit, stderr, questions]).toEqual([0, '', []]);
-    const { batchId, signedTx, ...rest } = JSON.parse(stdout);
-    expect([batchId, rest]).toEqual([honestWorld('token').batch.id, {}]);
-    expectSigned(signedTx);
-    expect(readFileSync(join(cli.home, 'signed.json'), 'utf8')).toBe(stdout);
-  });
-
   it('signs nothing more where the owner has approved, and nothing with a keypair of somebody else', async () => {
     const world = honestWorld('token');
     world.state = (state) => {
@@ -289,16 +253,6 @@ describe('what was paid before', () => {
     expect(asked.stderr).toMatch(/^TWICE +3 of 3 proofs/m);
     const { stdout } = await cli.run('batch', 'inspect', 'approval.json', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ problem: null, warnings: [expect.stringMatching(PAID)] });
-  });
-
-  it('is only what was executed of a batch that is over', async () => {
-    const some = await paidBefore(1, true);
-    const refused = await some.run(...APPROVE, ...SCRIPT);
-    expect(complaint(refused.stderr).message).toContain(
-      'TWICE: 1 of 3 proofs was already paid, pipeline 1 on',
-    );
-    const none = await paidBefore(0, true);
-    expect((await none.run(...APPROVE, ...SCRIPT)).exit).toBe(0);
   });
 
   it('names a line that works where the batch is set up already', async () => {

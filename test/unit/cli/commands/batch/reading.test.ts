@@ -20,7 +20,6 @@ const answering = (prepare: (service: FakeService) => void): TestCli => {
 };
 
 describe('batch list', () => {
-  const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
   const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));
   const holding = (count: number): TestCli =>
     answering((service) =>
@@ -55,23 +54,6 @@ describe('batch list', () => {
     const few = holding(3);
     expect(JSON.parse((await few.run('batch', 'list', '--limit', '100000')).stdout)).toHaveLength(3);
     expect(inputs(few)).toHaveLength(1);
-  });
-
-  it('hands on what is asked for, and goes on where an earlier list ended', async () => {
-    const cli = holding(450);
-    const found = ['--type', 'T', '--action', 'AIRDROP', '--proof-hash', 'AB', '--recipient', RECIPIENT];
-    const { stdout, stderr } = await cli.run(
-      ...['batch', 'list', ...found, '--tx', 'abc', '--since', '2026-01-01', '--until', '2026-02-01'],
-      ...['--limit', '450', '--cursor', '449'],
-    );
-    expect([JSON.parse(stdout), stderr]).toEqual([batches.slice(449), '']);
-    expect(inputs(cli)).toEqual([
-      {
-        ...{ type: 'T', action: 'AIRDROP', proofHash: 'ab', toAddress: RECIPIENT, txHash: 'abc' },
-        ...{ since: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
-        ...{ limit: 200, cursor: '449' },
-      },
-    ]);
   });
 });
 
