@@ -24,7 +24,7 @@ import { nextCommand, ownerFlags } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import { type Element, type Entry, isOver, type Notes, type OperationState } from '../journal/journal.js';
 import { wasCancelled } from '../operation/begin-operation.js';
-import { hasAllLanded, noteDone, requireThere } from '../operation/done-there.js';
+import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
@@ -321,7 +321,7 @@ export class BatchWork implements Work<Outcome> {
     return `Batch ${batch.id}: ${statusOf(batch)}, ${totalSuccessful} of ${countText(total, 'transaction')}.`;
   }
 
-  /** After a rest, batches of earlier stages may still be known to the service, so every landed pipeline is looked up. */
+  /** Where the service lost the batch, every landed pipeline is looked up: others may have landed them again, or before. */
   async requireKnown(entry: Entry): Promise<void> {
     const session = this.#session;
     const stage = new CurrentStage(entry);
@@ -333,10 +333,10 @@ export class BatchWork implements Work<Outcome> {
     const elements = this.#elements;
     const lacking = new Set(entry.lacking(elements));
     const landed = elements.filter((_, index) => !lacking.has(index));
-    const own = stage.pipelines(elements).filter((one) => landed.includes(one));
-    await requireThere(session, elements, landed, async () =>
-      (await findBatch(session, batchId ?? '')) === null ? own : [],
-    );
+    await requireThere(session, elements, landed, async () => {
+      if ((await findBatch(session, batchId ?? '')) !== null) return [];
+      return (await lostThere(this.ask, elements, landed, entry.before)) ?? landed;
+    });
   }
 
   /** Another machine may have landed what this batch has not. */
