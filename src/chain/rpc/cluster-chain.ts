@@ -254,7 +254,8 @@ export class ClusterChain implements Chain {
     account: Address,
     { sinceMs = 0, limit }: Past & { readonly limit: number },
   ): Promise<readonly PastTransaction[]> {
-    const terms = this.#pool.quorum > 1 ? { only: node } : {};
+    // A node that is behind does not know where the page begins, and lists nothing.
+    const terms = { minContextSlot: this.#newestSlot, ...(this.#pool.quorum > 1 && { only: node }) };
     const listed: PastTransaction[] = [];
     for (let page = first; ; ) {
       const isLast = page.length < Math.min(limit - listed.length, SIGNATURES_PER_PAGE);

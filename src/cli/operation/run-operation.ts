@@ -183,7 +183,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   if (isTold) return error.with({ hint });
   // An earlier attempt may have done it. This error's code and exit number say nothing about that.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
-  const forget = hasFailed(entry.kind, error)
+  const forget = saysNothingWasDone(error)
     ? ` Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
     : '';
   return outcomeUnknown(

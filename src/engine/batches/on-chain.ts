@@ -51,14 +51,15 @@ export const readBatchState = (
   commitment?: Commitment,
 ): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
-/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
-export async function readWhole(
+export const readWhole = async (
   chain: ChainReader,
   flywheel: FlywheelRecord,
   batch: BatchRecord,
   commitment?: Commitment,
-): Promise<BatchState> {
-  const state = await readBatchState(chain, flywheel, batch, commitment);
+): Promise<BatchState> => known(await readBatchState(chain, flywheel, batch, commitment), batch);
+
+/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
+export function known<State extends BatchState>(state: State, batch: BatchRecord): State {
   if (state.multisig.transactionIndex >= batch.batchIndex) return state;
   throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
 }

@@ -248,10 +248,21 @@ describe('what has landed', () => {
       { minContextSlot: 990 },
       { minContextSlot: 1_000 },
     ]);
-    for (const node of nodes) node.methods = { ...node.methods, getSignaturesForAddress: () => [] };
-    await chain.history(namedAddress('account'), { limit: 1 });
-    const listed = nodes[0]?.calls.find(({ method }) => method === 'getSignaturesForAddress');
-    expect(listed?.params[1]).toMatchObject({ minContextSlot: 1_000 });
+    const page = (_account: string, { limit }: { limit: number }) =>
+      Array.from({ length: limit }, (__, at) => ({
+        signature: `s${at}`,
+        slot: 5,
+        err: null,
+        memo: null,
+        blockTime: null,
+      }));
+    for (const node of nodes) node.methods = { ...node.methods, getSignaturesForAddress: page };
+    await chain.history(namedAddress('account'), { limit: 1_001 });
+    const listed = nodes[0]?.calls.filter(({ method }) => method === 'getSignaturesForAddress');
+    expect(listed?.map(({ params }) => params[1])).toMatchObject([
+      { minContextSlot: 1_000 },
+      { minContextSlot: 1_000, limit: 1 },
+    ]);
   });
 
   it('is told with its fee and the time of its block, without a further question for each', async () => {

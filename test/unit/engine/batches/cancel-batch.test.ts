@@ -64,4 +64,20 @@ describe('cancelBatch', () => {
     ]);
     expect(meta.cost?.operatorLamports).toBeLessThan(100_000n);
   });
+
+  it('concludes nothing from a node that is behind and does not know the batch', async () => {
+    test = await openTestEngine();
+    const multisig = test.project.registration.multisig as Address;
+    const [before = null] = await test.chain.getAccounts([multisig]);
+    const { batch } = (await test.engine.initBatch({ pipelines: [aPipeline()] }, call())).value;
+    const chain = chainOver(test.chain, {
+      getAccounts: async (addresses) => addresses.map((one) => (one === multisig ? before : null)),
+    });
+    await expect(
+      engineBeside(test, { chain }).cancelBatch({ batchId: batch.id }, call()),
+    ).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+    const { value } = await test.engine.getBatch({ batchId: batch.id }, call());
+    expect(value).toMatchObject({ status: 'FINALIZED' });
+    expect(value).not.toHaveProperty('dateCancelled');
+  });
 });
