@@ -22,7 +22,7 @@ import { BatchWork, type End, type Goal, type Next } from './advance.js';
 import { batchHolding, claimBatch, contextOf, currentRecord, isOver } from './batch-context.js';
 import { withCost } from './costs.js';
 import { batchView, findPermitted } from './get-batch.js';
-import { type BatchOnChain, known, readBatchOnChain } from './on-chain.js';
+import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
 import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';
 
@@ -91,8 +91,7 @@ async function voteDown(
   signedTx: string | undefined,
 ): Promise<End<BatchOnChain> | { readonly kind: IssuedVoteKind }> {
   const { deps, context, batch } = work;
-  const read = async (commitment?: Commitment) =>
-    known(await readBatchOnChain(deps.chain, context.flywheel, batch, commitment), batch);
+  const read = (commitment?: Commitment) => readBatchOnChain(deps.chain, context.flywheel, batch, commitment);
   let signed = signedTx;
   let asked: IssuedVoteKind | undefined;
   const next = async (found: BatchOnChain): Promise<Next> => {

@@ -51,15 +51,14 @@ export const readBatchState = (
   commitment?: Commitment,
 ): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
-export const readWhole = async (
+/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
+export async function readWhole(
   chain: ChainReader,
   flywheel: FlywheelRecord,
   batch: BatchRecord,
   commitment?: Commitment,
-): Promise<BatchState> => known(await readBatchState(chain, flywheel, batch, commitment), batch);
-
-/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
-export function known<State extends BatchState>(state: State, batch: BatchRecord): State {
+): Promise<BatchState> {
+  const state = await readBatchState(chain, flywheel, batch, commitment);
   if (state.multisig.transactionIndex >= batch.batchIndex) return state;
   throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
 }
