@@ -72,10 +72,6 @@ export class Cluster {
     return Math.max(FIRST_SLOT, this.newestSlot() - LAGS[commitment]);
   }
 
-  get firstSlot(): number {
-    return FIRST_SLOT;
-  }
-
   heightOf(slot: number): number {
     return slot - FIRST_SLOT;
   }

@@ -1,5 +1,6 @@
 /** Methods about the chain itself: slots, blocks, genesis hash, versions, rent. */
 import { rentExemptLamports } from '../../chain/account.js';
+import { FIRST_SLOT } from '../../chain/local/ledger/clock.js';
 import { API_VERSION, inContext, type Methods, type RpcCall } from '../call.js';
 import { blockCleanedUp, blockNotAvailable, invalidParams } from '../rpc-error.js';
 
@@ -13,7 +14,7 @@ const FEATURE_SET = 3_294_202_862;
 function blockOf(call: RpcCall): { readonly slot: number; readonly time: number } {
   const { cluster } = call;
   const slot = call.count(0, 'a slot');
-  if (slot < cluster.firstSlot) throw blockCleanedUp(slot, cluster.firstSlot);
+  if (slot < FIRST_SLOT) throw blockCleanedUp(slot, FIRST_SLOT);
   if (slot > cluster.slotOf('confirmed')) throw blockNotAvailable(slot);
   return { slot, time: Math.floor(cluster.timeMs(slot) / MS_PER_SECOND) };
 }
@@ -46,7 +47,7 @@ export const CHAIN_METHODS: Methods = {
       transactionCount: call.cluster.transactionCount(),
     };
   },
-  getFirstAvailableBlock: ({ cluster }) => cluster.firstSlot,
+  getFirstAvailableBlock: () => FIRST_SLOT,
   getGenesisHash: ({ cluster }) => cluster.genesis,
   getHealth: () => 'ok',
   getLatestBlockhash(call) {

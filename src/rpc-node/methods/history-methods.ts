@@ -42,7 +42,7 @@ export function requireSignature(text: string): string {
 
 function statusJson(view: View, signature: string): unknown {
   const landed = view.find(signature);
-  if (landed === null || landed.slot < view.cluster.firstSlot) return null;
+  if (landed === null) return null;
   const confirmationStatus = view.levelOf(landed.slot);
   const err = errorJson(landed.error);
   return {
@@ -76,7 +76,7 @@ function getTransaction(call: RpcCall): unknown {
   const options: Options = typeof raw === 'string' ? { encoding: raw } : call.options(1);
   const view = historyView(call, options);
   const landed = view.find(signature);
-  if (landed === null || landed.slot < view.cluster.firstSlot) return null;
+  if (landed === null) return null;
   return transactionJson(landed, options, view);
 }
 
@@ -102,7 +102,7 @@ function getSignaturesForAddress(call: RpcCall): unknown {
   if (newest === null) return [];
   const found: object[] = [];
   for (const landed of view.cluster.past(address, newest?.place ?? null)) {
-    if (landed.slot < view.cluster.firstSlot || landed.signature === until || found.length === limit) break;
+    if (landed.signature === until || found.length === limit) break;
     if (landed.slot <= view.slot) found.push(pastJson(view, landed));
   }
   return found;
