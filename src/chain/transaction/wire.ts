@@ -131,12 +131,11 @@ export const NO_SIGNATURE = new Uint8Array(SIGNATURE_BYTES);
 
 export const isMissing = (signature: ReadonlyBytes): boolean => sameBytes(signature, NO_SIGNATURE);
 
-const signedByNone = (signers: number, messageBytes: ReadonlyBytes): Uint8Array =>
-  encodeTransaction(new Array<Uint8Array>(signers).fill(NO_SIGNATURE), messageBytes);
-
 /** A transaction without any signature. */
-export const unsigned = (messageBytes: ReadonlyBytes): Uint8Array =>
-  signedByNone(decodeMessage(messageBytes).signers, messageBytes);
+export function unsigned(messageBytes: ReadonlyBytes): Uint8Array {
+  const { signers } = decodeMessage(messageBytes);
+  return encodeTransaction(new Array<Uint8Array>(signers).fill(NO_SIGNATURE), messageBytes);
+}
 
 interface MessageInput {
   readonly payer: Address;
@@ -173,5 +172,5 @@ const NO_BLOCKHASH = new Uint8Array(ADDRESS_LENGTH_BYTES);
 export function draftTransaction(payer: Address, instructions: readonly Instruction[]) {
   const message = compile(payer, instructions);
   const messageBytes = encodeMessage({ ...message, version: 'legacy', blockhash: NO_BLOCKHASH });
-  return { message, bytes: signedByNone(message.signers, messageBytes) };
+  return { message, bytes: unsigned(messageBytes) };
 }
