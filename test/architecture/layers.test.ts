@@ -70,7 +70,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   libsql: ['files', 'store/sqlite', 'compose'],
   undici: ['transport'],
   ws: ['rpc-node'],
-  zod: ['values', 'actions', 'contract', 'client', 'compose'],
+  zod: ['values', 'actions', 'contract', 'client', 'compose', 'chain/rpc'],
 };
 
 /** Folders that may import modules of Node with effects on the outside. */

@@ -7,6 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, PublicKey } from '@solana/web3.js';
+import * as z from 'zod';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { HttpAnswer, HttpFailure, Terms } from '../../transport/transport.js';
 import type { Address } from '../../values/address.js';
@@ -15,8 +16,16 @@ import { isJsonObject } from '../../values/canonical-json.js';
 import { jsonText } from '../../values/exact-number.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { NodeAddress } from '../node-address.js';
-import { count, Malformed, object } from './read-json.js';
-import { behind, statedError, type Trouble, unbelievable, unreachable, withoutResult } from './rpc-errors.js';
+import {
+  type Asked,
+  behind,
+  statedError,
+  type Trouble,
+  unbelievable,
+  unreachable,
+  withoutResult,
+} from './rpc-errors.js';
+import { count } from './schemas.js';
 
 export interface RpcNode {
   readonly address: NodeAddress;
@@ -44,14 +53,13 @@ export interface Question<Value> {
   /**
    * Reads the raw result before `Connection` does: `Connection` accepts invalid base64, rounds 64-bit numbers, and takes 12 s
    * for an owner of 100,000 letters.
-   * @throws Malformed
    */
-  read(result: JsonValue | undefined): Value;
+  readonly result: z.ZodType<Value>;
   /** Difference of two answers, to follow "they disagree about …"; `undefined` where they agree. */
   differ?(left: NoInfer<Value>, right: NoInfer<Value>): string | undefined;
 }
 
-interface Found<Value> {
+export interface Found<Value> {
   readonly value: Value;
   /** Of the state that the value comes from, if the answer states it. */
   readonly slot: number | undefined;
@@ -59,9 +67,8 @@ interface Found<Value> {
 
 export type Answer<Value> = Found<Value> | Trouble;
 
-interface AskTerms extends Omit<Terms, 'maxBytes'> {
-  readonly minContextSlot: number | undefined;
-  readonly nowMs: number;
+export interface TryTerms extends Omit<Terms, 'maxBytes'> {
+  readonly minContextSlot?: number | undefined;
 }
 
 /** Limit of an answer: a hundred accounts of a quarter of a megabyte each fit. */
@@ -94,7 +101,7 @@ async function exchange(
   node: RpcNode,
   method: string,
   params: readonly unknown[],
-  { nowMs, timeoutMs, signal }: AskTerms,
+  { timeoutMs, signal, nowMs }: TryTerms & { readonly nowMs: number },
 ): Promise<JsonValue> {
   const asked = { node, method };
   const body = JSON.stringify({ jsonrpc: '2.0', id: REQUEST_ID, method, params });
@@ -110,11 +117,22 @@ async function exchange(
   return result;
 }
 
-/** @throws Malformed */
-function readResult<Value>(question: Question<Value>, result: JsonValue): Found<Value> {
-  if (!question.hasContext) return { value: question.read(result), slot: undefined };
-  const { context, value } = object(result, 'a result');
-  return { value: question.read(value), slot: count(object(context, 'a context')['slot'], 'a slot') };
+const inContext = z.object({ context: z.object({ slot: count }), value: z.unknown() });
+
+/** @throws NoResult */
+function read<Value>(asked: Asked, schema: z.ZodType<Value>, result: unknown): Value {
+  const { data, error } = schema.safeParse(result);
+  if (error === undefined) return data;
+  const [{ path, message }] = error.issues as [z.core.$ZodIssue];
+  const where = path.length === 0 ? '' : `${path.join('.')}: `;
+  const what = message.replace(/^Invalid input: /, '');
+  throw new NoResult(unbelievable(asked, `a malformed result (${where}${what})`));
+}
+
+function readResult<Value>(asked: Asked, question: Question<Value>, result: JsonValue): Found<Value> {
+  if (!question.hasContext) return { value: read(asked, question.result, result), slot: undefined };
+  const { context, value } = read(asked, inContext, result);
+  return { value: read(asked, question.result, value), slot: context.slot };
 }
 
 /** The fields of a response that `Connection` reads; a real `Response` costs 15 ms for the first one. */
@@ -142,9 +160,14 @@ async function openConnection() {
   return { connection, key: (of: Address) => new PublicKey(of) };
 }
 
-/** A node with its own `Connection`, which is made with the first question. */
+/** A node with its own `Connection`, which is made with the first question, and what its answers have told about it. */
 export class NodeClient {
   readonly node: RpcNode;
+  genesis: string | undefined;
+  /** Since its last answer. */
+  failures = 0;
+  /** Of a rate limit: until when not to send to this node. */
+  rest: { readonly untilMs: number; readonly trouble: Trouble } | undefined;
   #opened: ReturnType<typeof openConnection> | undefined;
 
   constructor(node: RpcNode) {
@@ -156,12 +179,12 @@ export class NodeClient {
   }
 
   /** Sends one request. @throws `ERR_INTERRUPTED` */
-  async ask<Value>(question: Question<Value>, terms: AskTerms): Promise<Answer<Value>> {
+  async ask<Value>(question: Question<Value>, terms: TryTerms, nowMs: number): Promise<Answer<Value>> {
     const asked = { node: this.node, method: question.method };
     const found: Found<Value>[] = [];
     const request: Request = async (params) => {
-      const result = await exchange(this.node, question.method, params, terms);
-      found.push(readResult(question, result));
+      const result = await exchange(this.node, question.method, params, { ...terms, nowMs });
+      found.push(readResult(asked, question, result));
       return result;
     };
     this.#opened ??= openConnection();
@@ -170,7 +193,6 @@ export class NodeClient {
       await current.run(request, () => question.ask(line, terms.minContextSlot));
     } catch (error) {
       if (error instanceof NoResult) return error.trouble;
-      if (error instanceof Malformed) return unbelievable(asked, error.message);
       if (found.length > 0) return unbelievable(asked, 'JSON with another structure');
       throw error;
     }

@@ -7,7 +7,15 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import { type Answer, loadWeb3, NodeClient, type Question, type RpcNode } from './ask.js';
+import {
+  type Answer,
+  type Found,
+  loadWeb3,
+  NodeClient,
+  type Question,
+  type RpcNode,
+  type TryTerms,
+} from './ask.js';
 import { GENESIS_QUESTION } from './questions.js';
 import type { Trouble } from './rpc-errors.js';
 
@@ -28,15 +36,13 @@ export interface NodePoolOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface Voice<Value> {
-  readonly node: Member;
-  readonly value: Value;
-  readonly slot: number | undefined;
+export interface Voice<Value> extends Found<Value> {
+  readonly node: NodeClient;
 }
 
 interface AskTerms {
   readonly minContextSlot?: number | undefined;
-  readonly only?: Member;
+  readonly only?: NodeClient;
   readonly tryMs?: number;
 }
 
@@ -57,27 +63,18 @@ const interrupted = (cause?: unknown): FlywheelError =>
 
 const clusterOf = (genesis: string): string => clusterName(genesis) ?? 'another cluster';
 
-/** A node, and what its answers have told about it. */
-export class Member extends NodeClient {
-  genesis: string | undefined;
-  /** Since its last answer. */
-  failures = 0;
-  /** Of a rate limit: until when not to send to this node. */
-  rest: { readonly untilMs: number; readonly trouble: Trouble } | undefined;
-}
-
 interface Round<Value> {
   readonly question: Question<Value>;
   readonly voices: number;
   readonly terms: AskTerms;
   readonly isOptional?: true;
   readonly found: Voice<Value>[];
-  readonly failures: Map<Member, Trouble>;
+  readonly failures: Map<NodeClient, Trouble>;
   readonly deadlineMs: number;
 }
 
 export class NodePool {
-  readonly members: readonly Member[];
+  readonly #nodes: readonly NodeClient[];
   readonly #options: NodePoolOptions;
   /** By method: until when an optional question is not asked. */
   readonly #pauses = new Map<string, number>();
@@ -87,7 +84,7 @@ export class NodePool {
   constructor(options: NodePoolOptions) {
     this.#options = options;
     this.#genesis = options.genesis;
-    this.members = options.nodes.map((node) => new Member(node));
+    this.#nodes = options.nodes.map((node) => new NodeClient(node));
   }
 
   get quorum(): number {
@@ -156,8 +153,8 @@ export class NodePool {
     question: Question<Value>,
     timeoutMs = this.#options.timeoutMs,
   ): Promise<readonly Answer<Value>[]> {
-    const limitMs = Math.min(timeoutMs, this.#options.timeoutMs);
-    return Promise.all(this.members.map((node) => this.#tryNode(node, question, undefined, limitMs)));
+    const terms = { timeoutMs: Math.min(timeoutMs, this.#options.timeoutMs) };
+    return Promise.all(this.#nodes.map((node) => this.#tryNode(node, question, terms)));
   }
 
   #round<Value>(question: Question<Value>, voices: number, terms: AskTerms): Round<Value> {
@@ -179,10 +176,11 @@ export class NodePool {
   async #askAround<Value>(round: Round<Value>, number: number): Promise<boolean> {
     const { question, terms, found, failures } = round;
     // Configured order, recently failed nodes last.
-    for (const node of this.members.toSorted((left, right) => left.failures - right.failures)) {
+    for (const node of this.#nodes.toSorted((left, right) => left.failures - right.failures)) {
       if ((terms.only ?? node) !== node || failures.get(node)?.retryable === false || hasSpoken(round, node))
         continue;
-      const answer = await this.#tryNode(node, question, floorOf(round), this.#tryMs(round, number));
+      const tryTerms = { minContextSlot: floorOf(round), timeoutMs: this.#tryMs(round, number) };
+      const answer = await this.#tryNode(node, question, tryTerms);
       if ('value' in answer) {
         failures.delete(node);
         node.failures = 0;
@@ -196,7 +194,7 @@ export class NodePool {
     return false;
   }
 
-  #noteFailure(node: Member, trouble: Trouble): void {
+  #noteFailure(node: NodeClient, trouble: Trouble): void {
     node.failures += 1;
     const { kind, waitMs = 0 } = trouble;
     if (kind !== 'limited') return;
@@ -237,40 +235,34 @@ export class NodePool {
 
   /** One attempt at a node that may be asked now, and belongs to the cluster. */
   async #tryNode<Value>(
-    node: Member,
+    node: NodeClient,
     question: Question<Value>,
-    minContextSlot: number | undefined,
-    timeoutMs: number,
+    terms: TryTerms,
   ): Promise<Answer<Value>> {
     const waitMs = (node.rest?.untilMs ?? 0) - this.#options.clock.nowMs();
     if (node.rest !== undefined && waitMs > 0) return { ...node.rest.trouble, waitMs };
-    const stranger = await this.#strangeness(node, timeoutMs);
-    return stranger ?? this.#send(node, question, minContextSlot, timeoutMs);
+    const stranger = await this.#strangeness(node, terms.timeoutMs);
+    return stranger ?? this.#send(node, question, terms);
   }
 
-  async #send<Value>(
-    node: Member,
-    question: Question<Value>,
-    minContextSlot: number | undefined,
-    timeoutMs: number,
-  ): Promise<Answer<Value>> {
+  async #send<Value>(node: NodeClient, question: Question<Value>, terms: TryTerms): Promise<Answer<Value>> {
     const { signal, clock, log } = this.#options;
     if (signal?.aborted === true) throw interrupted();
     await loadWeb3();
     const nowMs = clock.nowMs();
-    const answer = await node.ask(question, { timeoutMs, signal, minContextSlot, nowMs });
+    const answer = await node.ask(question, { ...terms, signal }, nowMs);
     const how = 'value' in answer ? 'answered' : answer.error.message;
     log?.(`rpc: ${node.host} ${question.method}: ${how} (${clock.nowMs() - nowMs} ms)`);
     return answer;
   }
 
   /** Why a node cannot replace the others: its cluster is another one, or unknown. */
-  async #strangeness(node: Member, timeoutMs: number): Promise<Trouble | undefined> {
-    const isAlone = this.members.length === 1;
+  async #strangeness(node: NodeClient, timeoutMs: number): Promise<Trouble | undefined> {
+    const isAlone = this.#nodes.length === 1;
     if (isAlone && this.#genesis === undefined) return undefined;
     if (node.genesis === undefined) {
       const tryMs = isAlone ? timeoutMs : Math.min(timeoutMs, GENESIS_TRY_MS);
-      const answer = await this.#send(node, GENESIS_QUESTION, undefined, tryMs);
+      const answer = await this.#send(node, GENESIS_QUESTION, { timeoutMs: tryMs });
       if (!('value' in answer)) return answer;
       node.genesis = answer.value;
     }
@@ -296,7 +288,7 @@ function failureOf<Value>({ failures }: Round<Value>): FlywheelError {
 }
 
 /** A second address of the same host does not count towards the quorum. */
-const hasSpoken = <Value>({ found }: Round<Value>, { host }: Member): boolean =>
+const hasSpoken = <Value>({ found }: Round<Value>, { host }: NodeClient): boolean =>
   found.some(({ node }) => node.host === host);
 
 /** Answers of other nodes must be at least as new as those found. */

@@ -6,10 +6,9 @@
  * `Connection` lacks.
  */
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import type { Address } from '../../values/address.js';
-import { base58Decode, base58Encode } from '../../values/base58.js';
-import { sameBytes } from '../../values/bytes.js';
-import type { JsonObject, JsonValue } from '../../values/canonical-json.js';
+import { base58Encode } from '../../values/base58.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
@@ -23,62 +22,44 @@ import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import {
-  addressText,
-  base64Bytes,
-  boolean,
+  address,
+  base64,
   count,
-  list,
-  Malformed,
+  hash,
+  listOf,
+  logLines,
   metaOf,
-  object,
-  readTransactionError,
-  text,
+  timeMs,
+  transactionError,
   u64,
-} from './read-json.js';
+} from './schemas.js';
 
 const COMMITMENT = 'confirmed';
 const NEWEST_VERSION = 0;
-const MS_PER_SECOND = 1_000;
-const HASH_BYTES = 32;
 
 const from = (minContextSlot: number | undefined) => (minContextSlot === undefined ? {} : { minContextSlot });
 
 const question = <Value>(asked: Question<Value>): Question<Value> => asked;
 
-function account(value: JsonValue): AccountState | null {
-  if (value === null) return null;
-  const { data, owner, lamports, executable, space } = object(value, 'an account');
-  const bytes = base64Bytes(data, 'account data');
-  if (space !== undefined && space !== bytes.length)
-    throw new Malformed(`an account whose stated size is not that of its data, ${bytes.length} bytes`);
-  return {
-    lamports: u64(lamports, 'a balance'),
-    owner: addressText(owner, 'an owner'),
-    data: bytes,
-    executable: boolean(executable, 'an executable flag'),
-    // Bookkeeping of the node. Every account is exempt from rent.
-    rentEpoch: RENT_EPOCH_EXEMPT,
-  };
-}
+const account = z
+  .object({
+    lamports: u64,
+    owner: address,
+    data: base64,
+    executable: z.boolean(),
+    space: z.unknown().optional(),
+  })
+  .refine(({ data, space = data.length }) => space === data.length, 'its size is not that of its data')
+  // The rent epoch is bookkeeping of the node. Every account is exempt from rent.
+  .transform(({ space: _, ...state }): AccountState => ({ ...state, rentEpoch: RENT_EPOCH_EXEMPT }));
 
-const listDifference =
-  <Value>(differ: (left: Value | undefined, right: Value | undefined, at: number) => string | undefined) =>
+/** Names the first item that differs. */
+const firstDifference =
+  <Value>(named: string, names: readonly string[], areSame: (left: Value, right: Value) => boolean) =>
   (left: readonly Value[], right: readonly Value[]): string | undefined => {
-    for (const at of left.keys()) {
-      const what = differ(left[at], right[at], at);
-      if (what !== undefined) return what;
-    }
-    return undefined;
+    const at = left.findIndex((one, index) => !areSame(one, right[index] as Value));
+    return at < 0 ? undefined : `${named} ${names[at]}`;
   };
-
-/** Part of an account that differs. */
-function accountDifference(left: AccountState | null, right: AccountState | null): string | undefined {
-  if (left === null || right === null) return left === right ? undefined : 'whether it exists';
-  if (left.owner !== right.owner) return 'its owner';
-  if (left.lamports !== right.lamports) return 'its balance';
-  if (left.executable !== right.executable) return 'whether it is a program';
-  return sameBytes(left.data, right.data) ? undefined : 'its data';
-}
 
 /** `getMultipleAccounts`, at most 100 addresses. */
 export const accountsQuestion = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
@@ -87,45 +68,29 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     ask: ({ connection, key }, slot) =>
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
     hasContext: true,
-    read: (value) => list(value, 'accounts', addresses.length).map(account),
-    differ: listDifference<AccountState | null>((left = null, right = null, at) => {
-      const what = accountDifference(left, right);
-      return what && `the account ${addresses[at]}: ${what}`;
-    }),
+    result: listOf(account.nullable(), (length) => length === addresses.length),
+    differ: firstDifference('the account', addresses, isDeepStrictEqual),
   });
-
-function hash(value: JsonValue | undefined, name: string): string {
-  const digits = text(value, name);
-  if (digits.length > 2 * HASH_BYTES || base58Decode(digits)?.length !== HASH_BYTES)
-    throw new Malformed(`${name} that is not a hash`);
-  return digits;
-}
 
 export const BLOCKHASH_QUESTION = question({
   method: 'getLatestBlockhash',
   ask: ({ connection }, slot) =>
     connection.getLatestBlockhashAndContext({ commitment: COMMITMENT, ...from(slot) }),
   hasContext: true,
-  read: (value) => {
-    const { blockhash, lastValidBlockHeight } = object(value, 'a blockhash');
-    return {
-      blockhash: hash(blockhash, 'a blockhash'),
-      lastValidBlockHeight: BigInt(count(lastValidBlockHeight, 'a block height')),
-    };
-  },
+  result: z.object({ blockhash: hash, lastValidBlockHeight: count.transform(BigInt) }),
 });
 
 export const GENESIS_QUESTION = question({
   method: 'getGenesisHash',
   ask: ({ connection }) => connection.getGenesisHash(),
-  read: (genesis) => hash(genesis, 'a genesis hash'),
+  result: hash,
 });
 
 /** `getMinimumBalanceForRentExemption` of an account without data. */
 export const RENT_QUESTION = question({
   method: 'getMinimumBalanceForRentExemption',
   ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(0),
-  read: (lamports) => BigInt(count(lamports, 'a balance')),
+  result: count.transform(BigInt),
 });
 
 export const validityQuestion = (blockhash: string) =>
@@ -134,7 +99,7 @@ export const validityQuestion = (blockhash: string) =>
     ask: ({ connection }, slot) =>
       connection.isBlockhashValid(blockhash, { commitment: COMMITMENT, ...from(slot) }),
     hasContext: true,
-    read: (value) => boolean(value, 'a blockhash flag'),
+    result: z.boolean(),
     differ: (left, right) =>
       left === right ? undefined : `whether the blockhash ${blockhash} is still good`,
   });
@@ -146,13 +111,12 @@ export interface Status {
   readonly error: TransactionError | null;
 }
 
-function readStatus(status: JsonValue): Status | null {
-  if (status === null) return null;
-  const { slot, err, confirmationStatus } = object(status, 'a status');
-  const isLanded = confirmationStatus === 'confirmed' || confirmationStatus === 'finalized';
-  const level = isLanded ? confirmationStatus : 'processed';
-  return { level, slot: count(slot, 'a slot'), error: readTransactionError(err) };
-}
+const status = z
+  .object({ slot: count, err: transactionError, confirmationStatus: z.unknown().optional() })
+  .transform(({ slot, err, confirmationStatus }): Status => {
+    const isLanded = confirmationStatus === 'confirmed' || confirmationStatus === 'finalized';
+    return { level: isLanded ? confirmationStatus : 'processed', slot, error: err };
+  });
 
 export const hasLanded = (status: Status | null | undefined): status is Status =>
   status != null && status.level !== 'processed';
@@ -175,10 +139,8 @@ export const statusesQuestion = (signatures: readonly Signature[]) =>
     ask: ({ connection }) =>
       connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }),
     hasContext: true,
-    read: (value) => list(value, 'statuses', signatures.length).map(readStatus),
-    differ: listDifference<Status | null>((left = null, right = null, at) =>
-      sameStatus(left, right) ? undefined : `what became of the transaction ${signatures[at]}`,
-    ),
+    result: listOf(status.nullable(), (length) => length === signatures.length),
+    differ: firstDifference('what became of the transaction', signatures, sameStatus),
   });
 
 interface FoundTransaction extends Omit<TransactionRecord, 'signature' | 'slot' | 'error'> {
@@ -186,32 +148,23 @@ interface FoundTransaction extends Omit<TransactionRecord, 'signature' | 'slot' 
 }
 
 /** Checks the bytes against the requested signature and verifies every signature, so a node cannot forge a transaction. */
-function signedBytes(value: JsonValue | undefined, signature: Signature): Uint8Array {
-  const wire = base64Bytes(value, 'a transaction');
+function isSignedAs(signature: Signature, wire: Uint8Array): boolean {
   try {
     const transaction = decodeTransaction(wire);
     const [own] = transaction.signatures;
-    if (own !== undefined && base58Encode(own) === signature && isSigned(transaction)) return wire;
+    return own !== undefined && base58Encode(own) === signature && isSigned(transaction);
   } catch {
-    throw new Malformed('bytes that are not a transaction');
+    return false;
   }
-  throw new Malformed('a transaction that does not have the signature');
 }
 
-const MAX_SECONDS = 253_402_300_799;
+const amount = u64.nullish().transform((told) => told ?? 0n);
 
-function seconds(value: JsonValue | undefined): number | null {
-  if (value === undefined || value === null) return null;
-  const time = count(value, 'a time');
-  if (time > MAX_SECONDS) throw new Malformed('a time after the year 9999');
-  return time * MS_PER_SECOND;
-}
-
-const amount = (value: JsonValue | undefined, name: string): bigint =>
-  value === undefined || value === null ? 0n : u64(value, name);
-
-const logLines = (logs: JsonValue | undefined): readonly string[] =>
-  list(logs ?? [], 'log lines').map((line) => text(line, 'a log line'));
+const foundTransaction = z.object({
+  transaction: base64,
+  blockTime: timeMs,
+  meta: z.looseObject({ fee: amount, computeUnitsConsumed: amount, logMessages: logLines }).nullish(),
+});
 
 export const transactionQuestion = (signature: Signature) =>
   question({
@@ -221,20 +174,14 @@ export const transactionQuestion = (signature: Signature) =>
         signature,
         { encoding: 'base64', commitment: COMMITMENT, maxSupportedTransactionVersion: NEWEST_VERSION },
       ]),
-    read: (result): FoundTransaction | null => {
-      if (result === null) return null;
-      const fields = object(result, 'a transaction');
-      const meta: JsonObject = fields['meta'] == null ? {} : object(fields['meta'], 'a meta');
-      const wire = signedBytes(fields['transaction'], signature);
-      return {
-        wire,
-        blockTimeMs: seconds(fields['blockTime']) ?? 0,
-        logs: logLines(meta['logMessages']),
-        feeLamports: amount(meta['fee'], 'a fee'),
-        computeUnits: amount(meta['computeUnitsConsumed'], 'a number of compute units'),
-        ...metaOf(meta, wire),
-      };
-    },
+    result: foundTransaction
+      .refine(({ transaction }) => isSignedAs(signature, transaction), 'not the transaction of the signature')
+      .transform(({ transaction: wire, blockTime, meta }): FoundTransaction => {
+        const { fee = 0n, computeUnitsConsumed = 0n, logMessages = [], ...told } = meta ?? {};
+        const details = { logs: logMessages, feeLamports: fee, computeUnits: computeUnitsConsumed };
+        return { wire, blockTimeMs: blockTime ?? 0, ...details, ...metaOf(told, wire) };
+      })
+      .nullable(),
     /**
      * Logs, inner calls and balances come from the nodes alone, so they must agree. Block times may differ if one is missing:
      * some nodes learn the time later.
@@ -253,16 +200,17 @@ export const transactionQuestion = (signature: Signature) =>
 /** Page size of a node (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
-function pastEntry(value: JsonValue): PastTransaction {
-  const { signature, slot, memo, blockTime, err } = object(value, 'a past transaction');
-  return {
-    signature: text(signature, 'a signature'),
-    slot: count(slot, 'a slot'),
-    memo: memo == null ? null : text(memo, 'a memo'),
-    blockTimeMs: seconds(blockTime),
-    failed: readTransactionError(err) !== null,
-  };
-}
+const pastTransaction = z
+  .object({
+    signature: z.string(),
+    slot: count,
+    memo: z.string().nullish(),
+    blockTime: timeMs,
+    err: transactionError,
+  })
+  .transform(({ memo = null, blockTime, err, ...rest }): PastTransaction => {
+    return { ...rest, memo, blockTimeMs: blockTime, failed: err !== null };
+  });
 
 /** `getSignaturesForAddress`: one page, newest first, at most `wanted` entries. */
 export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
@@ -275,24 +223,20 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
         { limit, ...(before === undefined ? {} : { before }), ...from(slot) },
         COMMITMENT,
       ),
-    read: (result) => {
-      const entries = list(result, 'past transactions');
-      if (entries.length > limit) throw new Malformed('more past transactions than requested');
-      return entries.map(pastEntry);
-    },
+    result: listOf(pastTransaction, (length) => length <= limit),
   });
 };
 
 export const HEALTH_QUESTION = question({
   method: 'getHealth',
   ask: ({ request }) => request([]),
-  read: (health) => text(health, 'a health status'),
+  result: z.string(),
 });
 
 export const VERSION_QUESTION = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
-  read: (version) => text(object(version, 'a version')['solana-core'], 'a version'),
+  result: z.object({ 'solana-core': z.string() }).transform((version) => version['solana-core']),
 });
 
 /**
@@ -303,7 +247,7 @@ export const sendQuestion = (wire: Uint8Array) =>
   question({
     method: 'sendTransaction',
     ask: ({ connection }) => connection.sendRawTransaction(wire, { skipPreflight: true, maxRetries: 0 }),
-    read: (signature) => text(signature, 'a signature'),
+    result: z.string(),
   });
 
 export interface FinalizedState {
@@ -316,17 +260,16 @@ export interface FinalizedState {
 export const FINALIZED_QUESTION: Question<FinalizedState> = question({
   method: 'getEpochInfo',
   ask: ({ connection }) => connection.getEpochInfo('finalized'),
-  read: (result) => {
-    const { blockHeight, absoluteSlot } = object(result, 'a state');
-    return { blockHeight: BigInt(count(blockHeight, 'a block height')), slot: count(absoluteSlot, 'a slot') };
-  },
+  result: z
+    .object({ blockHeight: count, absoluteSlot: count })
+    .transform(({ blockHeight, absoluteSlot: slot }) => ({ blockHeight: BigInt(blockHeight), slot })),
 });
 
 /** `getFirstAvailableBlock`: first slot whose transactions the node stores. */
 export const FIRST_BLOCK_QUESTION = question({
   method: 'getFirstAvailableBlock',
   ask: ({ connection }) => connection.getFirstAvailableBlock(),
-  read: (slot) => count(slot, 'a slot'),
+  result: count,
 });
 
 /** `getBlockTime` in ms; `null` where the node does not say. */
@@ -334,7 +277,7 @@ export const blockTimeQuestion = (slot: number) =>
   question({
     method: 'getBlockTime',
     ask: ({ connection }) => connection.getBlockTime(slot),
-    read: (time) => seconds(time),
+    result: timeMs,
   });
 
 /**
@@ -354,11 +297,10 @@ export const blockHeightQuestion = (slot: number) =>
           maxSupportedTransactionVersion: NEWEST_VERSION,
         },
       ]),
-    read: (result): bigint | null => {
-      if (result === null) return null;
-      const { blockHeight } = object(result, 'a block');
-      return blockHeight == null ? null : BigInt(count(blockHeight, 'a block height'));
-    },
+    result: z
+      .object({ blockHeight: count.nullish() })
+      .nullable()
+      .transform((block) => (block?.blockHeight == null ? null : BigInt(block.blockHeight))),
   });
 
 interface Trial {
@@ -387,18 +329,21 @@ export const trialQuestion = (wire: Uint8Array) =>
         },
       ]),
     hasContext: true,
-    read: (value): Trial => {
-      const { err, logs, unitsConsumed } = object(value, 'a trial');
-      const computeUnits = unitsConsumed == null ? null : count(unitsConsumed, 'a number of compute units');
-      const error = readTransactionError(err);
-      return { refusal: error && { error, logs: logLines(logs) }, computeUnits };
-    },
+    result: z
+      .object({ err: transactionError, logs: logLines, unitsConsumed: count.nullish() })
+      .transform(({ err: error, logs, unitsConsumed = null }): Trial => {
+        return { refusal: error && { error, logs }, computeUnits: unitsConsumed };
+      }),
   });
 
 /** Accounts per request (agave, `MAX_TX_ACCOUNT_LOCKS`). */
 const MAX_FEE_ACCOUNTS = 128;
 /** Upper bound of blocks in an answer (agave, `MAX_NUM_RECENT_BLOCKS`, is lower). */
 const MAX_FEE_BLOCKS = 1_000;
+
+const recentFee = z
+  .object({ prioritizationFee: count })
+  .transform(({ prioritizationFee }) => BigInt(prioritizationFee));
 
 /**
  * `getRecentPrioritizationFees`: per recent block, the lowest price in micro-lamports per compute unit among transactions that
@@ -411,9 +356,5 @@ export const recentFeesQuestion = (written: readonly Address[]) =>
       connection.getRecentPrioritizationFees({
         lockedWritableAccounts: written.slice(0, MAX_FEE_ACCOUNTS).map(key),
       }),
-    read: (result) => {
-      const fees = list(result, 'fees');
-      if (fees.length > MAX_FEE_BLOCKS) throw new Malformed('more fees than there are blocks');
-      return fees.map((fee) => BigInt(count(object(fee, 'a fee')['prioritizationFee'], 'a fee')));
-    },
+    result: listOf(recentFee, (length) => length <= MAX_FEE_BLOCKS),
   });

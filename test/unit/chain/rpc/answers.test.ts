@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
-import { readTransactionError } from '../../../../src/chain/rpc/read-json.js';
+import { readTransactionError } from '../../../../src/chain/rpc/schemas.js';
 import { memo } from '../../../../src/chain/small-programs.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import {

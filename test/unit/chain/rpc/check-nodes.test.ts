@@ -111,10 +111,13 @@ describe('a node that is looked at', () => {
     const odd = await stubNode({ ...healthy, getVersion: () => '1.0' });
     const odder = await stubNode({ ...healthy, getGenesisHash: () => '0xabc' });
     expect(await check(odd)).toMatchObject([
-      { problem: 'The RPC node HOST answered getVersion with a version that is not an object.' },
+      {
+        problem:
+          'The RPC node HOST answered getVersion with a malformed result (expected object, received string).',
+      },
     ]);
     expect(await check(odder)).toMatchObject([
-      { problem: 'The RPC node HOST answered getGenesisHash with a genesis hash that is not a hash.' },
+      { problem: 'The RPC node HOST answered getGenesisHash with a malformed result (expected a hash).' },
     ]);
   });
 });

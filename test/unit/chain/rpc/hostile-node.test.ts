@@ -36,21 +36,24 @@ async function refusal(
 const withAccount = (change: object) => inContext([{ ...good, ...change }, null]);
 const said = (what: string) => ({
   code: 'ERR_RESPONSE_INVALID',
-  message: `The RPC node HOST answered getMultipleAccounts with ${what}.`,
+  message: `The RPC node HOST answered getMultipleAccounts with a malformed result (${what}).`,
 });
 
-const ENCODING = 'account data in another encoding than base64';
-const BALANCE = 'a balance that is not a 64-bit number';
+const ENCODING = '0.data: expected base64';
+const SIZE = '0: its size is not that of its data';
+const OWNER = '0.owner: expected an address';
+const BALANCE = '0.lamports: expected a 64-bit number';
 
 describe('accounts that cannot be', () => {
   it.each([
-    [inContext([good]), '1 accounts instead of 2'],
-    [inContext([good, good, good]), '3 accounts instead of 2'],
-    [inContext({}), 'accounts that are not a list'],
-    [{ value: [good, good] }, 'a context that is not an object'],
-    [{ context: { slot: -1 }, value: [good, good] }, 'a slot that is not a whole number'],
-    [null, 'a result that is not an object'],
-    [inContext(['x', null]), 'an account that is not an object'],
+    [inContext([good]), 'not as many items as requested'],
+    [inContext([good, good, good]), 'not as many items as requested'],
+    [inContext({}), 'expected array, received object'],
+    [inContext({ length: { toString: null } }), 'expected array, received object'],
+    [{ value: [good, good] }, 'context: expected object, received undefined'],
+    [{ context: { slot: -1 }, value: [good, good] }, 'context.slot: Too small: expected number to be >=0'],
+    [null, 'expected object, received null'],
+    [inContext(['x', null]), '0: expected object, received string'],
   ])('are not believed in an answer such as %j', async (value, what) => {
     expect(await refusal(value, (reader) => reader.getAccounts([one, two]))).toEqual(said(what));
   });
@@ -59,16 +62,16 @@ describe('accounts that cannot be', () => {
     [{ data: ['abc', 'base58'] }, ENCODING],
     [{ data: 'AQID' }, ENCODING],
     [{ data: { program: 'spl-token', parsed: {} } }, ENCODING],
-    [{ data: ['AQI?', 'base64'] }, 'account data that are not base64'],
-    [{ data: ['AQJ=', 'base64'], space: undefined }, 'account data that are not base64'],
-    [{ data: ['AQ==', 'base64'] }, 'an account whose stated size is not that of its data, 1 bytes'],
-    [{ space: 4_294_967_295 }, 'an account whose stated size is not that of its data, 3 bytes'],
-    [{ owner: 'me' }, 'an owner that is not an address'],
+    [{ data: ['AQI?', 'base64'] }, ENCODING],
+    [{ data: ['AQJ=', 'base64'], space: undefined }, ENCODING],
+    [{ data: ['AQ==', 'base64'] }, SIZE],
+    [{ space: 4_294_967_295 }, SIZE],
+    [{ owner: 'me' }, OWNER],
     [{ lamports: -1 }, BALANCE],
     [{ lamports: 0.5 }, BALANCE],
     [{ lamports: '5' }, BALANCE],
-    [{ executable: 'yes' }, 'an executable flag that is not a boolean'],
-    [{ executable: { toString: 1 } }, 'an executable flag that is not a boolean'],
+    [{ executable: 'yes' }, '0.executable: expected boolean, received string'],
+    [{ executable: { toString: 1 } }, '0.executable: expected boolean, received object'],
   ])('are not believed with %j', async (change, what) => {
     expect(await refusal(withAccount(change), (reader) => reader.getAccounts([one, two]))).toEqual(
       said(what),
@@ -100,9 +103,7 @@ describe('accounts that cannot be', () => {
   it('are refused in no time where an owner has no end', async () => {
     const startedMs = performance.now();
     const endless = withAccount({ owner: 'z'.repeat(1_000_000) });
-    expect(await refusal(endless, (reader) => reader.getAccounts([one, two]))).toEqual(
-      said('an owner that is not an address'),
-    );
+    expect(await refusal(endless, (reader) => reader.getAccounts([one, two]))).toEqual(said(OWNER));
     expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
@@ -157,11 +158,7 @@ describe('other answers that cannot be', () => {
     const { bytes, signature } = signed('hi');
     const changed = Buffer.from(bytes);
     changed[changed.length - 2] = (changed[changed.length - 2] ?? 0) ^ 1;
-    for (const [wire, what] of [
-      [signed('ho').bytes, 'a transaction that does not have the signature'],
-      [changed, 'a transaction that does not have the signature'],
-      [Uint8Array.of(1, 2, 3), 'bytes that are not a transaction'],
-    ] as const) {
+    for (const wire of [signed('ho').bytes, changed, Uint8Array.of(1, 2, 3)]) {
       const landed = { slot: 3, err: null, confirmations: null, confirmationStatus: 'finalized' };
       const { url } = await youngNode({
         getSignatureStatuses: () => inContext([landed]),
@@ -169,7 +166,7 @@ describe('other answers that cannot be', () => {
       });
       await expect(rpcChain([url]).chain.lookUp([signature])).rejects.toMatchObject({
         code: 'ERR_RESPONSE_INVALID',
-        message: `The RPC node ${new URL(url).host} answered getTransaction with ${what}.`,
+        message: `The RPC node ${new URL(url).host} answered getTransaction with a malformed result (not the transaction of the signature).`,
       });
     }
   });

@@ -40,21 +40,19 @@ describe('two nodes that have to agree', () => {
   });
 
   it.each([
-    ['owner', wireAccount(bytes, TOKEN_PROGRAM, 7), 'its owner'],
-    ['balance', wireAccount(bytes, SYSTEM_PROGRAM, 8), 'its balance'],
-    ['one byte of data', wireAccount(Uint8Array.of(1, 2, 4), SYSTEM_PROGRAM, 7), 'its data'],
-    ['length', wireAccount(Uint8Array.of(1, 2), SYSTEM_PROGRAM, 7), 'its data'],
-    ['mark of a program', { ...account, executable: true }, 'whether it is a program'],
-    ['existence', null, 'whether it exists'],
-  ])('and differ in the %s are both not believed', async (_name, other, what) => {
+    ['owner', wireAccount(bytes, TOKEN_PROGRAM, 7)],
+    ['balance', wireAccount(bytes, SYSTEM_PROGRAM, 8)],
+    ['one byte of data', wireAccount(Uint8Array.of(1, 2, 4), SYSTEM_PROGRAM, 7)],
+    ['length', wireAccount(Uint8Array.of(1, 2), SYSTEM_PROGRAM, 7)],
+    ['mark of a program', { ...account, executable: true }],
+    ['existence', null],
+  ])('and differ in the %s are both not believed', async (_name, other) => {
     const nodes = [await youngNode(holding(account)), await youngNode(holding(other))] as const;
     const error = await failureOf(read(nodes).chain.getAccounts([address]));
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
     expect(error.exitCode).toBe(EXIT.unsafe);
     const [left, right] = nodes.map(({ url }) => new URL(url).host);
-    expect(error.message).toBe(
-      `The RPC nodes ${left} and ${right} disagree about the account ${address}: ${what}.`,
-    );
+    expect(error.message).toBe(`The RPC nodes ${left} and ${right} disagree about the account ${address}.`);
     expect(asked(nodes[0])).toHaveLength(5);
   });
 

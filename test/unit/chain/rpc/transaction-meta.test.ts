@@ -1,6 +1,6 @@
 /** Metadata of a transaction from a node: used if it is consistent, ignored otherwise. */
 import { describe, expect, it } from 'vitest';
-import { metaOf } from '../../../../src/chain/rpc/read-json.js';
+import { metaOf } from '../../../../src/chain/rpc/schemas.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import {
   compileLegacyMessage,
