@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChainReader } from '../../../../src/chain/chain.js';
-import { batchIndex, flywheel, multisig, ownerKeypair } from '../../../support/batch-on-chain.js';
+import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
@@ -13,7 +13,7 @@ import { nodeOf } from '../past-batch.js';
 const ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const BURN = 'burn --type T --proof {} --amount 1';
 const KEY = '--keypair owner.json';
-const REGISTER = 'register --yes --cluster devnet --mint mint --owner owner --operator-keypair owner.json';
+const REGISTER = `register --yes --cluster devnet --mint ${flywheel.mint} --owner ${owner} --operator-keypair owner.json`;
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 
 const CASES: readonly (readonly [words: string, code: string, names: string])[] = [
@@ -116,6 +116,15 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['serve --rate burn=fast', 'ERR_INPUT_INVALID', '--rate'],
   ['serve --rate burn=1/s --rate burn=2/s', 'ERR_INPUT_INVALID', '--rate'],
   [`${REGISTER} --mint nobody`, 'ERR_INPUT_INVALID', '--mint'],
+  [`${REGISTER} --multisig nobody`, 'ERR_INPUT_INVALID', '--multisig'],
+  [`${REGISTER} --vault-index 256`, 'ERR_INPUT_INVALID', '--vault-index'],
+  [`${REGISTER} --daily-burn-cap much`, 'ERR_INPUT_INVALID', '--daily-burn-cap'],
+  [`${REGISTER} --name \u00a0`, 'ERR_INPUT_INVALID', '--name'],
+  [`${REGISTER} --burn-wallet missing.json`, 'ERR_KEYPAIR_INVALID', 'missing.json'],
+  [`${REGISTER} --api-url https://api.example`, 'ERR_USAGE', 'data directory'],
+  [`${REGISTER} --operator ${owner}`, 'ERR_USAGE', '--operator'],
+  [`${REGISTER} --operator-signer kms`, 'ERR_USAGE', '--operator-signer'],
+  [`${REGISTER} --burn-wallet ${owner}`, 'ERR_USAGE', 'address'],
   ['profile add ../x', 'ERR_INPUT_INVALID', '1 to 64'],
   ['profile add __proto__', 'ERR_INPUT_INVALID', '1 to 64'],
   ['profile add main --api-url ftp://a', 'ERR_CONFIG_INVALID', '--api-url'],

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createKeypairSigner } from '../../../../src/chain/transaction/sign.js';
 import type { RegistrationInput } from '../../../../src/contract/registration.js';
 import { owner as operator, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { person, refusal } from '../../../support/commands.js';
+import { person } from '../../../support/commands.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { PLAN, registering } from '../registration.js';
 
@@ -62,22 +62,5 @@ describe('register', () => {
       [expect.stringContaining(plan.cluster.name ?? 'register')],
     ]);
     expect(seen.done).toEqual(exit === 0 ? ['devnet', 'performed'] : ['devnet']);
-  });
-
-  it.each([
-    [['--mint', 'nobody'], 'ERR_INPUT_INVALID', '--mint'],
-    [['--multisig', 'nobody'], 'ERR_INPUT_INVALID', '--multisig'],
-    [['--vault-index', '256'], 'ERR_INPUT_INVALID', '--vault-index'],
-    [['--daily-burn-cap', 'much'], 'ERR_INPUT_INVALID', '--daily-burn-cap'],
-    [['--name', ' '], 'ERR_INPUT_INVALID', '--name'],
-    [['--burn-wallet', 'missing.json'], 'ERR_KEYPAIR_INVALID', 'missing.json'],
-    [['--api-url', 'https://api.example'], 'ERR_USAGE', 'data directory'],
-    [['--operator', owner], 'ERR_USAGE', '--operator'],
-    [['--operator-signer', 'kms'], 'ERR_USAGE', '--operator-signer'],
-    [['--burn-wallet', owner], 'ERR_USAGE', 'address'],
-  ])('refuses %j', async (more, code, names) => {
-    const { cli, seen, words } = world();
-    expect(await refusal(cli, ...words, '--yes', ...more)).toEqual([2, code, expect.stringContaining(names)]);
-    expect(seen.done).not.toContain('performed');
   });
 });
