@@ -64,8 +64,7 @@ describe('a call', () => {
     await new Promise<void>((resolve) => {
       const half = request(url, { method: 'POST', headers: { 'content-length': '100' } });
       half.on('error', () => resolve());
-      half.write('{"jsonrpc"');
-      setTimeout(() => half.destroy(), 50);
+      half.write('{"jsonrpc"', () => half.destroy());
     });
     expect(await rpcResult(url, 'getHealth')).toBe('ok');
     expect(failures).toEqual([]);

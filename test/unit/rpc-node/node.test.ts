@@ -70,17 +70,6 @@ describe('what was sent', () => {
 });
 
 describe('beside other writers', () => {
-  it('shows what they do with the next request', async () => {
-    const clock = new HandClock();
-    const { url, directory } = await startPlainNode({ clock });
-    await sent(url, await payment(url, 1_000_000n));
-    const before = await slotAt(url);
-    clock.timeMs += 5 * SLOT_MS;
-    const signature = await payBeside(directory, 2_000_000n, clock);
-    expect(await paid(url)).toBe(3_000_000);
-    expect((await statusOf(url, signature))?.slot).toBeGreaterThan(before);
-  });
-
   it('takes what was signed with a blockhash of theirs', async () => {
     const clock = new HandClock();
     const { url, directory } = await startPlainNode({ clock });
