@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { transfer } from '../../../src/chain/small-programs.js';
-import type { Clock } from '../../../src/values/time.js';
 import { chainOptions, createToken, HandClock, namedSigner, signed, treasury } from '../../support/chain.js';
 import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
@@ -12,15 +11,6 @@ import { paid, payee, payment, sent } from './rpc-payments.js';
 afterEach(closeTestNodes);
 const SLOT_MS = 400;
 const slotAt = (url: string): Promise<number> => rpcResult(url, 'getSlot', { commitment: 'processed' });
-
-async function payBeside(directory: string, lamports: bigint, clock: Clock): Promise<string> {
-  const chain = await openLocalChain(chainOptions(directory, clock));
-  const pay = transfer({ from: treasury.address, to: payee, lamports });
-  const { bytes, signature } = await signed(chain, [treasury], [pay]);
-  expect(await chain.submit([bytes])).toEqual([null]);
-  await chain.close();
-  return signature;
-}
 
 describe('what was sent', () => {
   it('is in the ledger at once, confirmed two slots later and final after 31', async () => {

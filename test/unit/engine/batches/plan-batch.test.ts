@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceAction } from '../../../../src/actions/registry.js';
 import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { budgetIn } from '../../../../src/chain/small-programs.js';
 import {
   associatedTokenAddress,
   multisigAddress,
@@ -89,6 +90,21 @@ function greatest(fits: (count: number) => boolean): number {
 const fitting = (message: string): number => Number(/the first ([0-9]+) of its/.exec(message)?.[1]);
 
 describe('planPipeline', () => {
+  it('sets a limit of compute units when more than four accounts may be opened', () => {
+    const pipelines = plan(
+      times(4, (n) => airdrop(`r${n}`)),
+      times(5, (n) => airdrop(`r${n}`)),
+      times(20, () => burn()),
+    );
+    const messages = pipelines.map(({ message }) => message);
+    const limits = [...executeTransactions(place, messages)].map(
+      ([first]) => (first && budgetIn(first).computeUnits) ?? null,
+    );
+    expect(limits).toEqual([null, expect.any(Number), null]);
+    // Five of them cost up to 20,000 + 5 × (29,000 + 20,000) + 4,000 units.
+    expect(limits[1]).toBeGreaterThan(269_000);
+    expect(limits[1]).toBeLessThanOrEqual(1_400_000);
+  });
   it('refuses a memo of a megabyte and 10,000 actions at once, and says so', () => {
     expect(refusal([text(1_000_000)])).toContain('has more than 1000');
     expect(refusal(times(10_000, (n) => airdrop(`r${n}`)))).toMatch(
