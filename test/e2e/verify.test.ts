@@ -130,4 +130,14 @@ describe('a batch that waits', () => {
     const refused = await operator.run('batch', 'approve', 'approval.json', ...approve);
     expect([refused.exit, (await inspect()).problem]).toEqual([9, problemOf(refused).message]);
   });
+
+  it('is not called closed by verify', async () => {
+    const operator = await anOperator('embedded');
+    const init = ['batch', 'init', operator.write('w.json', pipelines('w', [1])), '--json'];
+    const { id } = json(await operator.run(...init)).batch;
+    const told = await operator.run('batch', 'verify', id, '--expect', 'w.json', '--output', 'human');
+    expect([told.exit, problemOf(told).error]).toEqual([9, 'ERR_NOT_VERIFIED']);
+    expect(problemOf(told).message).toBe('Batch 1 is not verified: pipeline 1 was not executed.');
+    expect(told.stdout).not.toMatch(/closed|balances/);
+  });
 });

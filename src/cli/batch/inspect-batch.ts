@@ -12,6 +12,7 @@ import type { Flywheel } from '../../chain/flywheel.js';
 import { SYSTEM_PROGRAM } from '../../chain/programs.js';
 import { proposalAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
+import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
@@ -240,9 +241,14 @@ export async function verifyBatch(chain: ChainReader, input: VerifyInput) {
   const moved = checkBalances(past, flywheel, await isFeeCharged(chain, flywheel.mint));
   const content = await contentDifferences(past, flywheel, expectation);
   const value = verifiedJson(past, input, { ...moved, differences: [...content, ...moved.differences] });
+  const { proposal, multisig } = await readBatchAccounts(chain, ref, 0);
+  const isOpen = proposal.value !== null && multisig.value !== null;
+  const state = isOpen
+    ? stateOf({ proposal: proposal.value, batchIndex, multisigAccount: multisig.value })
+    : null;
   const view = (style: Style): readonly string[] => [
-    ...viewPastBatch(past, unit, style),
-    BALANCES[moved.balances],
+    ...viewPastBatch(past, unit, style, state),
+    ...(ran(past).length === 0 ? [] : [BALANCES[moved.balances]]),
     ...(value.verified ? [style.good('Verified: every pipeline of the file was executed on chain.')] : []),
   ];
   const failure = value.verified
@@ -317,7 +323,9 @@ function reasonOf({ batchIndex, differences, missing }: ReturnType<typeof verifi
     ...(differences.length === 0 ? [] : [namedText(differences, MAX_NAMED, '; ')]),
     ...(missing.length === 0
       ? []
-      : [`not executed: pipeline${missing.length === 1 ? '' : 's'} ${namedText(numbers, MAX_NAMED)}`]),
+      : [
+          `pipeline${missing.length === 1 ? '' : 's'} ${namedText(numbers, MAX_NAMED)} ${missing.length === 1 ? 'was' : 'were'} not executed`,
+        ]),
   ];
   return `Batch ${batchIndex} is not verified: ${parts.join('; ')}.`;
 }

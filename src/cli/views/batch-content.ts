@@ -176,8 +176,13 @@ export const viewShortLook = (
   rows: readonly string[],
 ): readonly string[] => [...headLines(description, stateOf(description), style), ...rows];
 
-/** A finished batch: its content, and which transactions were executed. */
-export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): readonly string[] {
+/** A batch by its history: its content, and which transactions were executed. @param state - `null`: its accounts are closed */
+export function viewPastBatch(
+  past: PastDescription,
+  unit: Unit,
+  style: Style,
+  state: BatchStanding | null = null,
+): readonly string[] {
   const { executions, votes, vault, batch } = past;
   const ran = executions.filter((execution) => execution !== null).length;
   const notes = executions.map((execution) =>
@@ -186,7 +191,9 @@ export function viewPastBatch(past: PastDescription, unit: Unit, style: Style): 
       : `executed by ${style.dim(safeLine(execution.signature))}`,
   );
   return [
-    ...headLines(past, pastStateOf(past), style, ', its accounts are closed'),
+    ...(state === null
+      ? headLines(past, pastStateOf(past), style, ', its accounts are closed')
+      : headLines(past, state, style)),
     ...contentLines(past, unit, style, notes),
     ...fieldLines(
       [
