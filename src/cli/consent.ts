@@ -3,6 +3,10 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { sentenceLines } from './output/table.js';
 
+/** Why nobody is asked. */
+export const withoutQuestion = ({ settings }: Pick<Session, 'settings'>): string =>
+  settings.noInput ? 'With --no-input' : 'Without a terminal';
+
 export const canAsk = (session: Pick<Session, 'settings' | 'context'>): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
@@ -26,7 +30,7 @@ export async function requireConsent(
   if (!canAsk(session)) {
     throw new FlywheelError(
       'ERR_USAGE',
-      `Without a terminal this command needs ${without}. Nothing was changed.`,
+      `${withoutQuestion(session)} this command needs ${without}. Nothing was changed.`,
       { hint: `The command asks "${question}" To agree, add ${without}.` },
     );
   }
@@ -35,12 +39,11 @@ export async function requireConsent(
   const answer = await session.context.io.prompt(
     `${sentenceLines(asked, session.context.io.stderr).join('\n')} `,
   );
-  if (answer === null || !isConsent(answer.trim().toLowerCase(), typed))
-    throw new FlywheelError('ERR_DECLINED', DECLINED);
+  const said = answer?.trim().toLowerCase() ?? '';
+  if (isConsent(said, typed)) return;
+  const what = typed === undefined || /^(no?)?$/.test(said) ? 'Declined.' : 'The typed text does not match.';
+  throw new FlywheelError('ERR_DECLINED', `${what} Nothing was signed or changed.`);
 }
-
-/** The answer no has the same sentence everywhere. A batch that `batch run` set up before its question still waits. */
-const DECLINED = 'Declined. Nothing was signed or changed.';
 
 const isConsent = (answer: string, typed: string | undefined): boolean =>
   typed === undefined ? /^y(es)?$/.test(answer) : answer === typed.toLowerCase();

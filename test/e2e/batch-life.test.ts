@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { failedInPart, pipelinesOf } from '../support/deeds.js';
+import { failedInPart, initiated, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import { letGo, serveHere } from '../support/flywheel-here.js';
 import type { Fate } from '../support/gate.js';
@@ -260,7 +260,7 @@ it('of a batch that is over, init says so, and gives no approval and no next com
 
 describe('a batch that waits', () => {
   const DECLINED =
-    /still waits for approval\. \(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
+    /error: Declined\. Nothing was signed\. Batch .* still waits for approval\. \(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
     const operator = await anOperator('embedded', template);
@@ -285,6 +285,28 @@ describe('a batch that waits', () => {
     expect((await run(operator, 'three.json')).exit).toBe(0);
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
   });
+});
+
+it('a batch is called cancelled, in one word, and the question says that nothing of it was executed', async () => {
+  const operator = await anOperator('embedded', template);
+  const id = await initiated(operator, 'three');
+  const typed = (words: string, answer = '') => {
+    const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${words} --keypair ${operator.owner}`;
+    return onTerminal(operator.directory, wide, { NO_COLOR: '1' }, answer);
+  };
+  const silent = await typed('batch run three.json --no-input');
+  expect([silent.status, silent.text]).toEqual([2, expect.stringContaining('With --no-input `batch run`')]);
+  const { status, text } = await typed(`batch cancel ${id}`, 'y');
+  expect([status, text]).toEqual([
+    0,
+    expect.stringContaining('None of its 3 transactions was executed, and none will be.'),
+  ]);
+  const told = await operator.run('batch', 'execute', id, '--keypair', operator.owner, '--output', 'human');
+  expect([told.exit, told.stdout]).toEqual([
+    10,
+    expect.stringMatching(/^Batch [0-9a-f-]{36}: cancelled\.\n/),
+  ]);
+  expect(`${told.stdout}${told.stderr}`).not.toMatch(/failed/);
 });
 
 describe('batch run --wallet', () => {

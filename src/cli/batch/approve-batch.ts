@@ -12,7 +12,7 @@ import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import { canAsk, requireConsent } from '../consent.js';
+import { canAsk, requireConsent, withoutQuestion } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { fieldLines, sentenceLines } from '../output/table.js';
 import { type Summed, summedUp, viewQuestion, viewRows, viewSummary } from '../views/approval.js';
@@ -186,7 +186,7 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
     'ERR_USAGE',
     canAsk(session)
       ? 'With --yes an approval needs --expect. Nothing was signed.'
-      : `Without a terminal an approval needs ${missing}. Nothing was signed.`,
+      : `${withoutQuestion(session)} an approval needs ${missing}. Nothing was signed.`,
     expectation === null ? { hint: `Add ${yes ? '' : '--yes '}--expect pipelines.json` } : {},
   );
 }

@@ -446,7 +446,10 @@ export class BatchWork implements Work<Outcome> {
       // What a limit, a check or the service refused is not advised.
       const isRefused = REFUSED.has(error.code) || hint?.endsWith(repeat.hint) === true;
       const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
-      throw new FlywheelError(error.code, `${error.message} Batch ${id} still waits for approval.`, {
+      // A batch is set up before the question.
+      const said = error.message.replace(' or changed', '');
+      const kept = 'keeps its rent and its part of the daily caps, and still waits for approval';
+      throw new FlywheelError(error.code, `${said} Batch ${id} ${kept}.`, {
         ...{
           ...error.options,
           hint: besides(next, id, cancel),

@@ -4,6 +4,7 @@
  */
 import { checkVote } from '../../approval/check-vote.js';
 import type { Pins } from '../../approval/pins.js';
+import type { BatchDescription } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { addSignature, type KeypairSigner } from '../../chain/transaction/sign.js';
@@ -18,6 +19,7 @@ import { getBatch, isEnded } from '../operation/service-record.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
+import { countText } from '../views/unit.js';
 import { decodeBase64 } from './approval-source.js';
 import { isSetUp } from './chain-agrees.js';
 import { concludeById } from './conclude-batch.js';
@@ -127,18 +129,25 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   const { chain, pins } = opened;
   if (chain === null || pins === null)
     session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
-  else await show(session, opened, chain, pins, BigInt(batchIndex));
-  await requireConsent(session, `Cancel batch ${id}? Its other transactions will not be executed.`);
+  const shown = chain && pins && (await show(session, opened, chain, pins, BigInt(batchIndex)));
+  const effect =
+    shown?.batch.executedTransactionIndex === 0
+      ? `None of its ${countText(shown.transactions.length, 'transaction')} was executed, and none will be.`
+      : 'Its other transactions will not be executed.';
+  await requireConsent(session, `Cancel batch ${id}? ${effect}`);
 }
 
-/** What could not be approved is only a warning: it is no reason to leave the batch executable. */
+/**
+ * What could not be approved is only a warning: it is no reason to leave the batch executable.
+ * @returns `null`: it cannot be read.
+ */
 async function show(
   session: Session,
   opened: OpenedService,
   chain: ChainReader,
   pins: Pins,
   batchIndex: bigint,
-): Promise<void> {
+): Promise<BatchDescription | null> {
   const { output } = session;
   const warn = (error: FlywheelError | null): null => {
     if (error !== null) output.warn(error.message);
@@ -150,8 +159,9 @@ async function show(
     // A batch that is half set up or half closed cannot be read; cancelling is still right.
     return warn(error);
   });
-  if (look === null) return;
+  if (look === null) return null;
   warn(look.refusal);
   const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);
   showSubject(session, viewBatchContent(look.description, unit, output.noticeStyle).join('\n'));
+  return look.description;
 }

@@ -152,10 +152,8 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
     );
   const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
-    const head = failure
-      ? style.bad(`Batch ${batchId} failed.`)
-      : style.good(`Batch ${batchId} is executed.`);
-    return viewExecuteResult(result, head, style);
+    const head = `Batch ${batchId}: ${statusOf(batch)}.`;
+    return viewExecuteResult(result, failure ? style.bad(head) : style.good(head), style);
   });
   if (failure !== undefined) throw failure;
 }
@@ -167,7 +165,7 @@ async function execute(
 ): Promise<{ readonly batch: Executed; readonly landed: number }> {
   const before = await upToDate(session, await getBatch(session, batchId));
   if (isExecuted(before)) {
-    session.output.tell(`Batch ${batchId}: ${statusOf(before)} (${before.dateUpdated}). Nothing was sent.`);
+    session.output.tell(`The batch is over since ${before.dateUpdated}. Nothing was sent.`);
     const { digest } = terms;
     const listed = digest && (await listedDigest(session, await session.service(), before));
     if (listed !== null && listed !== digest)

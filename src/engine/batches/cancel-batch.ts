@@ -36,7 +36,7 @@ export const cancelBatch = operation('cancelBatch', {
       if (claimed.status !== 'EXECUTED' || needsClosing(claimed)) return claimed;
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `Batch ${found.id} is EXECUTED, so nothing can be cancelled.`,
+        `Batch ${found.id} is already executed. Nothing can be cancelled.`,
       );
     }, found);
     const cancelTx = await underLease(deps, batchHolding(batch), call, async (lease) => {

@@ -59,8 +59,9 @@ describe('above the amount for which the digest is asked', () => {
   it.each(['y', 'yes', DIGEST.slice(0, 7), `${DIGEST.slice(0, 7)}g`, ''])(
     '%j is no consent',
     async (answer) => {
-      const { exit, questions } = await approveHonest({ limits, answer });
+      const { exit, questions, stderr } = await approveHonest({ limits, answer });
       expect([exit, questions]).toEqual([DECLINED, [expect.stringContaining('first 8 characters')]]);
+      expect(stderr).toContain(answer === '' ? 'Declined.' : 'The typed text does not match.');
       expect(questions.join()).not.toContain(DIGEST.slice(0, 8));
     },
   );

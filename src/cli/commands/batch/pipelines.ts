@@ -4,7 +4,7 @@ import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.j
 import { BatchWork } from '../../batch/batch-work.js';
 import { checkedPipelines, runBatchOperation, showPipelinesPlan } from '../../batch/pipelines-operation.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
-import { canAsk } from '../../consent.js';
+import { canAsk, withoutQuestion } from '../../consent.js';
 import { openInput } from '../../input/read-input.js';
 import {
   AGAIN_OPTION,
@@ -84,7 +84,7 @@ async function runFile(
   if (!dryRun && !wallet && !settings.yes && !canAsk(session))
     throw new FlywheelError(
       'ERR_USAGE',
-      'Without a terminal `batch run` needs --yes or --wallet. Nothing was sent.',
+      `${withoutQuestion(session)} \`batch run\` needs --yes or --wallet. Nothing was sent.`,
     );
   const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
