@@ -176,10 +176,12 @@ function wayOut(session: Session, { operation }: Overlap): string {
     return `Print the other operation first: \`${resumeLine(session, operation)}\`. Or drop its result: \`${forget}\`.`;
   }
   const resume = resumeLine(session, operation);
-  if (operation.state !== 'waiting') return `Resume the other operation: ${resume}`;
+  if (operation.state === 'open' || operation.kind === 'burn') return `Resume the other operation: ${resume}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
   const cancel = agreedLine(session.settings, 'batch', 'cancel', batchId);
-  return `Resume the other operation: \`${resume}\`. Or cancel its batch: \`${cancel}\`.`;
+  return operation.state === 'waiting'
+    ? `Resume the other operation: \`${resume}\`. Or cancel its batch: \`${cancel}\`.`
+    : `Cancel the other batch: ${cancel}`;
 }
 
 function describe(count: number, overlaps: readonly Overlap[], noun: string): string {
