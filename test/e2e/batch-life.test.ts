@@ -304,7 +304,7 @@ it('a batch is called cancelled, in one word, and the question says that nothing
   const told = await operator.run('batch', 'execute', id, '--keypair', operator.owner, '--output', 'human');
   expect([told.exit, told.stdout]).toEqual([
     10,
-    expect.stringMatching(/^Batch [0-9a-f-]{36}: cancelled\.\n/),
+    expect.stringMatching(/^Batch [0-9a-f-]{36} was cancelled\.\n/),
   ]);
   expect(`${told.stdout}${told.stderr}`).not.toMatch(/failed/);
 });

@@ -16,7 +16,7 @@ import { getBatch, isFinal, locate, pipelinesDoneThere } from '../operation/serv
 import { notSent } from '../operation/verdicts.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
-import { statusOf, viewExecuteResult } from '../views/batch.js';
+import { viewExecuteResult } from '../views/batch.js';
 import { countText } from '../views/unit.js';
 import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
@@ -152,8 +152,11 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
     );
   const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
-    const head = `Batch ${batchId}: ${statusOf(batch)}.`;
-    return viewExecuteResult(result, failure ? style.bad(head) : style.good(head), style);
+    const end = batch.dateCancelled === undefined ? 'failed' : 'was cancelled';
+    const head = failure
+      ? style.bad(`Batch ${batchId} ${end}.`)
+      : style.good(`Batch ${batchId} is executed.`);
+    return viewExecuteResult(result, head, style);
   });
   if (failure !== undefined) throw failure;
 }
