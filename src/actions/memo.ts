@@ -4,7 +4,7 @@ import { MEMO_PROGRAM } from '../chain/programs.js';
 import { memo } from '../chain/small-programs.js';
 import type { Address } from '../values/address.js';
 import { readBuffer } from '../values/bytes.js';
-import { wholeText } from '../values/text.js';
+import { escapeHidden, wholeText } from '../values/text.js';
 import { type ActionKind, type AnyInstruction, type InstructionKind, unknownInstruction } from './action.js';
 import { differs } from './amounts.js';
 
@@ -67,5 +67,5 @@ export const memoAction = {
     if (!isSignedBy(first, vault)) return 'a memo is not signed by the vault alone';
     return { action: { action: 'MEMO', message: first.text }, length: 1 };
   },
-  text: ({ message }) => `memo ${JSON.stringify(message)}`,
+  text: ({ message }) => `memo ${escapeHidden(JSON.stringify(message))}`,
 } satisfies ActionKind<MemoSource, MemoContent>;

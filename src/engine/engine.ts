@@ -29,6 +29,7 @@ import { fund, registerProject } from './admin/register.js';
 import { registrationStatus, vaultReport } from './admin/vault.js';
 import { cancelBatch } from './batches/cancel-batch.js';
 import { executeBatch } from './batches/execute-batch.js';
+import { feesAfterSetUp } from './batches/funds.js';
 import { batchPipelines, currentBatch, getBatch, listBatches } from './batches/get-batch.js';
 import { initBatch } from './batches/init-batch.js';
 import { issueApproval } from './batches/owner-vote.js';
@@ -128,6 +129,8 @@ function createLocal(deps: EngineDeps) {
         foreseeBurns(deps, requests, credential),
       batch: (request: InitBatchRequest, credential: Secret | null) =>
         foreseeBatch(deps, request, credential),
+      /** Upper bound in lamports for approving, executing and closing. @param left - pipelines to execute */
+      feesAfterSetUp: (pipelines: number, left: number) => feesAfterSetUp(deps.chain, pipelines, left),
     },
     unfinished: async (scope?: RecoveryScope) => {
       await watch(scope);

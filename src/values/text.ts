@@ -16,6 +16,9 @@ export function wholeText(text: string): string {
  */
 export const HIDDEN_CHARACTERS = String.raw`\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}`;
 
+/** All hidden characters except tabs and newlines. */
+export const HIDDEN_IN_LINES = `(?![\\t\\n])[${HIDDEN_CHARACTERS}]`;
+
 const PLAIN = /^[ -~]*$/;
 
 /**
@@ -30,6 +33,21 @@ export function replacingHidden(source: string, by: string | ((found: string) =>
     return typeof by === 'string' ? text.replace(pattern, by) : text.replace(pattern, by);
   };
 }
+
+const escapeUnits = (text: string): string =>
+  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+    .join('');
+
+/** Escapes control and other hidden characters as JSON does, except tabs and newlines. */
+export const escapeHidden = replacingHidden(HIDDEN_IN_LINES, escapeUnits);
+
+/** What an emoji consists of beside its characters. */
+const OF_EMOJI = /(?<=\p{Extended_Pictographic}\u{FE0F}?)[\u{FE0E}\u{FE0F}\u{200D}]/gu;
+
+/** The hidden characters of a text that are no part of an emoji, tab or newline. */
+export const hiddenIn = (text: string): readonly string[] =>
+  PLAIN.test(text) ? [] : (text.replace(OF_EMOJI, '').match(new RegExp(HIDDEN_IN_LINES, 'gu')) ?? []);
 
 /** Removes characters that control a terminal or are invisible. */
 export const withoutHidden = replacingHidden(`[${HIDDEN_CHARACTERS}]`, '');

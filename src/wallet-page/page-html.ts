@@ -13,7 +13,7 @@ main { max-width: 52rem; margin: 0 auto; }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
 dt { color: var(--quiet); }
-dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; font-variant-numeric: tabular-nums; }
+dd { margin: 0; grid-column: 2; overflow-wrap: anywhere; unicode-bidi: isolate; font-variant-numeric: tabular-nums; }
 .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; font-weight: 600; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 #content { max-height: 18rem; overflow-y: auto; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem;
@@ -39,7 +39,7 @@ button:disabled { opacity: .5; cursor: default; }
 const BODY = `
 <main>
 <h1 id="title">Approve a batch</h1>
-<p class="quiet">flywheel serves this page on this computer. Approving signs and sends one transaction: the owner's vote for this batch. The owner's wallet pays its fee.</p>
+<p class="quiet">flywheel serves this page on this computer. Approving signs and sends one transaction: the owner's vote for this batch. The owner's wallet pays its fee, 0.000005 SOL and what the wallet adds.</p>
 <div id="facts" hidden>
 <div id="warnings" role="alert"></div>
 <dl id="summary"></dl>

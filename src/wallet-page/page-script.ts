@@ -215,10 +215,11 @@ export function runPage(page: PageWindow): void {
       ...summary.flatMap(([label, value]) => [made('dt', label), made('dd', value)]),
       made('dt', 'digest'),
       made('dd', facts.digest ?? 'none', 'code'),
+      made('dd', 'Compare it with the one in the terminal.', 'quiet'),
     );
     element('content').replaceChildren(...facts.rows.map(({ text, kind }) => made('div', text, kind)));
     element('facts').hidden = false;
-    say("Compare the digest with the one in the terminal, then approve with the owner's wallet.");
+    say("Approve with the owner's wallet.");
     show();
   };
 

@@ -12,7 +12,6 @@ import {
   outflowOf,
   requireWithinDay,
   requireWithinLimits,
-  totalOutflow,
 } from '../../approval/limits.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Flywheel } from '../../chain/flywheel.js';
@@ -24,8 +23,7 @@ import { utcDay } from '../../values/time.js';
 import type { Session } from '../command.js';
 import type { Entry } from '../journal/journal.js';
 import { commandLine, typedLine } from '../operation/resume-line.js';
-import { lookAlikeText, twiceText, unusualText } from '../views/approval.js';
-import { amountText } from '../views/unit.js';
+import { contentAlarms, lookAlikeText, twiceText } from '../views/approval.js';
 import {
   type ApprovalRecord,
   type AskedBatch,
@@ -272,10 +270,10 @@ export async function holdApproval<Result>(
   }
 }
 
-const NOTHING: Known = { paid: [], count: 0, largest: 0n, unseen: [], alike: [] };
+const NOTHING: Known = { paid: [], count: 0, unseen: [], alike: [] };
 
 function comparedWith(
-  { paid, count, largest, unseen, alike }: Known,
+  { paid, count, unseen, alike }: Known,
   pipelines: readonly PipelineContent[],
   { multisig, owner, operator, mint, vault, vaultTokenAccount, decimals }: Flywheel,
   symbol: string | null,
@@ -292,13 +290,11 @@ function comparedWith(
   const resembling = lookAlikes(recipients, known);
   const alarms = resembling.map((one) => lookAlikeText(one, pipelines));
   if (paid.length > 0) alarms.unshift(twiceText(paid, pipelines.length));
-  const unusual = unusualText(pipelines);
-  if (unusual !== null) alarms.push(`UNUSUAL: ${unusual}.`);
+  alarms.push(...contentAlarms(pipelines, { decimals, symbol }));
   const first = 'This is the first approval of this project on this machine.';
-  if (count === 0) return { paid, alike: resembling, alarms, strangers: null, news: [first] };
-  const total = totalOutflow(outflow);
-  const [now, before] = [total, largest].map((one) => amountText(one, { decimals, symbol }));
-  const news =
-    total > largest ? [`This is the largest batch so far: ${now}. The largest before moved ${before}.`] : [];
-  return { paid, alike: resembling, alarms, strangers: new Set(unseen), news };
+  const isFirst = count === 0;
+  return {
+    ...{ paid, alike: resembling, alarms },
+    ...{ strangers: isFirst ? null : new Set(unseen), news: isFirst ? [first] : [] },
+  };
 }

@@ -109,7 +109,6 @@ export interface Known {
   /** In the order of the pipelines. Per pipeline one batch: same content first, then executed, then the latest. */
   readonly paid: readonly PaidProof[];
   readonly count: number;
-  readonly largest: bigint;
   /** Recipients of the batch that no executed pipeline paid. */
   readonly unseen: readonly Address[];
   /** Earlier recipients whose address has the same ends as one of the batch, equal addresses included. */
@@ -261,9 +260,6 @@ export class ApprovalRecord {
     const others = [multisig, mint, String(batchIndex ?? ''), digest ?? ''];
     const isOther =
       'a.multisig = ? AND a.mint = ? AND NOT (a.batch_index = ? AND a.digest = ?) AND (a.executed > 0 OR NOT a.ended)';
-    const totals = this.#all(`SELECT total FROM approvals a WHERE ${isOther}`, others).map(([total]) =>
-      BigInt(String(total)),
-    );
     const recipients = [...outflowOf(pipelines).recipients.keys()];
     const alike = recipients.flatMap((one) =>
       this.#all(
@@ -275,8 +271,7 @@ export class ApprovalRecord {
     const paid = new Set(alike.flatMap(([address, isPaid]) => (isPaid === 1 ? address : [])));
     return {
       paid: this.#paid(batch),
-      count: totals.length,
-      largest: totals.reduce((most, one) => (one > most ? one : most), 0n),
+      count: this.#all(`SELECT 1 FROM approvals a WHERE ${isOther}`, others).length,
       unseen: recipients.filter((one) => !paid.has(one)),
       alike: [...new Set(alike.map(([address]) => address as Address))],
     };

@@ -89,8 +89,8 @@ async function closed(chain: ChainReader, ref: BatchRef, { id }: BatchName): Pro
   );
 }
 
-export const summedFor = ({ review, pins, unit }: Judgement, held: HeldApproval): Summed =>
-  summedUp(review, pins.owner, held, unit);
+export const summedFor = ({ opened, review, pins, unit }: Judgement, held: HeldApproval): Summed =>
+  summedUp(review, { mint: pins.mint, signer: pins.owner, earlier: held }, opened.foresight, unit);
 
 export function showJudgement(
   session: Session,
@@ -115,13 +115,13 @@ export function showJudgement(
     output.show(
       expectation === null
         ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
-        : 'The on-chain batch is the expected one.',
+        : 'The batch on chain equals what --expect names.',
     );
   }
-  // With --yes only alarms are shown, not news.
+  // A person sees the alarms in the summary, a script in warnings.
+  for (const text of settings.yes ? held.alarms : []) output.warn(text);
   if (!settings.yes)
     for (const line of held.news.flatMap((text) => sentenceLines(text, context.io.stderr))) output.show(line);
-  for (const text of held.alarms) output.warn(text);
   if (isShown) output.show(viewSummary(summedFor(judgement, held), unit, style).join('\n'));
 }
 

@@ -22,8 +22,7 @@ import { namedText } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { wrapText } from '../output/table.js';
-import { summedUp, viewRows, viewSummary } from '../views/approval.js';
+import { contentAlarms, summedUp, viewRows, viewSummary } from '../views/approval.js';
 import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
 import { countedFromOne, countText, type Unit } from '../views/unit.js';
 import { earlierOf } from './approval-limits.js';
@@ -75,15 +74,15 @@ async function inspectOpen(
     pipelines === null || flywheel === null
       ? null
       : await earlierOf(session, flywheel, { ...look.description, pipelines });
-  const warnings = earlier?.alarms ?? [];
+  const warnings = earlier?.alarms ?? contentAlarms(pipelines ?? [], unit);
   const checked =
     expectation === null
       ? 'The checks passed. To compare a file, add --expect.'
-      : 'The checks passed. The batch is the expected one.';
+      : 'The checks passed. The batch equals what --expect names.';
   const passed =
     warnings.length === 0
       ? checked
-      : `The checks passed, with ${countText(warnings.length, 'warning')}. Read the warnings before you approve.`;
+      : `${countText(warnings.length, 'warning')}, in capitals above. No other problem was found.`;
   const next =
     problem === null && batch.id !== ''
       ? [
@@ -100,11 +99,11 @@ async function inspectOpen(
               look.isApproved ? 'The owner has approved this batch.' : passed,
             )
           : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`);
+      const parties = { mint: flywheel?.mint ?? null, signer: pins?.owner ?? null, earlier };
       const summary =
-        earlier === null ? [] : viewSummary(summedUp(look, pins?.owner ?? null, earlier, unit), unit, style);
+        pipelines === null ? [] : viewSummary(summedUp(look, parties, opened.foresight, unit), unit, style);
       return [
         ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
-        ...warnings.flatMap((text) => wrapText(text, style.width).map((line) => style.bad(line))),
         ...summary,
         verdict,
         ...next,

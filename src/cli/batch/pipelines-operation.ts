@@ -17,9 +17,8 @@ import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.
 import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
-import type { Summed } from '../views/approval.js';
+import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
-import { solText } from '../views/unit.js';
 import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
 import { CurrentStage } from './batch-stages.js';
 import { pinnedFlywheel } from './pins.js';
@@ -115,14 +114,13 @@ export async function showPipelinesPlan(
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
   const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
-  const { alarms } = earlier ?? { alarms: [] };
-  alarms.forEach(session.output.warn);
+  const alarms = earlier?.alarms ?? contentAlarms(content, { decimals, symbol: outlook.symbol });
+  if (session.output.mode !== 'human') alarms.forEach(session.output.warn);
   const summed: Summed = {
     ...{ pipelines: content, digest: pipelinesDigest(sources), signer: flywheel?.owner ?? null, earlier },
     vault: foreseen?.vault ?? null,
-    vaultSol: foreseen && `${solText(foreseen.costs.vaultRentLamports)} of rent for new recipients`,
-    withheld: null,
-    operator: foreseen && operatorOf(foreseen),
+    ...{ batch: null, mint: flywheel?.mint ?? null, withheld: null },
+    costs: costsOf(foreseen),
   };
   const warnings = [...equal, ...alarms];
   session.output.result({ ...plan, warnings }, (style) =>
@@ -130,9 +128,12 @@ export async function showPipelinesPlan(
   );
 }
 
-const operatorOf = ({ costs }: BatchForesight): Summed['operator'] => ({
-  ...{ fees: BigInt(costs.feeLamports), bound: 'at most', rent: BigInt(costs.rentPaidLamports) },
-});
+const costsOf = (foreseen: BatchForesight | null): Summed['costs'] =>
+  foreseen && {
+    ...{ fees: BigInt(foreseen.costs.feeLamports), isBound: true },
+    vaultRent: BigInt(foreseen.costs.vaultRentLamports),
+    ...{ rent: BigInt(foreseen.costs.rentPaidLamports), isReturned: true },
+  };
 
 const mostFractionDigits = (sources: readonly SourcePipeline[]): number =>
   sources

@@ -16,7 +16,7 @@ import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import { plainStyle } from '../output/color.js';
-import { summaryOf, viewQuestion, viewRows } from '../views/approval.js';
+import { ALARM, summaryOf, viewQuestion, viewRows } from '../views/approval.js';
 import { type HeldApproval, holdApproval, repeatBy, TYPE_DIGEST } from './approval-limits.js';
 import { type BatchName, batchName, readApproval } from './approval-source.js';
 import { type Judgement, judge, showJudgement, summedFor, type ToApprove } from './approve-batch.js';
@@ -113,16 +113,17 @@ function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefin
     title: viewQuestion(review, held, unit),
     warnings: [
       ...held.alarms,
-      ...held.news,
       ...(expected === undefined
         ? ['The batch was not compared with a pipelines file. Add --expect FILE to compare it.']
         : []),
     ],
     summary: [
       ...summaryOf(summedFor(judgement, held), unit).flatMap(([label, value]) =>
-        value == null ? [] : [[label, String(value)] as const],
+        // The warnings have the problems.
+        value == null || ALARM.test(label) ? [] : [[label, String(value)] as const],
       ),
-      ['batch', batchId] as const,
+      ...held.news.map((text) => ['note', text] as const),
+      ['batch id', batchId] as const,
       ['checked', `pins of your project${expected === undefined ? '' : `; ${expected}`}`] as const,
     ],
     rows: rows.map((text) => {

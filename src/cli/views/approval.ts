@@ -3,18 +3,22 @@ import type { Usage } from '../../actions/action.js';
 import { digestText, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients, type PipelineAction, usageOf } from '../../actions/registry.js';
 import { type LookAlike, outflowOf, totalOutflow } from '../../approval/limits.js';
+import type { BatchDescription } from '../../approval/read-batch.js';
 import { costsOf } from '../../approval/verify-batch.js';
+import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
+import { hiddenIn } from '../../values/text.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Earlier } from '../batch/approval-limits.js';
 import type { PaidProof } from '../batch/approval-record.js';
 import type { Look } from '../batch/review.js';
+import type { OpenedService } from '../context.js';
 import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, headed } from '../output/table.js';
-import { contentLines } from './batch-content.js';
-import { amountText, countText, grouped, SOL, solText, tokensText, type Unit } from './unit.js';
+import { contentLines, pipelineActionText } from './batch-content.js';
+import { amountText, countText, grouped, solText, tokensText, type Unit } from './unit.js';
 
 /** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;
@@ -94,31 +98,59 @@ export function viewRows(
   return contentLines(description, unit, style, [], markOf);
 }
 
-/** Describes the UNUSUAL actions; `null`: no unusual action. */
-export function unusualText(pipelines: readonly PipelineContent[]): string | null {
+/** The UNUSUAL actions, the furthest above the median first. */
+function unusualActions(pipelines: readonly PipelineContent[]) {
+  const usual = usualAmounts(pipelines.flatMap(({ actions }) => actions));
   const unusual = unusualIn(pipelines);
-  const found = pipelines.flatMap(({ actions }, at) =>
-    actions.flatMap((action) => {
-      const times = unusual(action);
-      return times === null ? [] : [{ at, times, name: action.action.toLowerCase() }];
-    }),
-  );
-  const [most] = found.toSorted((a, b) => Number(b.times - a.times));
-  if (most === undefined) return null;
-  const which = `the ${most.name} of pipeline ${most.at + 1} is ${grouped(String(most.times))} times the median`;
-  return found.length === 1 ? which : `${countText(found.length, 'action')}; ${which}`;
+  return pipelines
+    .flatMap(({ actions }, at) =>
+      actions.flatMap((action) => {
+        const times = unusual(action);
+        const median = usual.get(action.action) ?? 0n;
+        return times === null ? [] : [{ action, pipeline: at + 1, times, median }];
+      }),
+    )
+    .toSorted((a, b) => Number(b.times - a.times));
 }
 
-/** `2 of 3 proofs were already paid`. */
+/** Describes the UNUSUAL actions; `null`: no unusual action. */
+function unusualText(pipelines: readonly PipelineContent[], unit: Unit): string | null {
+  const [most, ...others] = unusualActions(pipelines);
+  if (most === undefined) return null;
+  const times = `${grouped(String(most.times))} times the median of ${amountText(most.median, unit)}`;
+  const more = others.length === 0 ? '' : `; ${countText(others.length, 'more action')}`;
+  return `pipeline ${most.pipeline}: ${pipelineActionText(most.action, unit)}, ${times}${more}`;
+}
+
+/** Describes the hidden characters of memos and proof types, each of which may change how a line reads; `null`: none. */
+function hiddenText(pipelines: readonly PipelineContent[]): string | null {
+  const found = pipelines.flatMap(({ type, actions }, at) => {
+    const texts = [type, ...actions.flatMap((action) => (action.action === 'MEMO' ? action.message : []))];
+    return texts.flatMap(hiddenIn).map((character) => ({ character, pipeline: at + 1 }));
+  });
+  const [first] = found;
+  if (first === undefined) return null;
+  const code = first.character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  const more = found.length === 1 ? '' : `; ${grouped(found.length - 1)} more`;
+  return `the text of pipeline ${first.pipeline} has the invisible character U+${code}${more}`;
+}
+
+/** Warnings that need no earlier approvals. */
+export const contentAlarms = (pipelines: readonly PipelineContent[], unit: Unit): readonly string[] => {
+  const unusual = unusualText(pipelines, unit);
+  const hidden = hiddenText(pipelines);
+  return [
+    ...(unusual === null ? [] : [`UNUSUAL: ${unusual}.`]),
+    ...(hidden === null ? [] : [`HIDDEN: ${hidden}.`]),
+  ];
+};
+
+/** `2 of 3 proofs have already landed`. */
 function paidText(paid: readonly PaidProof[], count: number): string {
   const executed = paid.filter(({ isExecuted }) => isExecuted).length;
   const how =
-    executed === paid.length
-      ? 'already paid'
-      : executed === 0
-        ? 'already approved'
-        : 'already paid or approved';
-  return `${grouped(paid.length)} of ${countText(count, 'proof')} ${paid.length === 1 ? 'was' : 'were'} ${how}`;
+    executed === paid.length ? 'landed' : executed === 0 ? 'been approved' : 'landed or been approved';
+  return `${grouped(paid.length)} of ${countText(count, 'proof')} ${paid.length === 1 ? 'has' : 'have'} already ${how}`;
 }
 
 const firstPaid = ([first]: readonly PaidProof[]): string =>
@@ -128,7 +160,7 @@ const firstPaid = ([first]: readonly PaidProof[]): string =>
 
 /** @param count - number of pipelines */
 export const twiceText = (paid: readonly PaidProof[], count: number): string =>
-  `TWICE: ${paidText(paid, count)}, ${firstPaid(paid)}. This batch pays them again.`;
+  `TWICE: ${paidText(paid, count)}, ${firstPaid(paid)}. This batch runs ${paid.length === 1 ? 'it' : 'them'} again.`;
 
 /** `12.3 %`, `under 0.1 %`. */
 function percentOf(part: bigint, whole: bigint): string {
@@ -144,17 +176,21 @@ export interface Summed {
   readonly digest: Sha256 | null;
   /** Whole tokens of the vault before and after; `null`: not simulated. */
   readonly vault: { readonly before: string; readonly after: string } | null;
-  /** SOL that the vault pays for accounts of new recipients; `null`: not simulated. */
-  readonly vaultSol: string | null;
+  /** `null`: not set up yet. */
+  readonly batch: Pick<BatchDescription, 'batchIndex' | 'multisig'> | null;
+  /** `null`: unknown. */
+  readonly mint: Address | null;
   /** What the token's transfer fee keeps from the recipients; `null`: not simulated. */
   readonly withheld: bigint | null;
-  /** Lamports that the operator pays. */
-  readonly operator: {
+  /** Lamports. */
+  readonly costs: {
+    /** Of token accounts of new recipients, paid by the vault; `null`: not simulated. */
+    readonly vaultRent: bigint | null;
+    /** An upper bound, unless a service adds priority fees. */
     readonly fees: bigint;
-    /** What `fees` are: a least or a greatest sum. */
-    readonly bound: 'at least' | 'at most';
-    /** Comes back when the batch is closed; `null`: the multisig has no rent collector, so it does not. */
-    readonly rent: bigint | null;
+    readonly isBound: boolean;
+    readonly rent: bigint;
+    readonly isReturned: boolean;
   } | null;
   /** The approving account; `null`: unknown here. */
   readonly signer: string | null;
@@ -162,25 +198,32 @@ export interface Summed {
   readonly earlier: Pick<Earlier, 'strangers' | 'paid' | 'alike'> | null;
 }
 
+/** The approvals of owner and operator: the first has two signatures. */
+const APPROVAL_SIGNATURES = 3n;
+
 export function summedUp(
   { description, changes }: Pick<Look, 'description' | 'changes'>,
-  signer: string | null,
-  earlier: Summed['earlier'],
+  { mint, signer, earlier }: Pick<Summed, 'mint' | 'signer' | 'earlier'>,
+  foresight: OpenedService['foresight'],
   { decimals }: Unit,
 ): Summed {
-  const { executionFees: fees, rentReturned, rentCollector } = costsOf(description, changes);
+  const { vaultRent, executionFees, rentReturned: rent, rentCollector } = costsOf(description, changes);
+  const { pipelines, digest, transactions, batch } = description;
+  const left = transactions.length - batch.executedTransactionIndex;
   const tokens = (amount: bigint): string => formatTokenAmount(amount, decimals);
+  const fees = foresight?.feesAfterSetUp(transactions.length, left);
+  const leastFees = executionFees + APPROVAL_SIGNATURES * LAMPORTS_PER_SIGNATURE;
   return {
-    ...{ pipelines: description.pipelines ?? [], digest: description.digest, signer, earlier },
-    operator: { fees, bound: 'at least', rent: rentCollector === null ? null : rentReturned },
+    ...{ pipelines: pipelines ?? [], digest, batch: description, mint, signer, earlier },
+    costs: {
+      ...{ vaultRent, fees: fees ?? leastFees, isBound: fees !== undefined },
+      ...{ rent, isReturned: rentCollector !== null },
+    },
     vault: changes && {
       before: tokens(changes.vaultTokens.before),
       after: tokens(changes.vaultTokens.after),
     },
     withheld: changes?.withheld ?? null,
-    vaultSol:
-      changes &&
-      `${amountText(changes.vaultLamports.before, SOL)} → ${amountText(changes.vaultLamports.after, SOL)}`,
   };
 }
 
@@ -194,24 +237,31 @@ const largestFirst = (pipelines: readonly PipelineContent[], usage: Usage) =>
 function burnFields(pipelines: readonly PipelineContent[], unit: Unit): readonly Field[] {
   const burns = largestFirst(pipelines, 'burn');
   const [largest] = burns;
-  if (largest === undefined) return [['burns', 'none']];
+  if (largest === undefined) return [];
   const { burned } = outflowOf(pipelines);
   const most = `; the largest ${amountText(largest.amount, unit)}, pipeline ${largest.at}`;
   const isUneven = largest.amount !== burns.at(-1)?.amount;
-  return [['burns', `${grouped(burns.length)}, ${amountText(burned, unit)}${isUneven ? most : ''}`]];
+  return [['burns', `${amountText(burned, unit)}${isUneven ? most : ''}`]];
 }
 
-/** The wallet of the largest airdrop is always named. */
+/** `60 wallets, all new`. */
+function walletsText(count: number, countNew: number | null): string {
+  const wallets = countText(count, 'wallet');
+  if (countNew === null) return wallets;
+  if (count === 1) return countNew === 0 ? '1 known wallet' : '1 new wallet';
+  return `${wallets}, ${countNew === 0 ? 'none' : countNew === count ? 'all' : grouped(countNew)} new`;
+}
+
+/** The wallet of the largest airdrop is always named, here or as unusual. */
 function airdropFields({ pipelines, earlier, withheld }: Summed, unit: Unit): readonly Field[] {
   const airdrops = largestFirst(pipelines, 'airdrop');
   const [largest] = airdrops;
-  if (largest === undefined) return [['airdrops', 'none']];
+  if (largest === undefined) return [];
   const { airdropped, recipients } = outflowOf(pipelines);
-  const countNew = earlier?.strangers?.size ?? recipients.size;
-  const news = countNew === 0 ? 'none' : countNew === recipients.size ? 'all' : grouped(countNew);
-  const to = `${amountText(airdropped, unit)} to ${countText(recipients.size, 'wallet')}`;
+  const countNew = earlier && (earlier.strangers?.size ?? recipients.size);
+  const isNamed = unusualActions(pipelines)[0]?.action === largest.action;
   return [
-    ['airdrops', `${grouped(airdrops.length)}, ${to}${earlier === null ? '' : `, ${news} of them new`}`],
+    ['airdrops', `${amountText(airdropped, unit)} to ${walletsText(recipients.size, countNew)}`],
     [
       'recipients get',
       withheld
@@ -220,12 +270,15 @@ function airdropFields({ pipelines, earlier, withheld }: Summed, unit: Unit): re
     ],
     [
       'largest',
-      `pipeline ${largest.at}, ${amountText(largest.amount, unit)} to ${actionRecipients(largest.action).join(', ')}`,
+      isNamed
+        ? null
+        : `pipeline ${largest.at}, ${amountText(largest.amount, unit)} to ${actionRecipients(largest.action).join(', ')}`,
     ],
   ];
 }
 
-function alarmFields({ pipelines, earlier }: Summed): readonly Field[] {
+/** They stand for the warnings of the batch, which are not repeated beside a summary. */
+function alarmFields({ pipelines, earlier }: Summed, unit: Unit): readonly Field[] {
   const { paid = [], alike = [] } = earlier ?? {};
   // Two recipients of the batch resemble each other; one line names both.
   const pairs = alike.filter(({ like }, at) => alike.findIndex((one) => one.recipient === like.address) < at);
@@ -233,39 +286,49 @@ function alarmFields({ pipelines, earlier }: Summed): readonly Field[] {
   const more = pairs.length > 1 ? `, and ${pairs.length - 1} more` : '';
   return [
     ['TWICE', paid.length === 0 ? null : `${paidText(paid, pipelines.length)}, ${firstPaid(paid)}`],
-    [
-      'LOOK-ALIKE',
-      first &&
-        `the wallet of ${numbersPaying(pipelines, first.recipient)} resembles ${likeText(first, pipelines)}${more}`,
-    ],
-    ['UNUSUAL', unusualText(pipelines)],
+    ['LOOK-ALIKE', first && `${lookAlikeText(first, pipelines).replace(/^LOOK-ALIKE: |\.$/g, '')}${more}`],
+    ['UNUSUAL', unusualText(pipelines, unit)],
+    ['HIDDEN', hiddenText(pipelines)],
   ];
 }
 
-/** Each sum of rent or fees says whether it comes back. */
-const operatorText = ({ fees, bound, rent }: NonNullable<Summed['operator']>): string =>
-  `pays ${bound} ${solText(fees)} of fees; ${rent === null ? 'its rent does not come back' : `${solText(rent)} of rent comes back`}`;
+/** Each sum says who pays it and whether it comes back. */
+function costFields(costs: Summed['costs']): readonly Field[] {
+  if (costs === null) return [];
+  const { vaultRent, fees, isBound, rent, isReturned } = costs;
+  const pays = isBound ? `at most ${solText(fees)} of fees` : `${solText(fees)} and priority fees`;
+  const back = isReturned ? `${solText(rent)} of rent comes back` : 'its rent does not come back';
+  return [
+    ['vault SOL', vaultRent ? `pays ${solText(vaultRent)} for new token accounts, not returned` : null],
+    ['operator', `pays ${pays}; ${back}`],
+  ];
+}
 
 /** Labels in capitals appear only for problems. */
 export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
-  const { pipelines, vault, vaultSol, operator, signer } = summed;
+  const { pipelines, batch, mint, vault, costs, signer } = summed;
   const tokens = (amount: string): string => tokensText(amount, unit.symbol);
   return [
-    ...alarmFields(summed),
+    ['batch', batch && `${batch.batchIndex} of multisig ${batch.multisig}`],
+    ['mint', mint],
+    ...alarmFields(summed, unit),
     ...burnFields(pipelines, unit),
     ...airdropFields(summed, unit),
-    ['vault', vault === null ? 'not simulated' : `${tokens(vault.before)} → ${tokens(vault.after)}`],
-    ['vault SOL', vaultSol ?? 'not simulated'],
-    ['operator', operator && operatorText(operator)],
+    ['vault', vault === null ? 'not simulated' : `${grouped(vault.before)} → ${tokens(vault.after)}`],
+    ...costFields(costs),
     ['signs as', signer],
   ];
 }
 
+/** Of a label that appears only for a problem. */
+export const ALARM = /^[A-Z-]+ *$/;
+
 export function viewSummary(summed: Summed, unit: Unit, style: Style): readonly string[] {
   const digest = summed.digest === null ? 'none' : digestText(summed.digest);
+  const dim = (label: string): string => (ALARM.test(label) ? style.bad(label) : style.dim(label));
   return [
     ...headed('digest', digest, { width: style.width, dim: (text) => text }, style.dim),
-    ...fieldLines(summaryOf(summed, unit), style),
+    ...fieldLines(summaryOf(summed, unit), { width: style.width, dim }),
   ];
 }
 
@@ -289,6 +352,8 @@ export function viewQuestion(
     changes === null || parts.length === 0
       ? ''
       : ` (${percentOf(totalOutflow(outflow), changes.vaultTokens.before)} of the vault)`;
+  const [most] = unusualActions(pipelines);
+  const unusual = most && `, ${amountText(amountOf(most.action), unit)} of it in pipeline ${most.pipeline}`;
   const twice = paid.length === 0 ? '' : `, though ${paidText(paid, pipelines.length)}`;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${share}${twice}?`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${share}${unusual ?? ''}${twice}?`;
 }

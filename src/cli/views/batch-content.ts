@@ -5,10 +5,11 @@ import type { BatchContent, PastDescription } from '../../approval/batch-content
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import { type BatchStanding, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
+import { escapeHidden } from '../../values/text.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
-import { safeLine } from '../output/safe-text.js';
+import { safeJson, safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from './facts.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
@@ -39,13 +40,13 @@ function instructionText(decoded: DecodedInstruction, unit: Unit): string {
     case 'createTokenAccount':
       return `create token account ${decoded.account} of ${decoded.owner} for mint ${decoded.mint}`;
     case 'memo':
-      return `memo ${JSON.stringify(decoded.text)}`;
+      return `memo ${safeJson(decoded.text)}`;
     case 'unknown':
       return `NOT UNDERSTOOD: ${decoded.reason}`;
   }
 }
 
-function pipelineActionText(action: PipelineAction, unit: Unit): string {
+export function pipelineActionText(action: PipelineAction, unit: Unit): string {
   const text = inText(action, unit.decimals);
   return actionText('amount' in text ? { ...text, amount: tokensText(text.amount, unit.symbol) } : text);
 }
@@ -66,7 +67,7 @@ export function contentLines(
   const note = (at: number): readonly string[] => (notes[at] === undefined ? [] : [`   ${notes[at]}`]);
   if (pipelines !== null)
     return pipelines.flatMap(({ type, proofHash, actions }, at) => [
-      ...headed(`${at + 1}. ${safeLine(type)}`, proofHash, style),
+      ...headed(`${at + 1}. ${safeLine(escapeHidden(type))}`, proofHash, style),
       ...actions.flatMap((action) =>
         indented('   ', `${pipelineActionText(action, unit)}${markOf(action)}`, style.width),
       ),

@@ -39,8 +39,11 @@ export const setupRentLamports = (rent: Rent, accountBytes: readonly number[]): 
 
 /** Upper bound for set-up, the approvals of operator and owner, execution and closing. */
 export const feeLamports = (chain: Chain, pipelines: number): bigint =>
-  maxFeeLamports(chain) * BigInt(2 + pipelines + 2 + pipelines + closingCount(pipelines)) +
-  LAMPORTS_PER_SIGNATURE;
+  maxFeeLamports(chain) * BigInt(2 + pipelines) + feesAfterSetUp(chain, pipelines);
+
+/** @param left - pipelines to execute */
+export const feesAfterSetUp = (chain: Chain, pipelines: number, left = pipelines): bigint =>
+  maxFeeLamports(chain) * BigInt(2 + left + closingCount(pipelines)) + LAMPORTS_PER_SIGNATURE;
 
 export async function vaultRentLamports(
   chain: Chain,

@@ -44,10 +44,12 @@ function lookAlikeOf(known: Address): Address {
 }
 
 /** On a terminal that answers no: the output before the prompt. */
-async function asked(pipelines: readonly SourcePipeline[], home: string): Promise<Approved> {
+/** @returns with `said` on one line, without colours */
+async function asked(pipelines: readonly SourcePipeline[], home: string) {
   const world = honestWorld('token');
   world.instructions = compiled(pipelines, world.flywheel);
-  return approve(world, { answer: 'n', home });
+  const ended = await approve(world, { answer: 'n', home });
+  return { ...ended, said: stripVTControlCharacters(ended.said).replaceAll(/\s+/g, ' ') };
 }
 
 const approveHonest = (options: { home?: string; limits?: Limits; answer?: string }): Promise<Approved> =>
@@ -81,7 +83,7 @@ describe('above the amount for which the digest is asked', () => {
 
 describe('a recipient that looks like', () => {
   const warning = (recipient: Address, like: Address): string =>
-    `LOOK-ALIKE: the recipient ${recipient} of pipeline 2 resembles ${like}`;
+    `LOOK-ALIKE the recipient ${recipient} of pipeline 2 resembles ${like}`;
 
   it.each([
     ['the mint', mint],
@@ -94,14 +96,12 @@ describe('a recipient that looks like', () => {
   it('another of the same batch is loud', async () => {
     const fake = lookAlikeOf(alice);
     const { said } = await asked([...airdropTo(fake), ...airdropTo(alice)], emptyDirectory());
-    expect(said).toContain(warning(fake, alice));
-    const words = stripVTControlCharacters(said).replaceAll(/\s+/g, ' ');
     for (const [wallet, other] of [
       [fake, 5],
       [alice, 2],
     ])
-      expect(words).toContain(`to ${wallet} [LOOK-ALIKE of the wallet of pipeline ${other}]`);
-    expect(words).toMatch(/LOOK-ALIKE the wallet of pipeline 5 resembles the wallet of pipeline 2 /);
+      expect(said).toContain(`to ${wallet} [LOOK-ALIKE of the wallet of pipeline ${other}]`);
+    expect(said).toContain(`LOOK-ALIKE the recipient ${alice} of pipeline 5 resembles ${fake}`);
   });
 
   it('one of an earlier batch is loud, also where the letters differ in case', async () => {
@@ -119,15 +119,14 @@ const swapCase = (text: string): string =>
   [...text].map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
 
 describe('what has not been seen before', () => {
-  it('is said: nothing yet, then larger totals', async () => {
+  it('is said: no approval yet', async () => {
     const home = emptyDirectory();
     const first = await asked(HONEST, home);
     expect(first.said).toContain('This is the first approval of this project on this machine.');
     expect((await approveHonest({ home })).exit).toBe(0);
     const same = await asked(HONEST, home);
     expect(same.said).not.toMatch(/approved before|approved here/);
-    const larger = await asked(airdropTo(alice, 3), home);
-    expect(larger.said).toContain('The largest before moved 12,345,681.500001 tokens.');
+    expect((await asked(airdropTo(alice, 3), home)).said).not.toContain('the first approval');
   });
 });
 
@@ -145,30 +144,44 @@ describe('the screen one signs by', () => {
   );
 
   it('marks what is unusual where it stands, ends with the summary, and asks with amounts', async () => {
-    const { said, questions } = await asked(PLANTED, emptyDirectory());
-    expect(questions.join()).toContain('Airdrop 250,147.5 tokens to 60 wallets (0.2 % of the vault)?');
-    const lines = stripVTControlCharacters(said).trimEnd().split('\n');
+    const { said, questions, stderr } = await asked(PLANTED, emptyDirectory());
+    expect(questions.join()).toContain(
+      'Airdrop 250,147.5 tokens to 60 wallets (0.2 % of the vault), 250,000 tokens of it in pipeline 59?',
+    );
+    const lines = stripVTControlCharacters(stderr).trimEnd().split('\n');
     expect(lines.filter((line) => line.includes('[UNUSUAL:'))).toHaveLength(1);
-    expect(said.replaceAll(/\s+/g, ' ')).toContain(
+    expect(said).toContain(
       `airdrop 250,000 tokens to ${namedAddress('wallet 58')} [UNUSUAL: 100,000 times the median]`,
     );
     const end = lines.findIndex((line) => line.startsWith('signs as'));
-    expect(lines.slice(end - 8, end + 1).map((line) => line.split(/\s/)[0])).toEqual([
-      ...['digest', 'UNUSUAL', 'burns', 'airdrops', 'largest', 'vault', 'vault', 'operator', 'signs'],
+    const summary = lines.slice(
+      lines.findIndex((line) => line.startsWith('digest')),
+      end + 1,
+    );
+    expect(summary.flatMap((line) => /^\w+/.exec(line)?.[0] ?? [])).toEqual([
+      ...['digest', 'batch', 'mint', 'UNUSUAL', 'airdrops', 'vault', 'vault', 'operator', 'signs'],
     ]);
-    expect(lines.slice(end - 7, end - 3).map((line) => line.replace(/ to {2,}/, ' to '))).toEqual([
-      'UNUSUAL    the airdrop of pipeline 59 is 100,000 times the median',
-      'burns      none',
-      'airdrops   60, 250,147.5 tokens to 60 wallets, all of them new',
-      `largest    pipeline 59, 250,000 tokens to ${namedAddress('wallet 58')}`,
-    ]);
+    expect(said.match(/UNUSUAL pipeline/g)).toHaveLength(1);
+    const planted = `airdrop 250,000 tokens to ${namedAddress('wallet 58')}, 100,000 times the median of 2.5 tokens`;
+    expect(said).toContain(
+      `UNUSUAL pipeline 59: ${planted} airdrops 250,147.5 tokens to 60 wallets, all new`,
+    );
     expect(said).not.toContain('new recipient');
     const world = honestWorld('token');
     world.instructions = compiled(PLANTED, world.flywheel);
     const script = await inspect(world, {}, { tty: { stdin: false, stdout: false, stderr: false } });
-    expect(JSON.parse(script.stdout).warnings).toEqual([
-      'UNUSUAL: the airdrop of pipeline 59 is 100,000 times the median.',
-    ]);
+    expect(JSON.parse(script.stdout).warnings).toEqual([`UNUSUAL: pipeline 59: ${planted}.`]);
+    const unpinned = await inspect(world, { pins: null, trusted: async () => null });
+    expect(unpinned.stdout).toMatch(/\[UNUSUAL[\s\S]*^UNUSUAL {3}[\s\S]*^airdrops [\s\S]*Do not approve/m);
+  });
+
+  it('shows and names an invisible character of a memo, and none in an emoji', async () => {
+    const memo = (message: string): readonly SourcePipeline[] =>
+      HONEST.map((pipeline) => ({ ...pipeline, actions: [{ action: 'MEMO', message }] }));
+    const { said } = await asked(memo('safe \u202egnp.exe'), emptyDirectory());
+    expect(said).toContain('memo "safe \\u202egnp.exe"');
+    expect(said).toContain('HIDDEN the text of pipeline 1 has the invisible character U+202E; 2 more');
+    expect((await asked(memo('thanks \u2764\ufe0f'), emptyDirectory())).said).not.toContain('HIDDEN');
   });
 
   it.each([

@@ -53,6 +53,7 @@ const FAILURES = [
 ] as const;
 const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedService> => ({
   foresight: {
+    feesAfterSetUp: () => 65_000n,
     burns: async () => ({ failures, ...FORESEEN }),
     batch: async () => ({
       ...{ vault: change('1000000', '999998.5'), supply: change('999986404.25', '999986402.75') },
