@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { ownerFile } from '../files/directories.js';
+import { apiKeyFile, ownerFile } from '../files/directories.js';
 import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
 import { canAsk } from './consent.js';
@@ -45,9 +45,18 @@ export async function ofRevokedKey(thrown: unknown, session: Session): Promise<u
     `The API key of this machine, ${own.name ?? own.id}, ${how} on ${end}. Nothing was sent.`,
     {
       ...thrown.options,
-      hint: 'Create another key: `flywheel keys create`. Then set FLYWHEEL_API_KEY to it.',
+      hint: newKeyHint(session.settings),
     },
   );
+}
+
+/** A command that replaces the key of this machine; its file stays private. */
+export function newKeyHint(settings: Settings): string {
+  const create = commandLine(settings, 'keys', 'create', '--json');
+  const file = apiKeyFile(settings.dataDir.value, settings.project.value);
+  return settings.apiKey.source !== 'environment' && existsSync(file)
+    ? `Store another one: \`${create} | jq -r .key > ${shellLine([file])}\``
+    : `Create another one and set FLYWHEEL_API_KEY to it: \`${create}\``;
 }
 
 /** `--keypair` with the owner's file: of this run, of the settings, or of the embedded project. Empty if none is known. */

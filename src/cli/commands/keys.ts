@@ -1,11 +1,12 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
 import type { ApiKeyCreated } from '../../contract/admin.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { defineCommand } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { ApiKeyInfo, AuditAct, Caps } from '../context.js';
+import { newKeyHint } from '../hints.js';
 import { timesQuery } from '../lists.js';
-import { commandLine } from '../operation/resume-line.js';
 import { decimalOrNone, duration, integer, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
@@ -15,6 +16,19 @@ import { grouped, tokensText } from '../views/unit.js';
 
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;
+
+/** @throws `ERR_NOT_FOUND`, also for a name of several keys that are valid */
+function keyNamed(keys: readonly ApiKeyInfo[], named: string): ApiKeyInfo {
+  const [key, ...others] = keys.filter(({ id, name }) => id === named || name === named);
+  const valid = [key, ...others].filter((one) => one?.dateRevoked === null);
+  const found = valid[0] ?? key;
+  if (found !== undefined && valid.length <= 1) return found;
+  throw new FlywheelError(
+    'ERR_NOT_FOUND',
+    `${valid.length === 0 ? 'No API key' : `${valid.length} API keys`} named ${JSON.stringify(named)}. Nothing was revoked.`,
+    { hint: 'List the keys with their ids: `flywheel keys list`' },
+  );
+}
 
 const KEYS_CSV: Columns<ApiKeyInfo> = {
   id: (key) => key.id,
@@ -125,33 +139,32 @@ export const commands = {
   revoke: defineCommand({
     configure: (command) =>
       command
-        .argument('<id>', 'id of the key, from `flywheel keys list`')
+        .argument('<key>', 'id or name of the key, from `flywheel keys list`')
         .addOption(duration('--after <time>', 'keep the key valid for 30min, 24h, 7d').default(0)),
-    run: async (session, [id], { after }) => {
-      const key = await (await session.local()).revokeKey(id, after);
-      const end = key.dateRevoked === null ? `from ${key.dateExpires} on` : 'from now on';
-      if (key.isInUse)
-        session.output.warn(
-          `Commands on this machine use this key. The service refuses them ${end}. Create another key with \`${commandLine(session.settings, 'keys', 'create')}\`, then set FLYWHEEL_API_KEY to it.`,
-        );
-      return key;
+    run: async (session, [named], { after }) => {
+      const local = await session.local();
+      const key = keyNamed(await local.listKeys(), named);
+      if (!key.isInUse || key.dateRevoked !== null) return local.revokeKey(key.id, after);
+      const name = keyName(key);
+      await requireConsent(session, `Commands on this machine use the API key ${name}. Revoke it?`);
+      const revoked = await local.revokeKey(key.id, after);
+      session.output.warn(`Replace the key of this machine. ${newKeyHint(session.settings)}`);
+      return revoked;
     },
     view: (key: ApiKeyInfo, style) => [
       style.good(
-        key.dateRevoked === null
-          ? `${keyName(key)} is valid until ${key.dateExpires}.`
-          : `Revoked ${keyName(key)} (${key.dateRevoked}).`,
+        `API key ${keyName(key)} ${key.dateRevoked === null ? `is valid until ${key.dateExpires}` : `is revoked since ${key.dateRevoked}`}.`,
       ),
     ],
     details: [
       'To replace a key, create another with the same scopes (`flywheel keys create`), hand it out, and revoke the old one with --after. The new key can resume requests of the old one: idempotency keys belong to the project.',
-      'Commands on this machine use FLYWHEEL_API_KEY, or else the file api-key in the data directory.',
+      'Commands on this machine use FLYWHEEL_API_KEY, or else the file api-key in the data directory. Revoking their key asks first; a script needs --yes.',
     ],
     output: [
       '{ "id", "name", "isInUse", "scopes", "proofTypes", "dateCreated", "dateRevoked", "dateExpires" }',
     ],
     examples: [
-      'flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10',
+      'flywheel keys revoke "cron on web-1"',
       'flywheel keys revoke 0193c1a4-5f1e-4c55-9c07-7d2e2f6c8a10 --after 24h',
     ],
   }),

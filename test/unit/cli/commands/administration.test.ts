@@ -9,10 +9,11 @@ import type { Report } from '../../../../src/contract/schemas/report.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { localWith, person, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
-import { testCli } from '../../../support/in-process.js';
+import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, REPORT, VAULT } from '../fixtures.js';
 
-const local = (parts: Partial<LocalAdmin>) => testCli({ openers: localWith(parts) });
+const local = (parts: Partial<LocalAdmin>, options: TestCliOptions = {}) =>
+  testCli({ openers: localWith(parts), ...options });
 const lines = (...rows: readonly string[]): string => `${rows.join('\n')}\n`;
 
 describe('keys', () => {
@@ -31,12 +32,54 @@ describe('keys', () => {
     );
   });
 
-  it('say when one is revoked that commands of this machine use', async () => {
-    const [used, other] = KEYS as [ApiKeyInfo, ApiKeyInfo];
-    const revoking = (key: ApiKeyInfo) => local({ revokeKey: async () => key });
-    const { stderr } = await revoking({ ...used, dateRevoked: DATE }).run('keys', 'revoke', used.id);
-    expect(JSON.parse(stderr).warning).toContain('`flywheel keys create`');
-    expect((await revoking(other).run('keys', 'revoke', other.id)).stderr).toBe('');
+  it.each([
+    [[], 0],
+    [['--after', '0'], 0],
+    [['--after', '30min'], 1_800_000],
+    [['--after', '7d'], 604_800_000],
+  ])('are revoked with %j', async (words, afterMs) => {
+    const asked: unknown[] = [];
+    const cli = local({
+      listKeys: async () => [OTHER],
+      revokeKey: async (...terms) => {
+        asked.push(terms);
+        return OTHER;
+      },
+    });
+    const { exit, stdout } = await cli.run('keys', 'revoke', 'cron on web-2', ...words);
+    expect([exit, JSON.parse(stdout), asked]).toEqual([0, OTHER, [['key-3', afterMs]]]);
+  });
+
+  const [USED] = KEYS as [ApiKeyInfo];
+  const OTHER = { ...USED, id: 'key-3', name: 'cron on web-2', isInUse: false };
+
+  it('are revoked with consent if commands of this machine use them, and the way back is a command', async () => {
+    const asked: string[] = [];
+    const revoking = (options = {}) =>
+      local(
+        {
+          listKeys: async () => [USED, OTHER],
+          revokeKey: async (id) => {
+            asked.push(id);
+            return { ...USED, dateRevoked: DATE };
+          },
+        },
+        options,
+      );
+    const refused = await refusal(revoking(), 'keys', 'revoke', USED.id);
+    expect([refused[0], refused[1], asked]).toEqual([2, 'ERR_USAGE', []]);
+    expect([(await revoking(person('n')).run('keys', 'revoke', USED.id)).exit, asked]).toEqual([130, []]);
+    const { stderr } = await revoking().run('keys', 'revoke', USED.id, '--yes');
+    expect([asked, stderr]).toEqual([[USED.id], expect.stringMatching(/`flywheel keys create --json/)]);
+    expect((await revoking().run('keys', 'revoke', OTHER.id)).stderr).toBe('');
+  });
+
+  it.each([
+    ['shop', []],
+    ['cron on web-2', [{ id: 'key-4' }]],
+  ])('%j names no single key', async (name, more) => {
+    const cli = local({ listKeys: async () => [OTHER, ...more.map((one) => ({ ...OTHER, ...one }))] });
+    expect((await refusal(cli, 'keys', 'revoke', name))[1]).toBe('ERR_NOT_FOUND');
   });
 
   it('tell by themselves when the one of this machine was revoked', async () => {
