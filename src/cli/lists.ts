@@ -77,16 +77,18 @@ export const pageOptions = <Args extends unknown[], Options extends Record<strin
   usual: string,
 ) =>
   command
-    .option('--limit <n>', `most items to print (default: ${usual})`)
+    .option('--limit <n>', `maximum number of items (default: ${usual})`)
     .option('--cursor <cursor>', 'continue after an earlier page');
 
-/** @throws `ERR_INPUT_INVALID` for an invalid limit */
+/** CSV is for bookkeeping, so it has all items by default. @throws `ERR_INPUT_INVALID` for an invalid limit */
 export const partOf = (
-  options: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
-  range: { readonly most: number; readonly fallback: number },
+  { output }: Pick<Session, 'output'>,
+  { limit, cursor }: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+  { most, fallback }: { readonly most: number; readonly fallback: number },
 ) => ({
-  limit: options.limit === undefined ? range.fallback : readInteger('--limit', options.limit, 1, range.most),
-  cursor: options.cursor,
+  limit:
+    limit === undefined ? (output.mode === 'csv' ? most : fallback) : readInteger('--limit', limit, 1, most),
+  cursor,
 });
 
 /** Reads pages up to the limit, and prints the next cursor. A page may be empty without being the last. */
@@ -104,6 +106,10 @@ export async function listedItems<Item>(
     cursor = value.nextCursor ?? undefined;
     isMore = cursor !== undefined;
   }
-  if (cursor !== undefined) output.tell(`More results: add --cursor ${cursor}`);
+  // A program does not see that a list is cut.
+  if (cursor !== undefined)
+    output[output.mode === 'human' ? 'tell' : 'warn'](
+      `The list has more than ${items.length} items. Set --limit, or continue with --cursor ${cursor}`,
+    );
   return items;
 }

@@ -1,5 +1,5 @@
 /** Options that several commands have, and the parsers of option values: amounts, times, ids, scopes, keys. */
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { type Argument, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
@@ -111,18 +111,12 @@ export function timeOption(flag: string, text: string | undefined, nowMs: number
   throw unexpected(flag, '24h, yesterday, 2026-01-31 or 2026-01-31T18:00:00Z', text);
 }
 
-function addScope(word: string, before: readonly Scope[] = []): readonly Scope[] {
-  const scope = SCOPES.find((name) => name === word);
-  if (scope === undefined) throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
-  return [...before, scope];
-}
-
 export const SCOPE_OPTION = new Option(
   '--scope <scope>',
   'what the key may do (repeatable; default: burn and airdrop)',
 )
   .choices(SCOPES)
-  .argParser(addScope);
+  .argParser((scope, before: readonly Scope[] = []) => [...before, scope as Scope]);
 
 /** Without duplicates; all scopes if none is given. */
 export const scopesOrAll = (given: readonly Scope[] = []): readonly Scope[] =>
@@ -152,6 +146,19 @@ export const EXPECT_OPTION = new Option(
   '--expect <file>',
   'refuse unless the batch equals this pipelines file or digest (sha256:…)',
 );
+
+/** Takes choices in any case. @param name - for the refusal */
+export function readChoices(taken: Option | Argument, name: string, hint: string): void {
+  const { argChoices, parseArg } = taken as Option;
+  if (argChoices === undefined) return;
+  taken.argParser((text: string, before: unknown) => {
+    const choice = argChoices.find((each) => each.toLowerCase() === text.toLowerCase());
+    if (choice !== undefined) return parseArg?.(choice, before);
+    const expected = `${argChoices.slice(0, -1).join(', ')} or ${argChoices.at(-1)}`;
+    const got = JSON.stringify(text.slice(0, 60));
+    throw new FlywheelError('ERR_USAGE', `${name}: expected ${expected}, got ${got}.`, { hint });
+  });
+}
 
 export type InputFormat = 'json' | 'ndjson' | 'csv';
 
@@ -214,13 +221,16 @@ export function parseIdempotencyKey(
   return isUuid(key) ? key.toLowerCase() : key;
 }
 
-export const AGAIN_OPTION = new Option('--again', 'run it again as a new operation');
+export const AGAIN_OPTION = new Option('--again', 'run the whole file again, what has landed included');
 
-export const REST_OPTION = new Option('--rest', 'send only what has not landed, also from a changed file');
+export const REST_OPTION = new Option(
+  '--rest',
+  'send only what has not landed; the file may have new entries',
+);
 
 export const ALLOW_CHANGED_OPTION = new Option(
   '--allow-changed',
-  'also send entries that landed with another amount or recipient',
+  'also send changed entries in full, on top of what landed',
 );
 
 /** How a file is run: under which key, once or again, completely or only the rest. */

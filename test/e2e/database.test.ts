@@ -64,7 +64,7 @@ const failed = async (on: string, ...words: string[]) => {
 
 const register = (mint: string): string[] => [
   ...['register', '--cluster', node.url, '--mint', mint, '--owner', project.owner.address],
-  ...['--operator-keypair', project.files.operator, '--daily-burn-cap', '100', '--yes'],
+  ...['--operator-keypair', project.files.operator, '--daily-burn', '100', '--yes'],
 ];
 
 const send = (to: string, tokens: bigint, lamports: bigint): Promise<void> =>

@@ -67,7 +67,7 @@ const failed = async (env: Readonly<Record<string, string>>, ...words: string[])
 
 const registerBy = (operator: string, name: string, { mint }: TestToken): string[] => [
   ...['register', '--cluster', node.url, '--project', name, '--mint', mint, '--owner', project.owner.address],
-  ...['--operator-keypair', operator, '--daily-burn-cap', '100', '--yes'],
+  ...['--operator-keypair', operator, '--daily-burn', '100', '--yes'],
 ];
 const register = (name: string, token: TestToken): string[] =>
   registerBy(project.files.operator, name, token);

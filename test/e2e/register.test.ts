@@ -80,7 +80,7 @@ beforeAll(async () => {
   const planned = JSON.parse((await run(...words('--dry-run'))).stdout);
   expect(existsSync(dataDir)).toBe(false);
   const before = await lamports(project.operator.address);
-  const { stdout, stderr } = await register('--daily-burn-cap', '50', '--symbol', 'SHOP');
+  const { stdout, stderr } = await register('--daily-burn', '50', '--symbol', 'SHOP');
   const paid = before - (await lamports(project.operator.address));
   shop = { dataDir, planned, paid, stderr, done: JSON.parse(stdout) };
 });
@@ -305,7 +305,7 @@ describe('flywheel register', () => {
       ['ERR_INPUT_INVALID', 'is not a mint', ['--mint', registration.vaultAddress]],
       ['ERR_INPUT_INVALID', 'must be different keys', ['--owner', project.operator.address]],
       ['ERR_INPUT_INVALID', 'which has no key', ['--owner', registration.vaultAddress]],
-      ['ERR_INPUT_INVALID', 'decimal', ['--daily-burn-cap', '1.0000001']],
+      ['ERR_INPUT_INVALID', 'decimal', ['--daily-burn', '1.0000001']],
       ['ERR_NOT_VERIFIED', 'No multisig at', ['--multisig', registration.vaultAddress]],
       [
         'ERR_NOT_VERIFIED',

@@ -55,6 +55,8 @@ function viewKeys(keys: readonly ApiKeyInfo[], { width }: Style): readonly strin
   return tableLines(keys, shown, width);
 }
 
+const MAX_ACTS = 1_000_000;
+
 const AUDIT_CSV: Columns<AuditAct> = {
   date: (act) => act.date,
   who: (act) => act.actor,
@@ -171,8 +173,10 @@ export const commands = {
   caps: defineCommand({
     configure: (command) =>
       command
-        .addOption(decimalOrNone('--burn <n>', 'most tokens to burn per UTC day, or none for no cap'))
-        .addOption(decimalOrNone('--airdrop <n>', 'most tokens to airdrop per UTC day, or none for no cap')),
+        .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day, or none for no cap'))
+        .addOption(
+          decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day, or none for no cap'),
+        ),
     run: async (session, _args, { burn, airdrop }) => {
       const local = await session.local();
       if (burn === undefined && airdrop === undefined) return local.caps();
@@ -200,8 +204,8 @@ export const commands = {
       command
         .option('--since <time>', 'only entries at this time or later: 24h, yesterday, ISO 8601')
         .option('--until <time>', 'only entries before this time')
-        .addOption(integer('--limit <n>', 'most entries to print', 1, 1_000_000).default(100)),
-    run: async (session, _args, { limit, ...options }) => {
+        .addOption(integer('--limit <n>', 'maximum number of entries (default: 100; csv: all)', 1, MAX_ACTS)),
+    run: async (session, _args, { limit = session.output.mode === 'csv' ? MAX_ACTS : 100, ...options }) => {
       const times = timesQuery(session, options);
       return (await session.local()).audit({ ...times, limit });
     },

@@ -92,7 +92,7 @@ const historyOptions = (command: Command) =>
       .addOption(
         new Option('--status <status>', 'only single burns with this status').choices(['PENDING', 'FAILED']),
       ),
-    String(HISTORY_LIMIT.fallback),
+    `${HISTORY_LIMIT.fallback}; csv: all`,
   );
 
 type HistoryOptions = OptionsOf<typeof historyOptions>;
@@ -110,7 +110,7 @@ function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
 }
 
 async function history(session: Session, _args: [], options: HistoryOptions): Promise<void> {
-  const part = partOf(options, HISTORY_LIMIT);
+  const part = partOf(session, options, HISTORY_LIMIT);
   const { status } = options;
   const { action, ...filter } = { ...pipelineQuery(options), ...timesQuery(session, options) };
   if (status !== undefined) requireBurnsAlone(options);
@@ -192,7 +192,7 @@ export const commands = {
     examples: [
       'flywheel history --since 24h',
       'flywheel history --action AIRDROP --recipient FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
-      'flywheel history --since 2026-01-01 --limit 100000 --output csv > history.csv',
+      'flywheel history --since 2026-01-01 --output csv > history.csv',
     ],
   }),
   report: defineCommand({

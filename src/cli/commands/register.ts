@@ -51,6 +51,13 @@ const BATCH_RENT_OPTION = lamports(
   'most rent in SOL of all waiting batches (default: 5)',
 );
 
+const DAILY_BURN_OPTION = decimal('--daily-burn <n>', 'maximum tokens to burn per UTC day (default: no cap)');
+
+const DAILY_AIRDROP_OPTION = decimal(
+  '--daily-airdrop <n>',
+  'maximum tokens to airdrop per UTC day (default: no cap)',
+);
+
 const registerOptions = (command: Command) =>
   command
     .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
@@ -69,8 +76,8 @@ const registerOptions = (command: Command) =>
     .addOption(GENERATION_OPTION)
     .addOption(PROOF_TYPE_OPTION)
     .addOption(SCOPE_OPTION)
-    .addOption(decimal('--daily-burn-cap <n>', 'most tokens to burn per UTC day (default: no cap)'))
-    .addOption(decimal('--daily-airdrop-cap <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
+    .addOption(DAILY_BURN_OPTION)
+    .addOption(DAILY_AIRDROP_OPTION)
     .addOption(OPERATOR_SOL_OPTION)
     .addOption(BATCH_RENT_OPTION)
     .option('--dry-run', 'show the plan and its costs, send nothing');
@@ -81,7 +88,12 @@ const projectTerms = ({
   proofType = DEFAULT_PROOF_TYPES,
   scope,
   ...options
-}: Pick<RegisterOptions, 'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent'>) => ({
+}: Pick<
+  RegisterOptions,
+  'proofType' | 'scope' | 'tokenGeneration' | 'minOperatorSol' | 'maxBatchRent' | 'dailyBurn' | 'dailyAirdrop'
+>) => ({
+  dailyBurn: options.dailyBurn ?? null,
+  dailyAirdrop: options.dailyAirdrop ?? null,
   tokenGeneration: options.tokenGeneration,
   proofTypes: proofType,
   scopes: scopesOrAll(scope),
@@ -112,8 +124,6 @@ async function parse(session: Session, options: RegisterOptions): Promise<Regist
     name: textOption('--name', options.name),
     symbol: textOption('--symbol', options.symbol),
     ...projectTerms(options),
-    dailyBurn: options.dailyBurnCap ?? null,
-    dailyAirdrop: options.dailyAirdropCap ?? null,
   };
   const operator = await operatorOption(session, options);
   return { ...terms, operator, burnWallet: await burnWalletOption(session, options.burnWallet) };
@@ -289,8 +299,8 @@ const initOptions = (command: Command) =>
     .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
     .addOption(PROOF_TYPE_OPTION)
     .addOption(SCOPE_OPTION)
-    .addOption(decimal('--daily-burn <n>', 'most tokens to burn per UTC day (default: no cap)'))
-    .addOption(decimal('--daily-airdrop <n>', 'most tokens to airdrop per UTC day (default: no cap)'))
+    .addOption(DAILY_BURN_OPTION)
+    .addOption(DAILY_AIRDROP_OPTION)
     .addOption(OPERATOR_SOL_OPTION)
     .addOption(BATCH_RENT_OPTION)
     .option('--squads-program <file>', 'run this Squads program instead of the native implementation');
@@ -313,8 +323,6 @@ async function initInput(
   return {
     ...amounts,
     ...projectTerms(options),
-    dailyBurn: options.dailyBurn ?? null,
-    dailyAirdrop: options.dailyAirdrop ?? null,
     owner: owner && { address: owner.address, keypair: keypairPath(context, ownerKeypair ?? '') },
     squadsProgram: squadsProgram === undefined ? null : resolve(context.cwd, squadsProgram),
   };
@@ -365,7 +373,7 @@ export const commands = {
     ],
     examples: [
       'flywheel register --cluster devnet --mint MINT --owner OWNER --operator-keypair operator.json --dry-run',
-      'flywheel register --cluster mainnet --rpc-url https://rpc.example.com --mint MINT --owner OWNER --operator-keypair operator.json --daily-burn-cap 5000',
+      'flywheel register --cluster mainnet --rpc-url https://rpc.example.com --mint MINT --owner OWNER --operator-keypair operator.json --daily-burn 5000',
     ],
   }),
   init: defineCommand({

@@ -109,8 +109,8 @@ export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, deci
     }
   };
   return {
-    dailyBurnCap: amount('--daily-burn-cap', dailyBurn),
-    dailyAirdropCap: amount('--daily-airdrop-cap', dailyAirdrop),
+    dailyBurnCap: amount('--daily-burn', dailyBurn),
+    dailyAirdropCap: amount('--daily-airdrop', dailyAirdrop),
   };
 }
 

@@ -119,11 +119,11 @@ const listOptions = (command: Command) =>
       .addOption(new Option('--status <status>', 'only with this status').choices(batchStatusSchema.options))
       .option('--since <time>', 'only created at this time or later: 24h, yesterday, ISO 8601')
       .option('--until <time>', 'only created before this time'),
-    String(LIST_LIMIT.fallback),
+    `${LIST_LIMIT.fallback}; csv: all`,
   );
 
 async function list(session: Session, _args: [], options: OptionsOf<typeof listOptions>): Promise<void> {
-  const part = partOf(options, LIST_LIMIT);
+  const part = partOf(session, options, LIST_LIMIT);
   const { status } = options;
   const filter = {
     ...pipelineQuery(options),
@@ -160,7 +160,7 @@ const showOptions = (command: Command) =>
 
 async function show(session: Session, [id]: [string], options: OptionsOf<typeof showOptions>): Promise<void> {
   const batchId = parseBatchId(id);
-  const part = partOf(options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
+  const part = partOf(session, options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
   const { state } = options;
   const filter = { ...pipelineQuery(options), ...(state === undefined ? {} : { state }) };
   const batch = await getBatch(session, batchId);

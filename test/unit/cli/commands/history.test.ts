@@ -46,8 +46,8 @@ describe('history', () => {
     const failed: BurnState = { ...listed, type: '=CMD()', status: 'FAILED', error };
     service.answer('listBurns', () => reply({ items: [failed], nextCursor: null }));
     const cli = testCli({ service });
-    const { stdout } = await cli.run('history', '--status', 'FAILED', '--output', 'csv');
-    expect(cli.service.calls[0]?.input).toEqual({ status: 'FAILED', limit: 50 });
+    const { stdout } = await cli.run('history', '--status', 'failed', '--output', 'csv');
+    expect(cli.service.calls[0]?.input).toEqual({ status: 'FAILED', limit: 200 });
     expect(stdout.split('\n')[1]).toBe(
       `${failed.dateCreated},BURN,12.5,,'=CMD(),${failed.hash},${failed.txHash},,FAILED,"It said ""no"", and left."`,
     );

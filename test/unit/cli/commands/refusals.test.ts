@@ -19,7 +19,7 @@ const DIGEST = `sha256:${'0'.repeat(64)}`;
 const CASES: readonly (readonly [words: string, code: string, names: string])[] = [
   ['brun', 'ERR_USAGE', 'brun'],
   ['burn', 'ERR_USAGE', '--amount <n>'],
-  ['--output xml whoami', 'ERR_USAGE', 'human, json, ndjson, csv'],
+  ['--output xml whoami', 'ERR_USAGE', 'human, json, ndjson or csv'],
   ['whoami --output csv', 'ERR_USAGE', '--output csv'],
   ['whoami --timeout soon', 'ERR_USAGE', '--timeout'],
   ['whoami --local --api-url https://a.example', 'ERR_USAGE', 'cannot be combined'],
@@ -118,7 +118,7 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   [`${REGISTER} --mint nobody`, 'ERR_INPUT_INVALID', '--mint'],
   [`${REGISTER} --multisig nobody`, 'ERR_INPUT_INVALID', '--multisig'],
   [`${REGISTER} --vault-index 256`, 'ERR_INPUT_INVALID', '--vault-index'],
-  [`${REGISTER} --daily-burn-cap much`, 'ERR_INPUT_INVALID', '--daily-burn-cap'],
+  [`${REGISTER} --daily-burn much`, 'ERR_INPUT_INVALID', '--daily-burn'],
   [`${REGISTER} --name \u00a0`, 'ERR_INPUT_INVALID', '--name'],
   [`${REGISTER} --burn-wallet missing.json`, 'ERR_KEYPAIR_INVALID', 'missing.json'],
   [`${REGISTER} --api-url https://api.example`, 'ERR_USAGE', 'data directory'],

@@ -30,7 +30,7 @@ describe('register', () => {
   it('hands on what was typed, and registers with consent', async () => {
     const { cli, seen, words } = world();
     const { exit, stdout } = await cli.run(
-      ...[...words, '--yes', '--proof-type', 'A', '--daily-burn-cap', '12.5', '--vault-index', '3'],
+      ...[...words, '--yes', '--proof-type', 'A', '--daily-burn', '12.5', '--vault-index', '3'],
       ...['--symbol', 'SHOP', '--min-operator-sol', '0.2'],
     );
     expect([exit, JSON.parse(stdout)]).toMatchObject([

@@ -33,18 +33,20 @@ describe('batch list', () => {
 
   it('asks for 50 unless told otherwise, and names the cursor of what follows', async () => {
     const cli = holding(450);
-    const { exit, stdout, stderr } = await cli.run('batch', 'list');
+    const { exit, stdout, stderr } = await cli.run('batch', 'list', '--quiet');
     expect([exit, JSON.parse(stdout)]).toEqual([0, batches.slice(0, 50)]);
-    expect(JSON.parse(stderr).notice).toContain('--cursor 50');
+    expect(JSON.parse(stderr).warning).toContain('--cursor 50');
     expect(inputs(cli)).toEqual([{ limit: 50 }]);
     const lines = (await holding(2).run('batch', 'list', '--output', 'ndjson')).stdout;
     expect(lines).toBe(`${JSON.stringify(batches[0])}\n${JSON.stringify(batches[1])}\n`);
   });
 
   it('asks page after page for more than one holds, and for no more than is wanted', async () => {
+    const all = await holding(450).run('batch', 'list', '--output', 'csv');
+    expect([all.stdout.trim().split('\n').length, all.stderr]).toEqual([451, '']);
     const cli = holding(450);
     const status = 'EXECUTED';
-    const { stdout } = await cli.run('batch', 'list', '--limit', '401', '--status', status);
+    const { stdout } = await cli.run('batch', 'list', '--limit', '401', '--status', 'executed');
     expect(JSON.parse(stdout)).toHaveLength(401);
     expect(inputs(cli)).toEqual([
       { limit: 200, status },
