@@ -333,6 +333,121 @@ describe('a batch that is set up', () => {
   });
 });
 
+describe('a corrected file', () => {
+  const [first, second, third] = pipelinesOf('c');
+  const CHANGED = ['--rest', '--allow-changed'];
+
+  /** Two pipelines landed as they are, and one with another amount. */
+  async function corrected(): Promise<{ operator: Operator; words: readonly string[] }> {
+    const operator = await fresh();
+    expect((await operator.run(...runWords(operator, operator.write('c.json', pipelinesOf('c'))))).exit).toBe(
+      0,
+    );
+    const file = [first, second, { ...third, actions: [{ action: 'BURN', amount: 5 }] }];
+    return { operator, words: runWords(operator, operator.write('corrected.json', file)) };
+  }
+
+  const setUp = async (operator: Operator, ...how: readonly string[]): Promise<string> => {
+    const { stdout } = await operator.run('batch', 'init', 'corrected.json', '--json', ...how);
+    return JSON.parse(stdout).batch.id;
+  };
+  const cancel = async (operator: Operator, id: string): Promise<void> => {
+    const words = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
+    expect((await operator.run(...words)).exit).toBe(0);
+  };
+
+  it.each(sampleOf([['--again'], CHANGED], 2))(
+    'of which a batch was cancelled (%s) pays what has not landed, and no hint says more',
+    async (...how) => {
+      const { operator, words } = await corrected();
+      const id = await setUp(operator, ...how);
+      await cancel(operator, id);
+      for (const more of [words, ['batch', 'execute', id, ...words.slice(3)]]) {
+        const { hint = '' } = problemOf(await operator.run(...more));
+        expect([more, hint]).toEqual([more, expect.stringMatching(/--rest(?!.*--again)/)]);
+      }
+      const refused = await operator.run(...words, '--rest');
+      expect([refused.exit, problemOf(refused).hint]).toEqual([
+        2,
+        expect.stringContaining('--allow-changed'),
+      ]);
+      expect([await burned(operator), await operator.pending()]).toEqual(['3', []]);
+      for (const more of [['--dry-run'], [], []])
+        expect((await operator.run(...words, ...CHANGED, ...more)).exit).toBe(0);
+      expect(await burned(operator)).toBe('8');
+    },
+  );
+
+  it('of which every pipeline landed with another amount is no reason to send the whole file again', async () => {
+    const { operator } = await corrected();
+    const words = runWords(
+      operator,
+      operator.write('corrected.json', [{ ...third, actions: [{ action: 'BURN', amount: 5 }] }]),
+    );
+    await cancel(operator, await setUp(operator, '--allow-changed'));
+    const refused = await operator.run(...words);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([
+      2,
+      expect.stringMatching(/--rest(?!.*--again)/),
+    ]);
+    expect((await operator.run(...words, '--rest')).exit).toBe(2);
+    expect((await operator.run(...words, ...CHANGED)).exit).toBe(0);
+    expect(await burned(operator)).toBe('8');
+  });
+
+  it('whose batch repeats all of it, and waits, is not what --rest asks for', async () => {
+    const { operator, words } = await corrected();
+    const id = await setUp(operator, '--again');
+    for (const more of [['--rest'], CHANGED, [...CHANGED, '--dry-run']]) {
+      const refused = await operator.run(...words, ...more);
+      expect([more, refused.exit, problemOf(refused)]).toMatchObject([
+        ...[more, 2],
+        {
+          message: expect.stringMatching(`--again.* ${id} waits for approval`),
+          hint: expect.stringMatching(`\`flywheel batch cancel ${id} [^\`]*\``),
+        },
+      ]);
+    }
+    expect(await burned(operator)).toBe('3');
+    const [, line = ''] =
+      /`(flywheel batch execute [^`]*)`/.exec(problemOf(await operator.run(...words, '--rest')).hint ?? '') ??
+      [];
+    expect((await operator.paste(line)).exit).toBe(0);
+    expect(await burned(operator)).toBe('10');
+  });
+
+  it('is told how much of it is new, and its result is that of the batch', async () => {
+    const { operator, words } = await corrected();
+    const refused = await operator.run(...words, '--rest');
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.not.stringContaining('new pipeline')]);
+    expect(refused.stderr).not.toMatch(/another amount.*skipped/);
+    const ran = await operator.run(...words, ...CHANGED, '--output', 'human');
+    expect([ran.exit, ran.stdout]).toEqual([0, expect.stringMatching(/^pipelines +1\nburns +5 /m)]);
+    const told = await operator.run(...words, '--output', 'human');
+    expect([told.exit, told.stdout]).toEqual([0, ran.stdout]);
+  });
+});
+
+describe('consent to pay proofs again', () => {
+  it('that was given with init counts for its batch, but for no other machine', async () => {
+    const operator = await fresh();
+    const file = operator.write('p.json', pipelinesOf('p'));
+    expect((await operator.run(...runWords(operator, file))).exit).toBe(0);
+    const init = await operator.run('batch', 'init', file, '--again', '--json');
+    const { id } = JSON.parse(init.stdout).batch;
+    const approve = () =>
+      operator.run('batch', 'approve', id, '--keypair', operator.owner, '--expect', file, '--yes', '--json');
+    const signed = await approve();
+    expect([signed.exit, notices(signed)]).toEqual([0, expect.stringContaining('TWICE: 3 of 3 proofs')]);
+    for (const name of readdirSync(operator.dataDir).filter((one) => one.startsWith('journal.db')))
+      rmSync(join(operator.dataDir, name));
+    const refused = await approve();
+    expect([refused.exit, refused.stdout, problemOf(refused).hint]).toEqual([
+      ...[2, '', expect.stringMatching(/flywheel batch approve .* --again/)],
+    ]);
+  });
+});
+
 describe('a service', () => {
   let operator: Operator;
   let url: URL;

@@ -22,7 +22,14 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
-import { type Element, type Entry, isOver, type Notes, type OperationState } from '../journal/journal.js';
+import {
+  type Element,
+  type Entry,
+  hasRest,
+  isOver,
+  type Notes,
+  type OperationState,
+} from '../journal/journal.js';
 import { wasCancelled } from '../operation/begin-operation.js';
 import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
@@ -80,8 +87,8 @@ export interface RunNote {
 
 type Outcome =
   | { readonly batch: Batch; readonly left: readonly number[]; readonly answer: InitBatchResult }
-  /** `isRestDone`: other batches landed everything that this batch has not. */
-  | (RunResult & { readonly isRestDone: boolean });
+  /** `landed`: indexes of its own pipelines; `isRestDone`: other batches landed everything that this batch has not. */
+  | (RunResult & { readonly landed: readonly number[]; readonly isRestDone: boolean });
 
 const REFUSED: ReadonlySet<string> = new Set(['ERR_APPROVAL_REFUSED', 'ERR_INVALID_REQUEST']);
 
@@ -155,7 +162,7 @@ export class BatchWork implements Work<Outcome> {
       // The operation may come from `batch init`; `resume` then runs it as `batch run`.
       if (!entry.isNew) entry.note(this.notes);
     }
-    if (this.rest && entry.state === 'partial' && !(await this.#beginRest(entry))) return false;
+    if (this.rest && hasRest(entry.state) && !(await this.#beginRest(entry))) return false;
     return this.#session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
   }
 
@@ -163,8 +170,8 @@ export class BatchWork implements Work<Outcome> {
   #storedResult(entry: Entry): RunResult | undefined {
     if (this.#options.run === null) return undefined;
     const stored = new CurrentStage(entry).runAnswer;
-    const isOpen = entry.state === 'partial' && (this.rest || (stored && !isEnded(stored.batch)));
-    return isOpen ? undefined : stored;
+    const mayChange = entry.state === 'partial' && stored !== undefined && !isEnded(stored.batch);
+    return mayChange || (this.rest && hasRest(entry.state)) ? undefined : stored;
   }
 
   /** @returns false when other batches landed all that was left. */
@@ -243,7 +250,8 @@ export class BatchWork implements Work<Outcome> {
     if (entry.lacking(elements).length < elements.length) return;
     entry.settle({ state: 'cancelled', landed: [] });
     entry.markPrinted();
-    throw wasCancelled(batch.dateCancelled);
+    const journal = await (await session.service()).journal();
+    throw wasCancelled(journal, elements, batch.dateCancelled);
   }
 
   async perform(entry: Entry): Promise<Performed<Outcome>> {
@@ -303,7 +311,7 @@ export class BatchWork implements Work<Outcome> {
       ]);
       return failure;
     }
-    const landed = this.#request.pipelines.filter((_, index) => !left.includes(index));
+    const landed = pick(this.#request.pipelines, outcome.landed);
     output.result({ batch, result: outcome.result }, (style) =>
       viewBatch(batch, style, totalFields(totalsOf(landed), symbol)),
     );
@@ -342,7 +350,8 @@ export class BatchWork implements Work<Outcome> {
   /** Another machine may have landed what this batch has not. */
   async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
     const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.#elements, entry));
-    return { ...result, isRestDone };
+    const own = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
+    return { ...result, landed: own.filter((index) => !result.left.includes(index)), isRestDone };
   }
 
   get #signing(): OwnerKeypair {

@@ -124,12 +124,11 @@ export function batchFailure(
   // Other batches may have landed a part of the file, also where this one landed nothing.
   const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
   const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
-  const unlanded = totalSuccessful > 0 ? '' : '. If nothing of the file has landed, add --again instead.';
   return new FlywheelError(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the rest in a new batch: ${rest}${isCancelled ? unlanded : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancel}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancel}.`}`,
     },
   );
 }

@@ -5,7 +5,7 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
-import type { Entry } from '../journal/journal.js';
+import { type Entry, hasRest } from '../journal/journal.js';
 import { noteDone, requireAnswersBurn, requireNoted, requireRefused } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
@@ -157,7 +157,7 @@ export function burnBatchWork(
     },
     // A rest in progress continues; otherwise a rest starts with all failed elements.
     prepare: async (entry) => {
-      if (!how.rest || entry.state !== 'partial') return true;
+      if (!how.rest || !hasRest(entry.state)) return true;
       const indexes = latestOutcomes(partsOf(entry)).flatMap(({ index, status }) =>
         status === 'error' ? index : [],
       );

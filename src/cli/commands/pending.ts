@@ -14,6 +14,7 @@ import { requireConsent } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation, wasCancelled } from '../operation/begin-operation.js';
+import { pipelineElements } from '../operation/elements.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
 import { carryOut, type Work } from '../operation/run-operation.js';
 import { locate } from '../operation/service-record.js';
@@ -204,7 +205,10 @@ async function resumeOperation(
   if (entry === undefined) return 'not there';
   const body = entry.body();
   if (body === undefined) return 'told before';
-  if (entry.state === 'cancelled') throw wasCancelled(entry.dateChanged);
+  if (entry.state === 'cancelled') {
+    const { pipelines = [] } = JSON.parse(body) as Partial<InitBatchRequest>;
+    throw wasCancelled(journal, pipelineElements(pipelines), entry.dateChanged);
+  }
   const work = await workOf(session, entry, JSON.parse(body), terms);
   await carryOut(session, { entry }, work);
   return 'resumed';

@@ -19,6 +19,8 @@ export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'cancelle
 
 export const isOver = (state: OperationState): boolean => state !== 'open' && state !== 'waiting';
 
+export const hasRest = (state: OperationState): boolean => state === 'partial' || state === 'cancelled';
+
 /**
  * Where operations go. Two targets are the same if their projects are the same, or, while a project is unknown, their
  * addresses. API keys and profiles are not part of it, so changing them changes nothing.

@@ -111,19 +111,24 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.overlaps(elements, this.#serial, this.since);
   }
 
+  /** `undefined` also once it was cancelled: the file is no longer repeated. */
+  get #again(): unknown {
+    return this.state === 'cancelled' ? undefined : this.#row.notes['again'];
+  }
+
   /** With `again`: true if the journal has the service's count of landed elements. */
   get isToldApart(): boolean {
-    return this.#row.notes['again'] !== true;
+    return this.#again !== true;
   }
 
   get before(): readonly number[] {
-    const counts = this.#row.notes['again'];
+    const counts = this.#again;
     return Array.isArray(counts) ? counts : [];
   }
 
   /** Only landings from this operation on count; 0 without `again`. */
   get since(): number {
-    return this.#row.notes['again'] === undefined ? 0 : this.#serial;
+    return this.#again === undefined ? 0 : this.#serial;
   }
 
   /** Reopens the operation for a next stage. @returns false when another process was faster with it, or with an element. */

@@ -3,8 +3,10 @@ import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import {
   type Begun,
+  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -90,7 +92,7 @@ async function begin(
   // The same file under another key counts as the same.
   if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
     const date = journal.dateCancelled(kind, content);
-    if (date !== undefined) throw wasCancelled(date, { isKeyed: origin.from === 'user' });
+    if (date !== undefined) throw wasCancelled(journal, request.elements, date, origin.from === 'user');
   }
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
@@ -100,9 +102,9 @@ async function begin(
       (entry) => requireLost(session, journal, entry, now, work),
     );
     if ('changes' in begun && !('overlaps' in begun))
-      throw changedElements(begun.changes, now.kind, now.elements.length);
+      throw changedElements(begun.changes, now.kind, (now.taken ?? now.elements).length);
     if (!('overlaps' in begun)) {
-      requireToDo(begun, now, isRest);
+      await requireToDo(session, journal, begun, now, isRest);
       return begun;
     }
     asked = withoutOverlap(session, now, begun, isRest);
@@ -110,17 +112,21 @@ async function begin(
   return null;
 }
 
-function requireToDo(
+async function requireToDo(
+  session: Session,
+  journal: Journal,
   begun: Entry,
-  { elements, origin, taken, isKnown }: OperationRequest,
+  request: OperationRequest,
   isRest: boolean,
-): void {
-  if (begun.state === 'cancelled') {
-    const isPart = begun.lacking(elements).length < elements.length;
-    if (!isRest || !isPart)
-      throw wasCancelled(begun.dateChanged, { isPart, isKeyed: origin.from === 'user' });
-    begun.settle({ state: 'partial', landed: [] });
+): Promise<void> {
+  const { elements, origin, taken, isKnown } = request;
+  const isRepeat = begun.since > 0 && begun.lacking(elements).length === elements.length;
+  if (isRest && isRepeat && !isOver(begun.state)) {
+    begun.release();
+    throw await unfinished(session, begun, '--rest sends nothing of a file that --again repeats.');
   }
+  if (begun.state === 'cancelled' && !(isRest && hasLandedInPart(journal, elements)))
+    throw wasCancelled(journal, elements, begun.dateChanged, origin.from === 'user');
   if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
   begun.remove();
   throw noRest();
@@ -133,16 +139,25 @@ const noRest = (): FlywheelError =>
     'Leave out --rest to send the whole file.',
   );
 
-export const wasCancelled = (
+/** By any operation, also with another amount or recipient. */
+const hasLandedInPart = (journal: Journal, elements: readonly Element[]): boolean =>
+  journal.landed(elements).length > 0 || journal.changed(elements, [...elements.keys()]).length > 0;
+
+/** Its hint pays nothing twice. @param elements - of the whole file */
+export function wasCancelled(
+  journal: Journal,
+  elements: readonly Element[],
   date: string,
-  { isPart = false, isKeyed = false }: { readonly isPart?: boolean; readonly isKeyed?: boolean } = {},
-): FlywheelError =>
-  notSent(
-    `The batch of this file was cancelled on ${date.slice(0, 10)} before anything landed.`,
-    isPart
-      ? 'Another request landed part of the file. Add --rest to send the others, or --again to send everything.'
-      : `Add --again${isKeyed ? ' in place of --idempotency-key' : ''} to run the file anyway.`,
+  isKeyed = false,
+): FlywheelError {
+  const [option, purpose] = hasLandedInPart(journal, elements)
+    ? ['--rest', 'send only what other batches have not landed']
+    : ['--again', 'run the file anyway'];
+  return notSent(
+    `The batch of this file was cancelled on ${date.slice(0, 10)}. None of its transactions was executed.`,
+    `Add ${option}${isKeyed ? ' in place of --idempotency-key' : ''} to ${purpose}.`,
   );
+}
 
 /** True if it only prints a stored result; then its files may exist from the earlier run. */
 function prints(
@@ -210,9 +225,10 @@ async function requireLost(
   { ask }: Pick<Preparation, 'ask'>,
 ): Promise<void> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  if (!(await isLost(session, journal, batchId, request, ask))) throw unfinished(session, entry);
-  const begun = journal.take(entry.id);
-  if (begun?.status !== 'taken') throw unfinished(session, entry);
+  const isGone = await isLost(session, journal, batchId, request, ask);
+  const begun = isGone ? journal.take(entry.id) : undefined;
+  if (begun?.status !== 'taken')
+    throw await unfinished(session, entry, '--again needs a finished operation.');
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
   const what = batchId === undefined ? 'the landed part of this file' : `batch ${batchId} of this file`;
@@ -236,24 +252,23 @@ async function isLost(
   return (await findBatch(session, batchId)) === null;
 }
 
-function unfinished(session: Session, entry: OperationSummary): FlywheelError {
+async function unfinished(session: Session, entry: OperationSummary, rule: string): Promise<FlywheelError> {
+  const { settings } = session;
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
-  const cancel = commandLine(session.settings, 'batch', 'cancel', batchId);
+  const cancel = commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings));
   const [state, hint] = (
     {
       open: ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`],
       waiting: [
-        'is not finished: its batch waits for approval',
-        `Approve and execute the batch, or cancel it: \`${cancel}\``,
+        `is not finished: its batch ${batchId} waits for approval`,
+        `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: \`${cancel}\``,
       ],
       partial: ['has landed in part', 'Use --rest in place of --again to send what did not land.'],
     } as const
   )[entry.state as 'open' | 'waiting' | 'partial'];
-  return notSent(
-    `--again needs a finished operation. The operation started ${entry.dateBegun} ${state}.`,
-    hint,
-    { idempotencyKey: entry.key },
-  );
+  return notSent(`${rule} The operation started ${entry.dateBegun} ${state}.`, hint, {
+    idempotencyKey: entry.key,
+  });
 }
 
 interface Ready {

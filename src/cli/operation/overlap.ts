@@ -30,12 +30,7 @@ export function withoutOverlap(
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
   const noun = nounOf(kind);
-  const sentence = [
-    describe(elements.length, overlaps, noun),
-    ...(changes.length === 0
-      ? []
-      : [`${countText(changes.length, noun)} landed before with another amount or recipient.`]),
-  ].join(' ');
+  const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
     const left = skip(session, sentence, { elements, indexes: taken ?? [...elements.keys()], overlaps });
@@ -47,7 +42,11 @@ export function withoutOverlap(
     unfinished === undefined
       ? sendingHint(elements.length - overlaps.length - changes.length, changes.length, noun)
       : wayOut(session, unfinished);
-  throw notSent(sentence, hint);
+  const changed =
+    changes.length === 0
+      ? ''
+      : ` ${countText(changes.length, noun)} landed before with another amount or recipient.`;
+  throw notSent(`${sentence}${changed}`, hint);
 }
 
 /** The way that pays nobody twice comes first. */
@@ -56,7 +55,7 @@ function sendingHint(news: number, changed: number, noun: string): string {
   return [
     news > 0
       ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
-      : 'Nothing of it is new.',
+      : 'The file has nothing new.',
     ...(changed === 0
       ? []
       : ['--rest --allow-changed also sends the changed ones in full, on top of the earlier amount.']),
@@ -76,8 +75,9 @@ export async function requireUnchanged(
   indexes: readonly number[],
   { allowChanged = false }: { readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
-  const { kind, notes, id, state, isNew } = operation;
-  if (allowChanged || notes['allowChanged'] === true || notes['again'] !== undefined) return;
+  const { kind, notes, id, state, isNew, since } = operation;
+  // Consent given with an operation ends with it.
+  if (allowChanged || since > 0 || (!isOver(state) && notes['allowChanged'] === true)) return;
   const journal = await (await session.service()).journal();
   const changes = journal.changed(elements, indexes);
   if (changes.length === 0) return;
@@ -142,7 +142,8 @@ export async function beginRest(
   }
   if (left.length === 0) return false;
   await requireUnchanged(session, entry, all, left, rest);
-  if (entry.reopen(pick(all, left), await rest.notes(left), hasLanded)) return true;
+  const consent = { allowChanged: rest.allowChanged, ...(entry.since === 0 && { again: undefined }) };
+  if (entry.reopen(pick(all, left), { ...(await rest.notes(left)), ...consent }, hasLanded)) return true;
   throw new FlywheelError(
     'ERR_TIMEOUT',
     'Another process has just started to send the rest. This command sent nothing.',
