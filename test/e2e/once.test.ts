@@ -123,6 +123,8 @@ describe('a file that is done once more', () => {
 
     const lost = await losing(() => burns('--again'));
     expect(lost.exit).toBe(7);
+    const rest = await burns('--rest');
+    expect([rest.exit, resumeLineOf(rest)]).toEqual([2, resumeLineOf(lost)]);
     // As after thirty days, when requests are forgotten.
     const store = join(operator.dataDir, 'store.db');
     rawSqlite(store, `update requests set value = id`, {

@@ -256,12 +256,13 @@ async function unfinished(session: Session, entry: OperationSummary, rule: strin
   const { settings } = session;
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const cancel = commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings));
+  const next = entry.state === 'waiting' ? await nextCommand(session, batchId) : '';
   const [state, hint] = (
     {
       open: ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`],
       waiting: [
         `is not finished: its batch ${batchId} waits for approval`,
-        `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: \`${cancel}\``,
+        `Approve and execute the batch: \`${next}\`. Or cancel it: \`${cancel}\``,
       ],
       partial: ['has landed in part', 'Use --rest in place of --again to send what did not land.'],
     } as const
