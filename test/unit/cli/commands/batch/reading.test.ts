@@ -20,7 +20,11 @@ const answering = (prepare: (service: FakeService) => void): TestCli => {
 };
 
 describe('batch list', () => {
-  const batches = Array.from({ length: 450 }, (_, at) => aBatch({ batchIndex: String(450 - at) }));
+  const totals = { pipelines: 1, burn: '1', airdrop: '0', recipients: 0 };
+  const batches = Array.from({ length: 450 }, (_, at) => ({
+    ...aBatch({ batchIndex: String(450 - at) }),
+    totals,
+  }));
   const holding = (count: number): TestCli =>
     answering((service) =>
       service.answer('listBatches', ({ input }) => {
@@ -43,7 +47,7 @@ describe('batch list', () => {
 
   it('asks page after page for more than one holds, and for no more than is wanted', async () => {
     const all = await holding(450).run('batch', 'list', '--output', 'csv');
-    expect([all.stdout.trim().split('\n').length, all.stderr]).toEqual([451, '']);
+    expect([all.stderr, all.stdout.trim().split('\n').length]).toEqual(['', 451]);
     const cli = holding(450);
     const status = 'EXECUTED';
     const { stdout } = await cli.run('batch', 'list', '--limit', '401', '--status', 'executed');
