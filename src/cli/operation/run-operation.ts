@@ -177,18 +177,19 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   const isBehind = error.code === 'ERR_STORE_BEHIND';
   const { hint: ownHint = '' } = isBehind ? { hint: behindHint(session, error) } : error.options;
   const first = ownHint === '' ? '' : `${ownHint.replace(/\.$/, '')}. `;
-  const hint = `${first}Resume it: ${resumeLine(session, entry)}`;
+  const line = resumeLine(session, entry);
+  const hint = `${first}Resume it: ${line}`;
   const isKnown = isUnbegun || entry.isNew || entry.hasActed || isUntried(entry);
   const isTold = isKnown ? isBehind || !breaksOff(error) : TELLS_ITSELF.has(error.code);
   if (isTold) return error.with({ hint });
   // An earlier attempt may have done it. This error's code and exit number say nothing about that.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
-  const forget = saysNothingWasDone(error)
-    ? ` Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
-    : '';
+  const way = saysNothingWasDone(error)
+    ? `${first}Resume it: \`${line}\`. Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
+    : hint;
   return outcomeUnknown(
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
-    `${hint}${forget}`,
+    way,
     contextOf(error),
   );
 }
