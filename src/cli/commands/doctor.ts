@@ -15,7 +15,7 @@ import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
 import { statusOf } from '../views/batch.js';
-import { countText } from '../views/unit.js';
+import { countText, solText, tokensText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
 const MIB = 1_024 * 1_024;
@@ -228,6 +228,7 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
     await look('api key', () => keyText(opened, session));
     await checkService(session, opened, look);
     await look('native parts', () => nativeParts(opened));
+    if (settings.apiUrl.value === null && withChain) await look('funds', () => fundsText(session));
     const { chain } = opened;
     if (chain === null) return;
     await look('chain', async () => {
@@ -237,6 +238,23 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
   } finally {
     if (!withChain) await opened.close();
   }
+}
+
+/** Whether the project of this machine can run a batch. */
+async function fundsText(session: Session): Promise<string> {
+  const vault = await (await session.local()).vault();
+  const { balances, pipelines, symbol, vaultAddress, operator } = vault;
+  const how = { hint: 'Show balances and what a pipeline costs: `flywheel vault`' };
+  if (/^[0.]*$/.test(balances.vault.tokens))
+    throw new FlywheelError('ERR_INSUFFICIENT_FUNDS', `The vault ${vaultAddress} has no tokens.`, how);
+  if (pipelines.lasts === '0')
+    throw new FlywheelError(
+      'ERR_INSUFFICIENT_FUNDS',
+      `The operator ${operator} (${solText(balances.operator.lamports)}) or the vault ${vaultAddress} (${solText(balances.vault.lamports)}) has too little SOL for a batch.`,
+      how,
+    );
+  const lasts = countText(Number(pipelines.lasts), 'pipeline');
+  return `${tokensText(balances.vault.tokens, symbol)} in the vault; the SOL covers ${lasts}`;
 }
 
 /** Loads the virtual machine that simulates batches. The native part of the database is loaded already. */
@@ -272,6 +290,7 @@ export const commands = {
       return findings.find(({ ok }) => !ok)?.exit ?? EXIT.done;
     },
     details: [
+      'For a project of this machine, also checks that tokens and SOL suffice for a batch.',
       'With a remote API, also checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
       'Lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
       'Exits with the code of the first problem, or 0. Changes nothing without --repair.',

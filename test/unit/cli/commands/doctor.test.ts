@@ -5,11 +5,13 @@ import { describe, expect, it } from 'vitest';
 import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import { lockText } from '../../../../src/cli/commands/doctor.js';
+import type { LocalVaultResult } from '../../../../src/cli/context.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { refuse, reply } from '../../../support/commands.js';
+import { localWith, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { VAULT } from '../fixtures.js';
 
 interface Checked {
   readonly ok: boolean;
@@ -36,17 +38,41 @@ const nodes = (...reports: readonly Partial<NodeReport>[]): NonNullable<TestCliO
     })),
 });
 
+const funded = (vault: LocalVaultResult) => ({
+  openers: localWith({ vault: async () => vault }),
+});
+
 describe('doctor', () => {
   it('looks at everything of the embedded engine, and changes nothing', async () => {
     const service = fakeService();
     service.answer('currentBatch', () => reply(null));
-    const { exit, ok, checks } = await look(testCli({ service }));
+    const { exit, ok, checks } = await look(testCli({ ...funded(VAULT), service }));
     expect([exit, ok, checks.every((check) => check.ok)]).toEqual([0, true, true]);
     expect(checks.map(({ name }) => name)).toEqual([
       ...['version', 'target', 'config directory', 'data directory', 'node', 'free space', 'lock', 'locale'],
-      ...['api key', 'service', 'native parts'],
+      ...['api key', 'service', 'native parts', 'funds'],
     ]);
     expect(service.calls.map(({ operation }) => operation)).toEqual(['currentBatch']);
+  });
+
+  const { vault, operator } = VAULT.balances;
+  it.each([
+    ['no tokens', { balances: { ...VAULT.balances, vault: { ...vault, tokens: '0.0' } } }],
+    [
+      `${VAULT.operator} (0.02 SOL)`,
+      {
+        balances: { ...VAULT.balances, operator: { ...operator, lamports: '20000000' } },
+        pipelines: { ...VAULT.pipelines, lasts: '0' },
+      },
+    ],
+  ])('says that a project of this machine has %s', async (text, less) => {
+    const service = fakeService();
+    service.answer('currentBatch', () => reply(null));
+    const found = await look(testCli({ ...funded({ ...VAULT, ...less }), service }));
+    expect([found.exit, named(found, 'funds')]).toMatchObject([
+      5,
+      { ok: false, error: 'ERR_INSUFFICIENT_FUNDS', detail: expect.stringContaining(text) },
+    ]);
   });
 
   it.each([
