@@ -6,7 +6,7 @@ import { MAX_PAGE_ITEMS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isAddress } from '../values/address.js';
 import type { Session } from './command.js';
-import { readInteger, timeOption } from './options.js';
+import { AN_ADDRESS, readInteger, timeOption, unexpected } from './options.js';
 
 export const pipelineFilters = <
   Args extends unknown[],
@@ -40,10 +40,7 @@ export function pipelineQuery<Action extends ActionName>({
   tx,
 }: PipelineOptions<Action>) {
   if (recipient !== undefined && !isAddress(recipient))
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `--recipient: expected a base58 address of 32 bytes, got ${JSON.stringify(recipient.slice(0, 60))}.`,
-    );
+    throw unexpected('--recipient', AN_ADDRESS, recipient);
   return {
     ...(type === undefined ? {} : { type }),
     ...(action === undefined ? {} : { action }),

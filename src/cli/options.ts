@@ -15,7 +15,9 @@ export const collect = (value: string, before: readonly string[] = []): readonly
   value,
 ];
 
-const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
+export const AN_ADDRESS = 'a base58 address of 32 bytes';
+
+export const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
   inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
 
 /** `--max-wait <seconds>` → `--max-wait`, `-p, --profile <name>` → `--profile`. */

@@ -12,7 +12,10 @@ export const uuidSchema = z
 
 export const addressSchema = z
   .string('expected a base58 address of 32 bytes')
-  .refine(isAddress, 'expected a base58 address of 32 bytes')
+  .refine(isAddress, {
+    error: ({ input }) =>
+      `expected a base58 address of 32 bytes, got ${JSON.stringify(String(input).slice(0, 60))}`,
+  })
   .meta({
     description: 'Solana address, base58.',
     examples: ['FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'],

@@ -15,7 +15,7 @@ import { type Profile, readProfileKey, readProfiles } from '../config/profile-fi
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { inputError } from '../input/read-input.js';
-import { integer, longFlag } from '../options.js';
+import { AN_ADDRESS, integer, longFlag, unexpected } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
@@ -218,7 +218,7 @@ function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
     const { [name]: text } = options;
     if (text === undefined)
       throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
-    if (!isAddress(text)) throw inputError(`--${name}`, 'expected a base58 address of 32 bytes');
+    if (!isAddress(text)) throw unexpected(`--${name}`, AN_ADDRESS, text);
     return [name, text];
   });
   return { ...Object.fromEntries(pins), vaultIndex };

@@ -18,7 +18,16 @@ import { requireConsent, showSubject } from '../consent.js';
 import type { LocalInitResult } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
 import { commandLine } from '../operation/resume-line.js';
-import { decimal, integer, lamports, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';
+import {
+  AN_ADDRESS,
+  decimal,
+  integer,
+  lamports,
+  proofTypes,
+  SCOPE_OPTION,
+  scopesOrAll,
+  unexpected,
+} from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from '../views/facts.js';
@@ -103,7 +112,7 @@ const projectTerms = ({
 
 function addressOption(flag: string, text: string): string {
   if (isAddress(text)) return text;
-  throw inputError(flag, 'expected a base58 address of 32 bytes');
+  throw unexpected(flag, AN_ADDRESS, text);
 }
 
 function textOption(flag: string, text: string | undefined): string | null {

@@ -21,6 +21,7 @@ const BY_OPTION: Readonly<Record<string, Values>> = {
   cluster: CLUSTERS,
   commitment: ['confirmed', 'finalized'],
   by: ['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type'],
+  to: ['vault', 'burn-wallet', 'owner', 'operator'],
   expect: '@files',
   proof: '@files',
   'signed-tx': '@files',
@@ -107,7 +108,7 @@ export async function completions(
   const found = isOption
     ? optionsOf(command, tree)
     : [
-        ...(option === undefined ? wordsOf(command) : []),
+        ...(option === undefined ? await wordsAfter(command, typed, tree) : []),
         ...(await candidates(option === undefined ? argumentsOf(command) : (valuesOf(option) ?? []))),
       ];
   return found
@@ -116,6 +117,17 @@ export async function completions(
       if (word.startsWith('@')) return word;
       return `${name === undefined ? '' : `${name}=`}${word}${description === '' ? '' : `\t${description}`}`;
     });
+}
+
+/** Subcommands; after `help`, commands and topics. */
+async function wordsAfter(
+  command: CommandUnknownOpts,
+  [first, ...words]: readonly string[],
+  tree: Pick<Completed, 'root' | 'load'>,
+): Promise<readonly Candidate[]> {
+  if (first !== 'help') return wordsOf(command);
+  const topics = words.length === 0 ? Object.keys((await import('./topics.js')).TOPICS) : [];
+  return [...wordsOf((await reached(tree, words)).command), ...topics.map((word): Candidate => [word, ''])];
 }
 
 const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>

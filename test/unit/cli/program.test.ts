@@ -43,6 +43,10 @@ describe('completion', () => {
     expect(await follows('--data-dir', 'p')).toEqual(['@directories']);
     expect(await follows('batch', 'run', 'pi')).toEqual(['@files']);
     expect(await follows('__com')).toEqual([]);
+    expect(await follows('local', 'fund', '--to', 'b')).toEqual(['burn-wallet']);
+    expect(await follows('help', 'ba')).toEqual(['batch']);
+    expect(await follows('help', 'exit')).toEqual(['exit-codes']);
+    expect(await follows('help', 'batch', 'app')).toEqual(['approve']);
   });
 
   it('offers the options of all commands only where they have an effect', async () => {
