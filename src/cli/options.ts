@@ -9,6 +9,7 @@ import { parseTokenAmount, SOL_DECIMALS } from '../values/token-amount.js';
 import { isUuid, type Uuid } from '../values/uuid.js';
 import { inputError } from './input/read-input.js';
 import type { KeyOrigin } from './journal/journal.js';
+import { shellLine } from './shell-line.js';
 
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
   ...before,
@@ -130,6 +131,7 @@ export function parseBatchId(id: string): Uuid {
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `Expected a batch id (UUID), got ${JSON.stringify(id.slice(0, 64))}.`,
+      id.endsWith('.json') ? { hint: `An approval file has the id: jq -r .batch.id ${shellLine([id])}` } : {},
     );
   return id.toLowerCase() as Uuid;
 }

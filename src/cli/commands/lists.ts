@@ -172,7 +172,7 @@ async function report(
   const { value } = await opened.service.report(query, callWith(session, opened));
   if (html !== null) {
     writeOutput(html, reportHtml(value, isoTime(session.context.clock.nowMs())));
-    session.output.notice(`Written: ${html.path}`);
+    session.output.notice(`Wrote ${html.path}`);
   }
   return value;
 }

@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
-import { defineCommand, type OptionsOf } from '../command.js';
+import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { FundResult, LocalStatusResult, LocalVaultResult } from '../context.js';
 import { decimal } from '../options.js';
@@ -32,10 +32,10 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
   ['multisig', value.multisig],
   linkField(style, 'address', value.multisig),
   ['vault', `${value.vaultAddress} (index ${value.vaultIndex})`],
-  ['  its tokens', value.vaultTokenAccount],
+  ['  token account', value.vaultTokenAccount],
   linkField(style, 'address', value.vaultAddress),
   ['burn wallet', value.burnWallet],
-  ['  its tokens', value.burnTokenAccount],
+  ['  token account', value.burnTokenAccount],
   linkField(style, 'address', value.burnWallet),
   ['operator', value.operator],
   linkField(style, 'address', value.operator),
@@ -57,7 +57,7 @@ const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => 
       ],
       [
         'pipelines',
-        `SOL covers ${grouped(value.pipelines.lasts)} with a new recipient each, ${grouped(value.pipelines.atOnce)} at once`,
+        `the SOL lasts for ${grouped(value.pipelines.lasts)} with a new recipient each, at most ${grouped(value.pipelines.atOnce)} per batch`,
       ],
       [
         '',
@@ -90,6 +90,12 @@ function fundInput({ to = 'vault', ...amounts }: OptionsOf<typeof fundOptions>):
   if (amounts.tokens === undefined && amounts.sol === undefined)
     throw new FlywheelError('ERR_USAGE', 'Add --tokens, --sol or both.');
   return { to, ...amounts };
+}
+
+/** @throws `ERR_USAGE` for nodes beside the embedded ledger, which reads none */
+function withoutNodes({ settings: { rpcUrl } }: Session, value: LocalVaultResult): LocalVaultResult {
+  if (value.cluster !== null || rpcUrl.source !== 'flag') return value;
+  throw new FlywheelError('ERR_USAGE', '--rpc-url has no effect: the project is on the embedded ledger.');
 }
 
 export const commands = {
@@ -128,7 +134,7 @@ export const commands = {
   reset: defineCommand({
     run: async (session) => {
       const dataDir = session.settings.dataDir.value;
-      await requireConsent(session, `Delete everything in ${dataDir}?`);
+      await requireConsent(session, `Delete the project, its ledger and all its keys in ${dataDir}?`);
       await (await session.local()).reset();
       return { dataDir, reset: true };
     },
@@ -160,7 +166,7 @@ export const commands = {
   }),
   vault: defineCommand({
     run: async (session) => {
-      const report = await (await session.local()).vault();
+      const report = withoutNodes(session, await (await session.local()).vault());
       session.output.linkTo(report.cluster?.name ?? null);
       return report;
     },

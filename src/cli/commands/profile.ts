@@ -120,8 +120,8 @@ const MAX_KEY_BYTES = 4_096;
 
 const addOptions = (command: Command) =>
   command
-    .option('--batch-tokens <n>', 'most tokens to approve per batch, burns plus airdrops')
-    .option('--day-tokens <n>', 'most tokens to approve per UTC day')
+    .option('--batch-tokens <n>', 'maximum tokens to approve per batch, burns plus airdrops')
+    .option('--day-tokens <n>', 'maximum tokens to approve per UTC day')
     .option('--digest-above <n>', 'ask for the digest if a batch has more tokens')
     .argument('<name>', 'name of the profile')
     .option('--update', 'change an existing profile, keep other values')
@@ -351,7 +351,11 @@ export const commands = {
       return { current };
     },
     view: ({ current }, style) => [
-      style.good(current === null ? 'No profile is in use.' : `The current profile is ${current}.`),
+      style.good(
+        current === null
+          ? 'Commands without --profile now use the data directory.'
+          : `The current profile is ${current}.`,
+      ),
     ],
     output: ['{ "current": name|null }'],
     examples: ['flywheel profile use staging', 'flywheel profile use --none'],

@@ -57,7 +57,7 @@ const OPERATOR_SOL_OPTION = lamports(
 );
 const BATCH_RENT_OPTION = lamports(
   '--max-batch-rent <n>',
-  'most rent in SOL of all waiting batches (default: 5)',
+  'maximum rent in SOL of all waiting batches (default: 5)',
 );
 
 const DAILY_BURN_OPTION = decimal('--daily-burn <n>', 'maximum tokens to burn per UTC day (default: no cap)');
@@ -73,7 +73,7 @@ const registerOptions = (command: Command) =>
     .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
     .requiredOption('--owner <address>', 'address of the owner, who approves every batch')
     .option('--operator-keypair <file>', "operator's keypair, copied into the data directory")
-    .option('--operator <address>', 'address of an operator whose key is kept elsewhere (--operator-signer)')
+    .option('--operator <address>', "operator's address; its key is used through --operator-signer")
     .option('--multisig <address>', 'existing Squads v4 multisig (default: a new one)')
     .option(
       '--burn-wallet <file|address>',

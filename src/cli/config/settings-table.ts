@@ -122,7 +122,7 @@ const SETTINGS_TABLE = {
   },
   databasePool: {
     ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
-    help: 'most connections per process, 4 or more',
+    help: 'maximum connections per process, 4 or more',
     reading: POOL,
   },
   project: {

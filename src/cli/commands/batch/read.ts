@@ -152,7 +152,7 @@ const SHOW_CSV: Columns<PipelineState> = {
 
 const showOptions = (command: Command) =>
   pageOptions(
-    pipelineFilters(command.argument('<batchId>', 'batch id (UUID), of any age'), ACTION_NAMES).addOption(
+    pipelineFilters(command.argument('<batchId>', 'batch id (UUID)'), ACTION_NAMES).addOption(
       new Option('--state <state>', 'only pipelines with this outcome').choices(PIPELINE_STATES),
     ),
     'all',

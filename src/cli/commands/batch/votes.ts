@@ -45,7 +45,7 @@ const approveOptions = (command: Command) =>
     .addOption(EXPECT_OPTION)
     .option('--out <file>', 'write the signed approval to this file')
     .addOption(FORCE_OPTION)
-    .option('--again', 'also approve proofs that were already paid or approved');
+    .option('--again', 'also approve proofs that have already landed or been approved');
 
 /** @throws `ERR_KEYPAIR_INVALID` when the keypair is missing or other users can read it. */
 function ownerKeypair({ context, settings }: Session, typed: string | undefined): OwnerKeypair {
@@ -178,7 +178,7 @@ export const commands = {
     details: [
       'Reads the batch from the chain, checks it, shows it and asks. Then signs one approval of this batch.',
       'The lines before the question sum the batch up. --verbose also shows members, rules and token.',
-      'With --yes, proofs that were already paid or approved from this machine are refused; --again approves them.',
+      'With --yes, proofs that have already landed or been approved from this machine are refused, unless --again is given here or was given to `batch init` (there also --allow-changed).',
       'Without a terminal, --yes and --expect are required.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
       'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
