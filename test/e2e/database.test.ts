@@ -50,7 +50,9 @@ const machine = (name: string) => ({
 
 const run = async (on: string, ...words: string[]) => {
   const ended = await flywheelHere(machine(on), ...words, '--json');
-  expect([ended.exit, ended.stderr]).toEqual([0, expect.any(String)]);
+  // For `doctor` a vault without tokens is a problem.
+  const exits = words[0] === 'doctor' ? [0, 5] : [0];
+  expect([exits.includes(ended.exit), ended.stderr]).toEqual([true, expect.any(String)]);
   return JSON.parse(ended.stdout);
 };
 
