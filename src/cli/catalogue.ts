@@ -73,7 +73,7 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
       command('copy', 'Copy a data directory into the database.', db),
       command('migrate', 'Upgrade the schema.', db),
       command('check', 'Check a database or a data directory for errors.', db),
-      command('accept-gap', 'Accept on-chain transactions that the store lacks.', db),
+      command('accept-gap', 'Accept transactions on chain that are not in the store.', db),
     ]),
     command('caps', 'Show or change the daily caps.', keys),
     group('local', 'Manage the project on this machine.', [

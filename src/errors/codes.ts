@@ -141,9 +141,9 @@ export const ERRORS = {
     },
   ),
 
-  ERR_USAGE: local(EXIT.usage, 'the command line is wrong'),
+  ERR_USAGE: local(EXIT.usage, 'an option or argument is unknown, missing or invalid'),
   ERR_INPUT_INVALID: local(EXIT.usage, 'an input file or option value is invalid; nothing was sent'),
-  ERR_CONFIG_INVALID: local(EXIT.usage, 'the configuration is wrong'),
+  ERR_CONFIG_INVALID: local(EXIT.usage, 'a setting is invalid; the message names it'),
   ERR_LOCAL_NOT_FOUND: local(EXIT.usage, 'the data directory has no project', {
     hint: 'Create a project with `flywheel local init`, or name another directory with --data-dir.',
   }),
@@ -167,7 +167,7 @@ export const ERRORS = {
     },
   ),
   ERR_APPROVAL_REFUSED: local(EXIT.unsafe, 'the approval check failed; nothing was signed'),
-  ERR_CHAIN_MISMATCH: local(EXIT.unsafe, 'two RPC nodes that must agree disagree about the chain', {
+  ERR_CHAIN_MISMATCH: local(EXIT.unsafe, 'two RPC nodes report different chains or states', {
     hint: 'Find out which node is right before you sign: run `flywheel doctor`, or use other nodes with --rpc-url.',
   }),
   ERR_NOT_VERIFIED: local(EXIT.unsafe, 'what is on chain differs from what was expected'),

@@ -371,8 +371,8 @@ export const commands = {
     details: [
       'An operation is pending until its outcome is known and printed.',
       '`resume` looks up what was sent and sends only the rest, so nothing happens twice.',
-      '`forget` drops requests without an answer and keeps the answered ones. The same command with --rest then sends the others.',
-      'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service cannot be asked, the rest is listed and the exit code says so.',
+      '`forget` discards the requests that got no answer. Answered requests stay. To send the others, run the same command with --rest.',
+      'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service does not answer, the list has only what this machine knows, and the exit code is that of the failure.',
       'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
     ],
     output: [

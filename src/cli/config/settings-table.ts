@@ -151,7 +151,7 @@ const SETTINGS_TABLE = {
   },
   proxy: {
     ...{ use: 'request', variables: ['HTTPS_PROXY', 'NO_PROXY'] },
-    help: 'proxy for https: http://[user:password@]host:port, and hosts without it',
+    help: 'proxy for https: http://[user:password@]host:port; NO_PROXY: hosts that bypass it',
   },
   authorities: {
     ...{ use: 'request', variables: ['NODE_EXTRA_CA_CERTS'] },
@@ -179,7 +179,7 @@ const SETTINGS_TABLE = {
   },
   signerKeypairs: {
     ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
-    help: 'keypair instead of a signing program: a file, or the key itself',
+    help: 'operator and burn keypair instead of signing programs: a file, or the key itself',
   },
   maxPriorityFee: {
     ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
