@@ -450,3 +450,24 @@ it('actions in another order, with a memo or with one more of their kind are no 
     }
   expect(await burned()).toBe(1);
 });
+
+it('a file whose batch was lost by a restore is missing only where nobody has landed it again', async () => {
+  await meet('embedded');
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, SERVICE, backup);
+  expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+  await restore(operator.dataDir, SERVICE, backup);
+  expect((await runFile('a.json')).exit).toBe(7);
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
+  expect((await runFile('a.json')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
+it('the rest of equal pipelines is refused as paid before anything is set up', async () => {
+  await meet('embedded');
+  expect((await runFile(operator.write('a.json', pipelines(0, 1)))).exit).toBe(0);
+  const { pipelines: one } = pipelines(0, 1);
+  const file = operator.write('b.json', { pipelines: [...one, ...one] });
+  expect((await runFile(file, '--rest')).exit).toBe(2);
+  expect(JSON.parse((await operator.run('batch', 'list', '--json')).stdout)).toHaveLength(1);
+});

@@ -168,6 +168,18 @@ it('a rest that never arrived does not burn what others have burned since, and i
   expect(operator.open()).toEqual([]);
 });
 
+it('a file that never arrived, and that others have burned since, is told as skipped', async () => {
+  await begin('remote');
+  const file = operator.write('a.json', burns(0, 2));
+  await dropped(() => burnFile(file));
+  await elsewhere(() => burnFile(operator.write('b.json', burns(0, 2).reverse())));
+  for (const more of [['--rest'], ['--rest'], []]) {
+    const { exit, stdout } = await burnFile(file, ...more);
+    expect([exit, stdout]).toEqual([0, '{"success":[],"errors":[],"skipped":2}\n']);
+  }
+  expect(await burned()).toBe(2);
+});
+
 it('a dry run says what the command would do with a file that is known', async () => {
   await begin('embedded');
   const first = [...burns(0, 1), ...burns(1, 2, MUCH)];

@@ -101,10 +101,10 @@ export function burnBatchWork(
     const latest = latestOutcomes(answered);
     const result = shownOf(answered, shown);
     if (shown === null) printLines(result);
-    if (entry.state !== 'open') {
-      await requireKnown(entry);
-      return { result };
-    }
+    if (entry.state !== 'open') await requireKnown(entry);
+    // Other requests landed all of it.
+    if (latest.length === 0 && burns.length > 0) return null;
+    if (entry.state !== 'open') return { result };
     const landed = landedOf(elements, latest);
     return { result, verdict: { state: landed.length === latest.length ? 'done' : 'partial', landed } };
   }
