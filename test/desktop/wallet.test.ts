@@ -151,7 +151,7 @@ describe('batch approve --wallet', () => {
   it('shows what the batch does, has it signed, sends it, and execute needs no more', async () => {
     const { url, ended } = await approving('--json');
     const { page, requests, complaints } = await visiting(url, aWallet());
-    await statusOf(page, 'Compare the digest');
+    await statusOf(page, 'Approve with the owner');
     const [origin] = url.split('#');
     const text = await page.locator('main').innerText();
     const digest = /sha256:[0-9a-f]{64}/.exec(text)?.[0];
@@ -293,9 +293,9 @@ describe('batch approve --wallet', () => {
   it('can be opened again until it is signed or declined, and is gone afterwards', async () => {
     const { url, ended } = await approving();
     const first = await visiting(url, aWallet());
-    await statusOf(first.page, 'Compare the digest');
+    await statusOf(first.page, 'Approve with the owner');
     await first.page.reload();
-    await statusOf(first.page, 'Compare the digest');
+    await statusOf(first.page, 'Approve with the owner');
     const other = await visiting(url, aWallet());
     await click(other.page, 'Approve with Testwallet');
     await statusOf(other.page, `Batch ${batchId} is approved`);
