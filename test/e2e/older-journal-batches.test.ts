@@ -462,12 +462,3 @@ it('a file whose batch was lost by a restore is missing only where nobody has la
   expect((await runFile('a.json')).exit).toBe(0);
   expect(await burned()).toBe(2);
 });
-
-it('the rest of equal pipelines is refused as paid before anything is set up', async () => {
-  await meet('embedded');
-  expect((await runFile(operator.write('a.json', pipelines(0, 1)))).exit).toBe(0);
-  const { pipelines: one } = pipelines(0, 1);
-  const file = operator.write('b.json', { pipelines: [...one, ...one] });
-  expect((await runFile(file, '--rest')).exit).toBe(2);
-  expect(JSON.parse((await operator.run('batch', 'list', '--json')).stdout)).toHaveLength(1);
-});

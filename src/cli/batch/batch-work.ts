@@ -379,7 +379,7 @@ export class BatchWork implements Work<Outcome> {
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    const isAsked = entry === null || this.#wallet;
+    const isAsked = entry === null || this.#wallet || this.rest;
     await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
   }
 
