@@ -462,3 +462,31 @@ it('a file whose batch was lost by a restore is missing only where nobody has la
   expect((await runFile('a.json')).exit).toBe(0);
   expect(await burned()).toBe(2);
 });
+
+it('a repeat that was cancelled is no rest, whatever others have landed since', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 3));
+  expect((await runFile(file)).exit).toBe(0);
+  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--again', '--json')).stdout);
+  expect((await runFile(operator.write('b.json', pipelines(0, 1)), '--again')).exit).toBe(0);
+  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...cancel)).exit).toBe(0);
+  expect((await runFile(file)).exit).toBe(2);
+  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 3 });
+  expect(await burned()).toBe(4);
+});
+
+it('what others had landed of a cancelled file is not told as landed once a restore has lost it', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 2));
+  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
+  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...cancel)).exit).toBe(0);
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, SERVICE, backup);
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 3))));
+  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
+  await restore(operator.dataDir, SERVICE, backup);
+  expect((await runFile(file)).exit).toBe(7);
+  expect((await runFile(file, '--rest')).exit).toBe(7);
+});

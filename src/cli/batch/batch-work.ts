@@ -246,8 +246,10 @@ export class BatchWork implements Work<Outcome> {
     const stage = new CurrentStage(entry);
     if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
     if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
-    await noteDone(session, entry, { ask: this.ask, elements });
-    if (entry.lacking(elements).length < elements.length) return;
+    if (entry.since === 0) {
+      await noteDone(session, entry, { ask: this.ask, elements });
+      if (entry.lacking(elements).length < elements.length) return;
+    }
     entry.settle({ state: 'cancelled', landed: [] });
     entry.markPrinted();
     const journal = await (await session.service()).journal();
@@ -334,15 +336,15 @@ export class BatchWork implements Work<Outcome> {
     const session = this.#session;
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
-    if (this.#stored === undefined) {
-      if (batchId !== undefined) await seenBatch(session, batchId);
-      return;
-    }
+    if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId);
+    if (!isOver(entry.state)) return;
     const elements = this.#elements;
     const lacking = new Set(entry.lacking(elements));
     const landed = elements.filter((_, index) => !lacking.has(index));
     await requireThere(session, elements, landed, async () => {
-      if ((await findBatch(session, batchId ?? '')) !== null) return [];
+      const batch = await findBatch(session, batchId ?? '');
+      const own = new Set(stage.pipelines(elements));
+      if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
       return (await lostThere(this.ask, elements, landed, entry.before)) ?? landed;
     });
   }

@@ -66,7 +66,9 @@ export const verdictOf = (
   const elements = pipelineElements(pipelines);
   const { executeResult: result } = batch;
   const isCancelled = batch.dateCancelled !== undefined && stage.at === 0 && landed.length === 0;
-  const isUnlanded = isCancelled && entry.lacking(elements).length === elements.length;
+  // What others landed since a repeat began is none of its landings.
+  const isRepeat = entry.since > 0;
+  const isUnlanded = isCancelled && (isRepeat || entry.lacking(elements).length === elements.length);
   return {
     state: left.length === 0 ? 'done' : isUnlanded ? 'cancelled' : 'partial',
     landed: landed.flatMap((index) => elements[index]?.digest ?? []),

@@ -56,6 +56,10 @@ export function burnBatchWork(
     if (output.mode === 'ndjson') outcomes.forEach(output.jsonLine);
   };
 
+  const isSkipped = (latest: Outcomes): boolean => latest.length === 0 && burns.length > 0;
+  const isDoneByOthers = (latest: Outcomes): boolean =>
+    isSkipped(latest) || latest.some(({ status }) => status === 'error');
+
   async function confirm(entry: Entry): Promise<void> {
     warnOfEqual(session, elements, 'burn', 'burned');
     const indexes = stagesOf(entry)[0]?.indexes ?? null;
@@ -87,9 +91,8 @@ export function burnBatchWork(
 
   async function perform(entry: Entry): Promise<Performed<Outcomes> | null> {
     const parts = partsOf(entry);
-    if (entry.state === 'done' && latestOutcomes(parts).some(({ status }) => status === 'error')) {
-      await requireKnown(entry);
-      output.tell('Other requests landed the burns that failed here. Nothing was sent.');
+    if (entry.state === 'done' && isDoneByOthers(latestOutcomes(parts))) {
+      output.tell('Other requests landed the burns that this one did not. Nothing was sent.');
       return null;
     }
     if (entry.isNew) await confirm(entry);
@@ -101,10 +104,11 @@ export function burnBatchWork(
     const latest = latestOutcomes(answered);
     const result = shownOf(answered, shown);
     if (shown === null) printLines(result);
-    if (entry.state !== 'open') await requireKnown(entry);
-    // Other requests landed all of it.
-    if (latest.length === 0 && burns.length > 0) return null;
-    if (entry.state !== 'open') return { result };
+    if (entry.state !== 'open') {
+      await requireKnown(entry);
+      return { result };
+    }
+    if (isSkipped(latest)) return null;
     const landed = landedOf(elements, latest);
     return { result, verdict: { state: landed.length === latest.length ? 'done' : 'partial', landed } };
   }

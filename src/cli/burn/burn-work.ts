@@ -1,7 +1,6 @@
 /** One burn as an operation. */
 import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/small-programs.js';
-import { IDEMPOTENCY_RETENTION_DAYS } from '../../contract/limits.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
@@ -65,10 +64,10 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   };
 }
 
-/** The service may have dropped the key by now, and would burn again. A start in the future says that a clock was wrong. */
+/** The service may have dropped the key by now, and would burn again. The clock of this machine may be wrong by weeks. */
 function mayBeForgotten({ context }: Session, { isNew, dateBegun }: Entry): boolean {
   const ageMs = context.clock.nowMs() - Date.parse(dateBegun);
-  return !isNew && (ageMs < -CLOCK_SKEW_MS || ageMs > IDEMPOTENCY_RETENTION_DAYS * MS_PER_DAY);
+  return !isNew && (ageMs < -CLOCK_SKEW_MS || ageMs > MS_PER_DAY);
 }
 
 /** Balances after the burn, without network requests. A failure says nothing about the burn. */

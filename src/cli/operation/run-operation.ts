@@ -69,8 +69,11 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   session.output.detail(`idempotency key: ${entry.key}`);
   const { state } = entry;
   if (!entry.isNew) noteEarlier(session, entry, work.rest === true);
-  const carryOn = async (): Promise<Performed<Result> | null> =>
-    (await makeReady(session, taken, work)) && work.perform(entry);
+  const carryOn = async (): Promise<Performed<Result> | null> => {
+    const performed = (await makeReady(session, taken, work)) && (await work.perform(entry));
+    if (performed === null && isOver(state)) await work.requireKnown(entry);
+    return performed;
+  };
   const performed = await carryOn().catch(async (thrown: unknown) => {
     throw await left(session, entry, thrown);
   });
