@@ -4,7 +4,7 @@ import { partOf, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { sha256 } from '../../values/digest.js';
 import { plainSymbol } from '../../values/token-amount.js';
 import type { AccountState } from '../account.js';
-import { blob, key, struct, tryDecode, u8, u16, u32, u64 } from '../codec.js';
+import { blob, type Codec, key, struct, tryDecode, u8, u16, u32, u64 } from '../codec.js';
 import { METADATA_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../programs.js';
 import { derive } from '../squads/addresses.js';
 
@@ -55,43 +55,30 @@ interface TokenExtension {
   readonly data: ReadonlyBytes;
 }
 
-export interface Mint {
+/** What both kinds of accounts have beside their fields. */
+interface Extended {
   readonly tokenProgram: Address;
-  /** `null`: the supply can never grow. */
-  readonly mintAuthority: Address | null;
-  /** Base units. */
-  readonly supply: bigint;
-  readonly decimals: number;
-  readonly freezeAuthority: Address | null;
   readonly extensions: readonly TokenExtension[];
 }
 
 /** Data of an extension, if there is one of this name. */
 export const extensionOf = (
-  { extensions }: Pick<Mint, 'extensions'>,
+  { extensions }: Pick<Extended, 'extensions'>,
   wanted: TokenExtension['name'],
 ): ReadonlyBytes | undefined => extensions.find(({ name }) => name === wanted)?.data;
 
-export const chargesTransferFee = (mint: Mint | undefined): boolean =>
-  mint !== undefined && extensionOf(mint, 'transferFeeConfig') !== undefined;
-
-export interface TokenAccount {
-  readonly tokenProgram: Address;
-  readonly mint: Address;
-  readonly owner: Address;
-  /** Base units. */
-  readonly amount: bigint;
-  readonly delegate: Address | null;
-  readonly delegatedAmount: bigint;
-  readonly frozen: boolean;
-  readonly closeAuthority: Address | null;
-  readonly extensions: readonly TokenExtension[];
-}
-
 /** A key that counts only after the mark 1 (spl-token-interface, `COption`). */
-const optionalKey = struct({ mark: u32, key });
-const keyIn = (optional: { readonly mark: number; readonly key: Address }): Address | null =>
-  optional.mark === 1 ? optional.key : null;
+const optionalKey: Codec<Address | null> = {
+  read: (r) => {
+    const mark = u32.read(r);
+    const own = key.read(r);
+    return mark === 1 ? own : null;
+  },
+  write: (w, own) => {
+    u32.write(w, own === null ? 0 : 1);
+    key.write(w, own ?? SYSTEM_PROGRAM);
+  },
+};
 
 const extensionEntry = struct({ type: u16, data: blob(u16) });
 const NO_MORE = 0;
@@ -110,39 +97,47 @@ function readExtensions(data: ReadonlyBytes): TokenExtension[] | undefined {
   return extensions;
 }
 
-function extensionsOf(
-  owner: Address,
-  data: ReadonlyBytes,
-  size: number,
-  type: number,
-): TokenExtension[] | undefined {
-  const is2022 = owner === TOKEN_2022_PROGRAM;
-  if (!is2022 && owner !== TOKEN_PROGRAM) return undefined;
-  if (data.length === size) return [];
+/** The fields of an account of this kind, with its extensions. */
+function read<Fields extends object>(
+  account: AccountState | null,
+  { size, type, fields }: { readonly size: number; readonly type: number; readonly fields: Codec<Fields> },
+): (Fields & Extended) | undefined {
+  if (account === null) return undefined;
+  const { owner: tokenProgram, data } = account;
+  const is2022 = tokenProgram === TOKEN_2022_PROGRAM;
+  if (!is2022 && tokenProgram !== TOKEN_PROGRAM) return undefined;
+  const found = tryDecode(fields, data);
+  if (found === undefined) return undefined;
+  if (data.length === size) return { ...found, tokenProgram, extensions: [] };
   if (!is2022 || data.length === MULTISIG_SIZE_BYTES) return undefined;
   if (data.length <= ACCOUNT_TYPE_OFFSET || data[ACCOUNT_TYPE_OFFSET] !== type) return undefined;
   if ([...partOf(data, size, ACCOUNT_TYPE_OFFSET)].some((byte) => byte !== 0)) return undefined;
-  return readExtensions(data);
+  const extensions = readExtensions(data);
+  return extensions && { ...found, tokenProgram, extensions };
 }
 
 const mintFields = struct({
+  /** `null`: the supply can never grow. */
   mintAuthority: optionalKey,
+  /** Base units. */
   supply: u64,
   decimals: u8,
   isInitialized: u8,
   freezeAuthority: optionalKey,
 });
 
+export type Mint = NonNullable<ReturnType<typeof decodeMint>>;
+
 /** `undefined` unless the account is an initialized mint of either token program. */
-export function decodeMint(account: AccountState | null): Mint | undefined {
-  if (account === null) return undefined;
-  const extensions = extensionsOf(account.owner, account.data, MINT_SIZE_BYTES, MINT_TYPE);
-  const mint = tryDecode(mintFields, account.data);
-  if (extensions === undefined || mint?.isInitialized !== 1) return undefined;
-  const { supply, decimals } = mint;
-  const [mintAuthority, freezeAuthority] = [keyIn(mint.mintAuthority), keyIn(mint.freezeAuthority)];
-  return { tokenProgram: account.owner, mintAuthority, supply, decimals, freezeAuthority, extensions };
+export function decodeMint(account: AccountState | null) {
+  const mint = read(account, { size: MINT_SIZE_BYTES, type: MINT_TYPE, fields: mintFields });
+  if (mint?.isInitialized !== 1) return undefined;
+  const { isInitialized: _, ...rest } = mint;
+  return rest;
 }
+
+export const chargesTransferFee = (mint: Mint | undefined): boolean =>
+  mint !== undefined && extensionOf(mint, 'transferFeeConfig') !== undefined;
 
 // States of a token account (spl-token-interface, `AccountState`); 0 is uninitialized.
 const INITIALIZED = 1;
@@ -151,6 +146,7 @@ export const FROZEN = 2;
 const tokenAccountFields = struct({
   mint: key,
   owner: key,
+  /** Base units. */
   amount: u64,
   delegate: optionalKey,
   state: u8,
@@ -159,17 +155,15 @@ const tokenAccountFields = struct({
   closeAuthority: optionalKey,
 });
 
+export type TokenAccount = NonNullable<ReturnType<typeof decodeTokenAccount>>;
+
 /** `undefined` unless the account is an initialized token account of either token program. */
-export function decodeTokenAccount(account: AccountState | null): TokenAccount | undefined {
-  if (account === null) return undefined;
-  const { owner: tokenProgram, data } = account;
-  const extensions = extensionsOf(tokenProgram, data, TOKEN_ACCOUNT_SIZE_BYTES, TOKEN_ACCOUNT_TYPE);
-  const fields = tryDecode(tokenAccountFields, data);
-  if (extensions === undefined || fields === undefined) return undefined;
-  const { state, native: _, delegate, closeAuthority, ...rest } = fields;
-  if (state !== INITIALIZED && state !== FROZEN) return undefined;
-  const keys = { delegate: keyIn(delegate), closeAuthority: keyIn(closeAuthority) };
-  return { tokenProgram, ...rest, ...keys, frozen: state === FROZEN, extensions };
+export function decodeTokenAccount(account: AccountState | null) {
+  const kind = { size: TOKEN_ACCOUNT_SIZE_BYTES, type: TOKEN_ACCOUNT_TYPE, fields: tokenAccountFields };
+  const found = read(account, kind);
+  if (found?.state !== INITIALIZED && found?.state !== FROZEN) return undefined;
+  const { state, native: _, ...rest } = found;
+  return { ...rest, frozen: state === FROZEN };
 }
 
 /** Extensions with amounts, which change with every use. */
@@ -240,7 +234,7 @@ function symbolAt(data: ReadonlyBytes, at: number): string | null {
  * @param account - at {@link metadataAddress}.
  * @returns `null` without a symbol, or for one that may not follow an amount.
  */
-export function symbolOf(mint: Pick<Mint, 'extensions'>, account: AccountState | null): string | null {
+export function symbolOf(mint: Pick<Extended, 'extensions'>, account: AccountState | null): string | null {
   const own = extensionOf(mint, 'tokenMetadata');
   if (own !== undefined) return plainSymbol(symbolAt(own, EXTENSION_TEXTS_AT));
   if (account?.owner !== METADATA_PROGRAM || account.data[0] !== METADATA_KIND) return null;
