@@ -213,7 +213,7 @@ export const decodeArguments = <Name extends InstructionName>(
 ): ArgumentsOf<Name> | undefined => tryDecode(argumentsCodec(name), data, IDENTIFIER_BYTES);
 
 /** Accounts and arguments by their names; the rest of the input is ignored. */
-type Given<Name extends InstructionName> = ArgumentsOf<Name> & {
+export type Given<Name extends InstructionName> = ArgumentsOf<Name> & {
   readonly [Role in Exclude<keyof AccountValues<Name>, 'systemProgram'>]: Address;
 };
 
