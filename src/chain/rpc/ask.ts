@@ -1,14 +1,12 @@
 /**
- * One request to one node, without retries. The node's `Connection` of web3.js builds the request and validates the answer;
- * this module bounds and reads the bytes and classifies errors.
+ * One request to one node, without retries. A `Connection` of web3.js builds the request and validates the answer; this module
+ * bounds and reads the bytes and classifies errors.
  *
  * `Connection` gets no address and opens no socket: all its traffic goes through the `fetch` option. It sees valid results
  * only; errors and malformed answers end the request before.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, PublicKey } from '@solana/web3.js';
 import * as z from 'zod';
-import { invariant } from '../../errors/flywheel-error.js';
 import type { HttpAnswer, HttpFailure, Terms } from '../../transport/transport.js';
 import type { Address } from '../../values/address.js';
 import type { JsonValue } from '../../values/canonical-json.js';
@@ -20,7 +18,7 @@ import {
   type Asked,
   behind,
   statedError,
-  type Trouble,
+  Trouble,
   unbelievable,
   unreachable,
   withoutResult,
@@ -80,14 +78,6 @@ const REQUEST_ID = 1;
 /** `Connection` requires an address. This one is never dialled and contains no key. */
 const NOWHERE = 'http://node.invalid';
 
-/** Carries a `Trouble` through `Connection`, which rethrows errors of its `fetch` unchanged. */
-class NoResult extends Error {
-  constructor(readonly trouble: Trouble) {
-    super(trouble.error.message);
-    this.name = 'NoResult';
-  }
-}
-
 function readJson(text: string): JsonValue | undefined {
   try {
     return parseStrictJson(text, { maxValues: MAX_ANSWER_VALUES }).value;
@@ -96,37 +86,36 @@ function readJson(text: string): JsonValue | undefined {
   }
 }
 
-/** @throws NoResult, and `ERR_INTERRUPTED` */
+/** @throws Trouble, and `ERR_INTERRUPTED` */
 async function exchange(
-  node: RpcNode,
-  method: string,
+  asked: Asked,
   params: readonly unknown[],
-  { timeoutMs, signal, nowMs }: TryTerms & { readonly nowMs: number },
+  { timeoutMs, signal }: TryTerms,
+  nowMs: number,
 ): Promise<JsonValue> {
-  const asked = { node, method };
+  const { node, method } = asked;
   const body = JSON.stringify({ jsonrpc: '2.0', id: REQUEST_ID, method, params });
   const outcome = await node.post(body, { timeoutMs, signal, maxBytes: MAX_ANSWER_BYTES });
-  if (outcome.kind === 'failure') throw new NoResult(unreachable(asked, outcome));
-  if (outcome.unread !== undefined && outcome.status === 200)
-    throw new NoResult(unbelievable(asked, outcome.unread));
+  if (outcome.kind === 'failure') throw unreachable(asked, outcome);
+  if (outcome.unread !== undefined && outcome.status === 200) throw unbelievable(asked, outcome.unread);
   const json = readJson(outcome.text);
   const { id, jsonrpc, result } = isJsonObject(json) ? json : {};
   const isResult = id === REQUEST_ID && jsonrpc === '2.0' && result !== undefined;
   if (outcome.status !== 200 || !isResult || statedError(json) !== undefined)
-    throw new NoResult(withoutResult(asked, outcome, json, nowMs));
+    throw withoutResult(asked, outcome, json, nowMs);
   return result;
 }
 
 const inContext = z.object({ context: z.object({ slot: count }), value: z.unknown() });
 
-/** @throws NoResult */
+/** @throws Trouble */
 function read<Value>(asked: Asked, schema: z.ZodType<Value>, result: unknown): Value {
   const { data, error } = schema.safeParse(result);
   if (error === undefined) return data;
   const [{ path, message }] = error.issues as [z.core.$ZodIssue];
   const where = path.length === 0 ? '' : `${path.join('.')}: `;
   const what = message.replace(/^Invalid input: /, '');
-  throw new NoResult(unbelievable(asked, `a malformed result (${where}${what})`));
+  throw unbelievable(asked, `a malformed result (${where}${what})`);
 }
 
 function readResult<Value>(asked: Asked, question: Question<Value>, result: JsonValue): Found<Value> {
@@ -142,63 +131,43 @@ const responseOf = (text: string): Response =>
 /** Loading takes 150 ms, which must not count as latency of a node. */
 export const loadWeb3 = () => import('@solana/web3.js');
 
-/** The question that a `Connection` is sending. */
-const current = new AsyncLocalStorage<Request>();
-
-async function openConnection() {
+async function lineOf(request: Request): Promise<Line> {
   const { Connection, PublicKey } = await loadWeb3();
   const connection = new Connection(NOWHERE, {
     fetch: async (_url, init) => {
-      const request = current.getStore();
-      invariant(request !== undefined, 'A Connection asks questions only.');
       const { id, params } = JSON.parse(String(init?.body));
       return responseOf(jsonText({ jsonrpc: '2.0', id, result: await request(params) }));
     },
     httpAgent: false,
     disableRetryOnRateLimit: true,
   });
-  return { connection, key: (of: Address) => new PublicKey(of) };
+  return { connection, key: (of) => new PublicKey(of), request };
 }
 
-/** A node with its own `Connection`, which is made with the first question, and what its answers have told about it. */
-export class NodeClient {
-  readonly node: RpcNode;
-  genesis: string | undefined;
-  /** Since its last answer. */
-  failures = 0;
-  /** Of a rate limit: until when not to send to this node. */
-  rest: { readonly untilMs: number; readonly trouble: Trouble } | undefined;
-  #opened: ReturnType<typeof openConnection> | undefined;
-
-  constructor(node: RpcNode) {
-    this.node = node;
+/** Sends one request. @throws `ERR_INTERRUPTED` */
+export async function ask<Value>(
+  node: RpcNode,
+  question: Question<Value>,
+  terms: TryTerms,
+  nowMs: number,
+): Promise<Answer<Value>> {
+  const asked = { node, method: question.method };
+  const found: Found<Value>[] = [];
+  const line = await lineOf(async (params) => {
+    const result = await exchange(asked, params, terms, nowMs);
+    found.push(readResult(asked, question, result));
+    return result;
+  });
+  try {
+    await question.ask(line, terms.minContextSlot);
+  } catch (error) {
+    // `Connection` rethrows errors of its `fetch` unchanged.
+    if (error instanceof Trouble) return error;
+    if (found.length > 0) return unbelievable(asked, 'JSON with another structure');
+    throw error;
   }
-
-  get host(): string {
-    return this.node.address.host;
-  }
-
-  /** Sends one request. @throws `ERR_INTERRUPTED` */
-  async ask<Value>(question: Question<Value>, terms: TryTerms, nowMs: number): Promise<Answer<Value>> {
-    const asked = { node: this.node, method: question.method };
-    const found: Found<Value>[] = [];
-    const request: Request = async (params) => {
-      const result = await exchange(this.node, question.method, params, { ...terms, nowMs });
-      found.push(readResult(asked, question, result));
-      return result;
-    };
-    this.#opened ??= openConnection();
-    const line = { ...(await this.#opened), request };
-    try {
-      await current.run(request, () => question.ask(line, terms.minContextSlot));
-    } catch (error) {
-      if (error instanceof NoResult) return error.trouble;
-      if (found.length > 0) return unbelievable(asked, 'JSON with another structure');
-      throw error;
-    }
-    const [answer] = found as [Found<Value>];
-    const { minContextSlot = 0 } = terms;
-    const { slot = minContextSlot } = answer;
-    return slot < minContextSlot ? behind(asked, minContextSlot - slot) : answer;
-  }
+  const [answer] = found as [Found<Value>];
+  const { minContextSlot = 0 } = terms;
+  const { slot = minContextSlot } = answer;
+  return slot < minContextSlot ? behind(asked, minContextSlot - slot) : answer;
 }

@@ -24,8 +24,7 @@ import {
 } from '../chain.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import type { NodeClient } from './ask.js';
-import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
+import { type KnownNode, NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { createOutgoing, type Outgoing } from './outgoing.js';
 import {
   accountsQuestion,
@@ -307,7 +306,7 @@ export class ClusterChain implements Chain {
   }
 
   /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
-  async #remembers(node: NodeClient, lastValidBlockHeight: bigint): Promise<boolean> {
+  async #remembers(node: KnownNode, lastValidBlockHeight: bigint): Promise<boolean> {
     const slot = await this.#pool.one(FIRST_BLOCK_QUESTION, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     // There are at least as many slots as blocks, so a low slot implies a low height.

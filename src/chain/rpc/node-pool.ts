@@ -7,17 +7,9 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import {
-  type Answer,
-  type Found,
-  loadWeb3,
-  NodeClient,
-  type Question,
-  type RpcNode,
-  type TryTerms,
-} from './ask.js';
+import { type Answer, ask, type Found, loadWeb3, type Question, type RpcNode, type TryTerms } from './ask.js';
 import { GENESIS_QUESTION } from './questions.js';
-import type { Trouble } from './rpc-errors.js';
+import { Trouble } from './rpc-errors.js';
 
 export interface NodePoolOptions {
   readonly nodes: readonly RpcNode[];
@@ -36,13 +28,24 @@ export interface NodePoolOptions {
   readonly log?: (line: string) => void;
 }
 
+/** A node, and what its answers have told about it. */
+export interface KnownNode {
+  readonly node: RpcNode;
+  readonly host: string;
+  genesis?: string;
+  /** Since its last answer. */
+  failures: number;
+  /** Of a rate limit: until when not to send to this node. */
+  rest?: { readonly untilMs: number; readonly error: FlywheelError };
+}
+
 export interface Voice<Value> extends Found<Value> {
-  readonly node: NodeClient;
+  readonly node: KnownNode;
 }
 
 interface AskTerms {
   readonly minContextSlot?: number | undefined;
-  readonly only?: NodeClient;
+  readonly only?: KnownNode;
   readonly tryMs?: number;
 }
 
@@ -69,12 +72,12 @@ interface Round<Value> {
   readonly terms: AskTerms;
   readonly isOptional?: true;
   readonly found: Voice<Value>[];
-  readonly failures: Map<NodeClient, Trouble>;
+  readonly failures: Map<KnownNode, Trouble>;
   readonly deadlineMs: number;
 }
 
 export class NodePool {
-  readonly #nodes: readonly NodeClient[];
+  readonly #nodes: readonly KnownNode[];
   readonly #options: NodePoolOptions;
   /** By method: until when an optional question is not asked. */
   readonly #pauses = new Map<string, number>();
@@ -84,7 +87,7 @@ export class NodePool {
   constructor(options: NodePoolOptions) {
     this.#options = options;
     this.#genesis = options.genesis;
-    this.#nodes = options.nodes.map((node) => new NodeClient(node));
+    this.#nodes = options.nodes.map((node) => ({ node, host: node.address.host, failures: 0 }));
   }
 
   get quorum(): number {
@@ -194,12 +197,12 @@ export class NodePool {
     return false;
   }
 
-  #noteFailure(node: NodeClient, trouble: Trouble): void {
+  #noteFailure(node: KnownNode, trouble: Trouble): void {
     node.failures += 1;
-    const { kind, waitMs = 0 } = trouble;
+    const { kind, waitMs = 0, error } = trouble;
     if (kind !== 'limited') return;
     const untilMs = this.#options.clock.nowMs() + Math.min(waitMs, MAX_RETRY_AFTER_MS);
-    node.rest = { untilMs, trouble };
+    node.rest = { untilMs, error };
   }
 
   /** Round 1 gives every node the full timeout; later attempts end at the deadline. */
@@ -234,30 +237,26 @@ export class NodePool {
   }
 
   /** One attempt at a node that may be asked now, and belongs to the cluster. */
-  async #tryNode<Value>(
-    node: NodeClient,
-    question: Question<Value>,
-    terms: TryTerms,
-  ): Promise<Answer<Value>> {
+  async #tryNode<Value>(node: KnownNode, question: Question<Value>, terms: TryTerms): Promise<Answer<Value>> {
     const waitMs = (node.rest?.untilMs ?? 0) - this.#options.clock.nowMs();
-    if (node.rest !== undefined && waitMs > 0) return { ...node.rest.trouble, waitMs };
+    if (node.rest !== undefined && waitMs > 0) return new Trouble(node.rest.error, 'limited', true, waitMs);
     const stranger = await this.#strangeness(node, terms.timeoutMs);
     return stranger ?? this.#send(node, question, terms);
   }
 
-  async #send<Value>(node: NodeClient, question: Question<Value>, terms: TryTerms): Promise<Answer<Value>> {
+  async #send<Value>(node: KnownNode, question: Question<Value>, terms: TryTerms): Promise<Answer<Value>> {
     const { signal, clock, log } = this.#options;
     if (signal?.aborted === true) throw interrupted();
     await loadWeb3();
     const nowMs = clock.nowMs();
-    const answer = await node.ask(question, { ...terms, signal }, nowMs);
+    const answer = await ask(node.node, question, { ...terms, signal }, nowMs);
     const how = 'value' in answer ? 'answered' : answer.error.message;
     log?.(`rpc: ${node.host} ${question.method}: ${how} (${clock.nowMs() - nowMs} ms)`);
     return answer;
   }
 
   /** Why a node cannot replace the others: its cluster is another one, or unknown. */
-  async #strangeness(node: NodeClient, timeoutMs: number): Promise<Trouble | undefined> {
+  async #strangeness(node: KnownNode, timeoutMs: number): Promise<Trouble | undefined> {
     const isAlone = this.#nodes.length === 1;
     if (isAlone && this.#genesis === undefined) return undefined;
     if (node.genesis === undefined) {
@@ -275,7 +274,7 @@ export class NodePool {
       `The RPC node ${node.host} belongs to ${clusterOf(own)} (genesis ${own}), expected ${clusterOf(expected)} (genesis ${expected}).`,
       { hint: 'Nothing was sent. Use nodes of that cluster: --rpc-url.' },
     );
-    return { kind: 'other', error, retryable: false };
+    return new Trouble(error);
   }
 }
 
@@ -288,7 +287,7 @@ function failureOf<Value>({ failures }: Round<Value>): FlywheelError {
 }
 
 /** A second address of the same host does not count towards the quorum. */
-const hasSpoken = <Value>({ found }: Round<Value>, { host }: NodeClient): boolean =>
+const hasSpoken = <Value>({ found }: Round<Value>, { host }: KnownNode): boolean =>
   found.some(({ node }) => node.host === host);
 
 /** Answers of other nodes must be at least as new as those found. */

@@ -6,12 +6,17 @@ import { type HttpAnswer, type HttpFailure, retryAfterMs } from '../../transport
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import type { RpcNode } from './ask.js';
 
-export interface Trouble {
-  /** Kinds other than `other` change how the pool goes on. */
-  readonly kind: 'limited' | 'behind' | 'refused' | 'other';
-  readonly error: FlywheelError;
-  readonly retryable: boolean;
-  readonly waitMs?: number | undefined;
+/** Why a node gave no answer. */
+export class Trouble extends Error {
+  constructor(
+    readonly error: FlywheelError,
+    /** Kinds other than `other` change how the pool goes on. */
+    readonly kind: 'limited' | 'behind' | 'refused' | 'other' = 'other',
+    readonly retryable = false,
+    readonly waitMs?: number,
+  ) {
+    super(error.message);
+  }
 }
 
 const MAX_SHOWN_LENGTH = 200;
@@ -40,11 +45,9 @@ const LATER = 'Run the command again later, or use another node: --rpc-url.';
 const trouble = (
   sentence: string,
   options: FlywheelErrorOptions,
-  { kind = 'other', retryable = false, ...more }: Partial<Trouble> = {},
-): Trouble => ({
-  ...{ kind, retryable, error: new FlywheelError('ERR_UNAVAILABLE', `${sentence}.`, options) },
-  ...more,
-});
+  { kind, retryable, waitMs }: Partial<Trouble> = {},
+): Trouble =>
+  new Trouble(new FlywheelError('ERR_UNAVAILABLE', `${sentence}.`, options), kind, retryable, waitMs);
 
 export const behind = (asked: Asked, slots: number | undefined): Trouble =>
   trouble(
@@ -60,15 +63,14 @@ const notSolana = (asked: Asked, how: string): Trouble =>
   });
 
 /** @param what - completes "answered … with". */
-export const unbelievable = (asked: Asked, what: string): Trouble => ({
-  kind: 'other',
-  error: new FlywheelError(
-    'ERR_RESPONSE_INVALID',
-    `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
-    { hint: 'Use another node: --rpc-url.' },
-  ),
-  retryable: false,
-});
+export const unbelievable = (asked: Asked, what: string): Trouble =>
+  new Trouble(
+    new FlywheelError(
+      'ERR_RESPONSE_INVALID',
+      `${named(asked)} answered ${asked.method} with ${shown(asked, what)}.`,
+      { hint: 'Use another node: --rpc-url.' },
+    ),
+  );
 
 export function unreachable(asked: Asked, { reason, hint = LATER, retryable, cause }: HttpFailure): Trouble {
   const { host } = asked.node.address;

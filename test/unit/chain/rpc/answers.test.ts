@@ -21,7 +21,7 @@ async function node(methods: Methods) {
   return { calls, reader: rpcChain([url]).chain };
 }
 
-it('questions that are asked at once get their own answers over one Connection', async () => {
+it('questions that are asked at once get their own answers', async () => {
   const hash = namedAddress('blockhash');
   const { reader } = await node({
     getLatestBlockhash: () => inContext({ blockhash: hash, lastValidBlockHeight: 7 }),
