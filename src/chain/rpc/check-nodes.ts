@@ -5,7 +5,7 @@ import { clusterName, type NodeReport, type NodeState } from '../node-address.js
 import { CLOCK_SYSVAR, SQUADS_PROGRAM } from '../programs.js';
 import { loadWeb3, type RpcNode } from './ask.js';
 import { NodePool, type NodePoolOptions } from './node-pool.js';
-import { accountsQuestion, GENESIS_QUESTION, HEALTH_QUESTION, VERSION_QUESTION } from './questions.js';
+import * as questions from './questions.js';
 
 const CHECK_TIMEOUT_MS = 10_000;
 /** A node this far behind accepts expired blockhashes. */
@@ -22,10 +22,10 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
   let state: NodeState | null = null;
   try {
     const startedMs = clock.nowMs();
-    const genesisHash = await pool.one(GENESIS_QUESTION);
+    const genesisHash = await pool.one(questions.genesis);
     const latencyMs = clock.nowMs() - startedMs;
-    const version = address.hide(await pool.one(VERSION_QUESTION)).slice(0, MAX_VERSION_LENGTH);
-    const { slot = 0, value } = await pool.agreed(accountsQuestion([SQUADS_PROGRAM, CLOCK_SYSVAR]));
+    const version = address.hide(await pool.one(questions.version)).slice(0, MAX_VERSION_LENGTH);
+    const { slot = 0, value } = await pool.agreed(questions.accounts([SQUADS_PROGRAM, CLOCK_SYSVAR]));
     const [program, sysvar] = value;
     // A missing clock is not a problem.
     const time = decodeClock(sysvar);
@@ -33,7 +33,7 @@ async function examine(options: NodePoolOptions, node: RpcNode): Promise<NodeRep
     const cluster = clusterName(genesisHash);
     state = { genesisHash, cluster, slot, slotsBehind: 0, version, latencyMs, clockAheadMs };
     // Not every node supports getHealth.
-    const [health] = await pool.askAll(HEALTH_QUESTION);
+    const [health] = await pool.askAll(questions.health);
     if (health !== undefined && 'kind' in health && health.kind === 'behind') throw health.error;
     if (program?.executable !== true)
       throw new FlywheelError(

@@ -26,25 +26,8 @@ import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
 import { type KnownNode, NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { createOutgoing, type Outgoing } from './outgoing.js';
-import {
-  accountsQuestion,
-  BLOCKHASH_QUESTION,
-  blockHeightQuestion,
-  blockTimeQuestion,
-  FINALIZED_QUESTION,
-  FIRST_BLOCK_QUESTION,
-  type FinalizedState,
-  GENESIS_QUESTION,
-  hasLanded,
-  pastQuestion,
-  RENT_QUESTION,
-  SIGNATURES_PER_PAGE,
-  type Status,
-  sameStatus,
-  statusesQuestion,
-  transactionQuestion,
-  validityQuestion,
-} from './questions.js';
+import * as questions from './questions.js';
+import { type FinalizedState, hasLanded, SIGNATURES_PER_PAGE, type Status, sameStatus } from './questions.js';
 import { createRecentFees } from './recent-fees.js';
 
 const POLL_MS = 500;
@@ -119,7 +102,7 @@ export class ClusterChain implements Chain {
 
   /** The pool makes sure that all nodes of the quorum have the same. */
   async genesisHash(): Promise<string> {
-    const [voice] = (await this.#pool.ask(GENESIS_QUESTION)) as readonly [Voice<string>];
+    const [voice] = (await this.#pool.ask(questions.genesis)) as readonly [Voice<string>];
     return voice.value;
   }
 
@@ -135,7 +118,7 @@ export class ClusterChain implements Chain {
     let floor = commitment === 'finalized' ? finalized.slot : this.#newestSlot;
     const states: (AccountState | null)[] = [];
     for (const chunk of chunks(addresses, MAX_ACCOUNTS_PER_CALL)) {
-      const question = accountsQuestion(chunk, commitment);
+      const question = questions.accounts(chunk, commitment);
       const { value, slot = 0 }: Voice<typeof states> = await this.#pool.agreed(question, floor);
       floor = slot;
       states.push(...value);
@@ -149,12 +132,12 @@ export class ClusterChain implements Chain {
    * node that knows a blockhash and is asked for its newest one afterwards names a height that is no lower.
    */
   async latestBlockhash(): Promise<RecentBlockhash> {
-    const newest = await this.#pool.one(BLOCKHASH_QUESTION);
+    const newest = await this.#pool.one(questions.latestBlockhash);
     if (this.#pool.quorum === 1) return newest;
     const { blockhash } = newest;
-    const { value: isKnown, slot } = await this.#pool.agreed(validityQuestion(blockhash));
+    const { value: isKnown, slot } = await this.#pool.agreed(questions.validity(blockhash));
     if (!isKnown) throw disagreeing(`do not know the blockhash ${blockhash}, which one of them gave`);
-    const voices = await this.#pool.ask(BLOCKHASH_QUESTION, { minContextSlot: slot });
+    const voices = await this.#pool.ask(questions.latestBlockhash, { minContextSlot: slot });
     const heights = voices.map(({ value }) => value.lastValidBlockHeight).sort((a, b) => Number(a - b));
     const [lowest, highest] = [heights[0] as bigint, heights.at(-1) as bigint];
     if (highest - lowest > BLOCKHASH_LIFETIME_BLOCKS) throw disagreeing('disagree about the block height');
@@ -162,13 +145,13 @@ export class ClusterChain implements Chain {
   }
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
-    return (await this.#pool.agreed(validityQuestion(blockhash))).value;
+    return (await this.#pool.agreed(questions.validity(blockhash))).value;
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
     const records: (TransactionRecord | null)[] = [];
     for (const chunk of chunks(signatures, MAX_SIGNATURES_PER_CALL)) {
-      const { value } = await this.#pool.agreed(statusesQuestion(chunk));
+      const { value } = await this.#pool.agreed(questions.statuses(chunk));
       for (const [at, signature] of chunk.entries()) {
         const status = value[at];
         records.push(hasLanded(status) ? await this.#record(signature, status) : null);
@@ -183,7 +166,7 @@ export class ClusterChain implements Chain {
    */
   async history(account: Address, past: Past): Promise<readonly PastTransaction[]> {
     const { limit = MAX_PAST, before, sinceSlot = 0 } = past;
-    const first = pastQuestion(account, before, limit);
+    const first = questions.past(account, before, limit);
     // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
     await this.#lastFinalized();
     const minContextSlot = Math.max(sinceSlot, this.#newestSlot);
@@ -204,7 +187,7 @@ export class ClusterChain implements Chain {
   async rent(): Promise<Rent> {
     const nowMs = this.#clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
-    const voices = await this.#pool.ask(RENT_QUESTION);
+    const voices = await this.#pool.ask(questions.rent);
     const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
     this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
     return this.#rent.rent;
@@ -220,7 +203,7 @@ export class ClusterChain implements Chain {
     const expiredHeight = await this.expiredHeight();
     const traces: Trace[] = [];
     for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL)) {
-      const question = statusesQuestion(chunk.map(({ signature }) => signature));
+      const question = questions.statuses(chunk.map(({ signature }) => signature));
       // Only nodes that have seen the finalized state may answer.
       const voices = await this.#pool.ask(question, { minContextSlot: this.#finalized.slot });
       for (const [index, one] of chunk.entries()) {
@@ -264,7 +247,7 @@ export class ClusterChain implements Chain {
       if (isLast || isLate || listed.length >= limit)
         return listed.filter(({ blockTimeMs }) => blockTimeMs === null || blockTimeMs >= sinceMs);
       page = await this.#pool.one(
-        pastQuestion(account, page.at(-1)?.signature, limit - listed.length),
+        questions.past(account, page.at(-1)?.signature, limit - listed.length),
         terms,
       );
     }
@@ -277,7 +260,7 @@ export class ClusterChain implements Chain {
   /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
   async #lastFinalized(): Promise<FinalizedState> {
     if (this.#clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
-    const voices = await this.#pool.ask(FINALIZED_QUESTION);
+    const voices = await this.#pool.ask(questions.finalized);
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
@@ -307,11 +290,11 @@ export class ClusterChain implements Chain {
 
   /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
   async #remembers(node: KnownNode, lastValidBlockHeight: bigint): Promise<boolean> {
-    const slot = await this.#pool.one(FIRST_BLOCK_QUESTION, { only: node });
+    const slot = await this.#pool.one(questions.firstBlock, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     // There are at least as many slots as blocks, so a low slot implies a low height.
     if (BigInt(slot) <= signedAbove) return true;
-    const height = await this.#pool.one(blockHeightQuestion(slot), { only: node });
+    const height = await this.#pool.one(questions.blockHeight(slot), { only: node });
     return height !== null && height <= signedAbove;
   }
 
@@ -331,7 +314,7 @@ export class ClusterChain implements Chain {
 
   /** The outcome comes from the status, the details from the transaction if the nodes still store it. */
   async #record(signature: Signature, { slot, error }: Status): Promise<TransactionRecord> {
-    const { value } = await this.#pool.agreed(transactionQuestion(signature));
+    const { value } = await this.#pool.agreed(questions.transaction(signature));
     return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
   }
 
@@ -339,7 +322,7 @@ export class ClusterChain implements Chain {
   async #blockTimeMs(slot: number): Promise<number> {
     const known = this.#blockTimes.get(slot);
     if (known !== undefined) return known;
-    const timeMs = await this.#pool.maybe(blockTimeQuestion(slot), this.#pool.quorum);
+    const timeMs = await this.#pool.maybe(questions.blockTime(slot), this.#pool.quorum);
     if (timeMs === null) return 0;
     if (this.#blockTimes.size >= MAX_BLOCK_TIMES) this.#blockTimes.clear();
     this.#blockTimes.set(slot, timeMs);

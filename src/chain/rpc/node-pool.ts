@@ -8,7 +8,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
 import { type Answer, ask, type Found, loadWeb3, type Question, type RpcNode, type TryTerms } from './ask.js';
-import { GENESIS_QUESTION } from './questions.js';
+import * as questions from './questions.js';
 import { Trouble } from './rpc-errors.js';
 
 export interface NodePoolOptions {
@@ -261,7 +261,7 @@ export class NodePool {
     if (isAlone && this.#genesis === undefined) return undefined;
     if (node.genesis === undefined) {
       const tryMs = isAlone ? timeoutMs : Math.min(timeoutMs, GENESIS_TRY_MS);
-      const answer = await this.#send(node, GENESIS_QUESTION, { timeoutMs: tryMs });
+      const answer = await this.#send(node, questions.genesis, { timeoutMs: tryMs });
       if (!('value' in answer)) return answer;
       node.genesis = answer.value;
     }

@@ -7,7 +7,7 @@ import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
 import { decodeTransaction, signatureOf, unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
-import { sendQuestion, trialQuestion } from './questions.js';
+import * as questions from './questions.js';
 
 const RESEND_MS = 2_000;
 const SEND_TIMEOUT_MS = 5_000;
@@ -34,7 +34,7 @@ export function createOutgoing(pool: NodePool, clock: Clock) {
 
   async function refusalOf(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
     const { messageBytes } = decodeTransaction(wire);
-    return (await pool.one(trialQuestion(unsigned(messageBytes)), { minContextSlot })).refusal;
+    return (await pool.one(questions.trial(unsigned(messageBytes)), { minContextSlot })).refusal;
   }
 
   /** The first of each kind is simulated; if it is refused, the others of its kind are simulated too. */
@@ -58,7 +58,7 @@ export function createOutgoing(pool: NodePool, clock: Clock) {
   async function sendFirst(wire: Uint8Array): Promise<FlywheelError | null> {
     known.set(signatureOf(decodeTransaction(wire)), { wire, sentMs: clock.nowMs() });
     try {
-      await pool.one(sendQuestion(wire), { tryMs: SEND_TIMEOUT_MS });
+      await pool.one(questions.send(wire), { tryMs: SEND_TIMEOUT_MS });
       return null;
     } catch (error) {
       // A node with an unreadable answer may have accepted the transaction; a look-up will tell.
@@ -107,7 +107,7 @@ export function createOutgoing(pool: NodePool, clock: Clock) {
         return sent !== undefined && nowMs - sent.sentMs >= RESEND_MS ? [sent] : [];
       });
       for (const sent of due) sent.sentMs = nowMs;
-      await inParallel(due, MAX_SENDINGS, ({ wire }) => pool.askAll(sendQuestion(wire), SEND_TIMEOUT_MS));
+      await inParallel(due, MAX_SENDINGS, ({ wire }) => pool.askAll(questions.send(wire), SEND_TIMEOUT_MS));
     },
 
     forget: (signature: Signature): void => void known.delete(signature),

@@ -13,7 +13,6 @@ import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
   PastTransaction,
-  Rejection,
   Signature,
   TransactionError,
   TransactionRecord,
@@ -62,7 +61,7 @@ const firstDifference =
   };
 
 /** `getMultipleAccounts`, at most 100 addresses. */
-export const accountsQuestion = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
+export const accounts = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
   question({
     method: 'getMultipleAccounts',
     ask: ({ connection, key }, slot) =>
@@ -72,7 +71,7 @@ export const accountsQuestion = (addresses: readonly Address[], commitment: Comm
     differ: firstDifference('the account', addresses, isDeepStrictEqual),
   });
 
-export const BLOCKHASH_QUESTION = question({
+export const latestBlockhash = question({
   method: 'getLatestBlockhash',
   ask: ({ connection }, slot) =>
     connection.getLatestBlockhashAndContext({ commitment: COMMITMENT, ...from(slot) }),
@@ -80,20 +79,20 @@ export const BLOCKHASH_QUESTION = question({
   result: z.object({ blockhash: hash, lastValidBlockHeight: count.transform(BigInt) }),
 });
 
-export const GENESIS_QUESTION = question({
+export const genesis = question({
   method: 'getGenesisHash',
   ask: ({ connection }) => connection.getGenesisHash(),
   result: hash,
 });
 
 /** `getMinimumBalanceForRentExemption` of an account without data. */
-export const RENT_QUESTION = question({
+export const rent = question({
   method: 'getMinimumBalanceForRentExemption',
   ask: ({ connection }) => connection.getMinimumBalanceForRentExemption(0),
   result: count.transform(BigInt),
 });
 
-export const validityQuestion = (blockhash: string) =>
+export const validity = (blockhash: string) =>
   question({
     method: 'isBlockhashValid',
     ask: ({ connection }, slot) =>
@@ -133,7 +132,7 @@ export function sameStatus(left: Status | null, right: Status | null): boolean {
 /**
  * `getSignatureStatuses`, at most 256 signatures, searching the whole history of the node. The method has no `minContextSlot`.
  */
-export const statusesQuestion = (signatures: readonly Signature[]) =>
+export const statuses = (signatures: readonly Signature[]) =>
   question({
     method: 'getSignatureStatuses',
     ask: ({ connection }) =>
@@ -166,7 +165,7 @@ const foundTransaction = z.object({
   meta: z.looseObject({ fee: amount, computeUnitsConsumed: amount, logMessages: logLines }).nullish(),
 });
 
-export const transactionQuestion = (signature: Signature) =>
+export const transaction = (signature: Signature) =>
   question({
     method: 'getTransaction',
     ask: ({ request }) =>
@@ -213,7 +212,7 @@ const pastTransaction = z
   });
 
 /** `getSignaturesForAddress`: one page, newest first, at most `wanted` entries. */
-export const pastQuestion = (of: Address, before: Signature | undefined, wanted: number) => {
+export const past = (of: Address, before: Signature | undefined, wanted: number) => {
   const limit = Math.min(wanted, SIGNATURES_PER_PAGE);
   return question({
     method: 'getSignaturesForAddress',
@@ -227,13 +226,13 @@ export const pastQuestion = (of: Address, before: Signature | undefined, wanted:
   });
 };
 
-export const HEALTH_QUESTION = question({
+export const health = question({
   method: 'getHealth',
   ask: ({ request }) => request([]),
   result: z.string(),
 });
 
-export const VERSION_QUESTION = question({
+export const version = question({
   method: 'getVersion',
   ask: ({ connection }) => connection.getVersion(),
   result: z.object({ 'solana-core': z.string() }).transform((version) => version['solana-core']),
@@ -243,7 +242,7 @@ export const VERSION_QUESTION = question({
  * `sendTransaction` without preflight: the transaction was simulated before, or must be sent in any case. `maxRetries: 0`
  * leaves all resends to this program.
  */
-export const sendQuestion = (wire: Uint8Array) =>
+export const send = (wire: Uint8Array) =>
   question({
     method: 'sendTransaction',
     ask: ({ connection }) => connection.sendRawTransaction(wire, { skipPreflight: true, maxRetries: 0 }),
@@ -257,7 +256,7 @@ export interface FinalizedState {
 }
 
 /** `getEpochInfo`: height and slot of one state. */
-export const FINALIZED_QUESTION: Question<FinalizedState> = question({
+export const finalized: Question<FinalizedState> = question({
   method: 'getEpochInfo',
   ask: ({ connection }) => connection.getEpochInfo('finalized'),
   result: z
@@ -266,14 +265,14 @@ export const FINALIZED_QUESTION: Question<FinalizedState> = question({
 });
 
 /** `getFirstAvailableBlock`: first slot whose transactions the node stores. */
-export const FIRST_BLOCK_QUESTION = question({
+export const firstBlock = question({
   method: 'getFirstAvailableBlock',
   ask: ({ connection }) => connection.getFirstAvailableBlock(),
   result: count,
 });
 
 /** `getBlockTime` in ms; `null` where the node does not say. */
-export const blockTimeQuestion = (slot: number) =>
+export const blockTime = (slot: number) =>
   question({
     method: 'getBlockTime',
     ask: ({ connection }) => connection.getBlockTime(slot),
@@ -284,7 +283,7 @@ export const blockTimeQuestion = (slot: number) =>
  * `getBlock`, sent directly and without transactions: the block height. `null` where the node does not say, as for its oldest
  * blocks.
  */
-export const blockHeightQuestion = (slot: number) =>
+export const blockHeight = (slot: number) =>
   question({
     method: 'getBlock',
     ask: ({ request }) =>
@@ -303,18 +302,12 @@ export const blockHeightQuestion = (slot: number) =>
       .transform((block) => (block?.blockHeight == null ? null : BigInt(block.blockHeight))),
   });
 
-interface Trial {
-  /** Why the transaction would be refused or fail; `null` for success. */
-  readonly refusal: Omit<Rejection, 'index'> | null;
-  readonly computeUnits: number | null;
-}
-
 /**
- * `simulateTransaction` on the newest state, sent directly. Without signatures the node learns nothing that it could send.
- *
+ * `simulateTransaction` on the newest state, sent directly: why the transaction would be refused or fail, `null` for success.
+ * Without signatures the node learns nothing that it could send.
  * @param wire - all signatures zero.
  */
-export const trialQuestion = (wire: Uint8Array) =>
+export const trial = (wire: Uint8Array) =>
   question({
     method: 'simulateTransaction',
     ask: ({ request }, minContextSlot) =>
@@ -331,8 +324,8 @@ export const trialQuestion = (wire: Uint8Array) =>
     hasContext: true,
     result: z
       .object({ err: transactionError, logs: logLines, unitsConsumed: count.nullish() })
-      .transform(({ err: error, logs, unitsConsumed = null }): Trial => {
-        return { refusal: error && { error, logs }, computeUnits: unitsConsumed };
+      .transform(({ err: error, logs, unitsConsumed: computeUnits = null }) => {
+        return { refusal: error && { error, logs }, computeUnits };
       }),
   });
 
@@ -341,15 +334,13 @@ const MAX_FEE_ACCOUNTS = 128;
 /** Upper bound of blocks in an answer (agave, `MAX_NUM_RECENT_BLOCKS`, is lower). */
 const MAX_FEE_BLOCKS = 1_000;
 
-const recentFee = z
-  .object({ prioritizationFee: count })
-  .transform(({ prioritizationFee }) => BigInt(prioritizationFee));
+const recentFee = z.object({ prioritizationFee: count }).transform((fee) => BigInt(fee.prioritizationFee));
 
 /**
  * `getRecentPrioritizationFees`: per recent block, the lowest price in micro-lamports per compute unit among transactions that
  * wrote one of the accounts.
  */
-export const recentFeesQuestion = (written: readonly Address[]) =>
+export const recentFees = (written: readonly Address[]) =>
   question({
     method: 'getRecentPrioritizationFees',
     ask: ({ connection, key }) =>

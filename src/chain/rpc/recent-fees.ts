@@ -3,7 +3,7 @@ import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../chain.js';
 import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
-import { recentFeesQuestion, trialQuestion } from './questions.js';
+import * as questions from './questions.js';
 
 const PRICE_FOR_MS = 10_000;
 const PERCENTILE = 0.75;
@@ -33,7 +33,7 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       const known = prices.get(accounts.join());
       if (known !== undefined && clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
       // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
-      const told = (await pool.maybe(recentFeesQuestion(accounts))) ?? [];
+      const told = (await pool.maybe(questions.recentFees(accounts))) ?? [];
       const microLamports = percentile(told, PERCENTILE) ?? (known?.microLamports || lastMicroLamports);
       lastMicroLamports = microLamports || lastMicroLamports;
       if (prices.size >= MAX_PRICES) prices.clear();
@@ -41,7 +41,7 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       return microLamports;
     },
     async computeUnitsOf(message) {
-      const tried = await pool.maybe(trialQuestion(unsigned(message)));
+      const tried = await pool.maybe(questions.trial(unsigned(message)));
       return tried?.refusal === null ? tried.computeUnits : null;
     },
   };
