@@ -93,11 +93,9 @@ export const text: Codec<string> = {
   write: (w, value) => blob(u32).write(w, new TextEncoder().encode(value)),
 };
 
-export const struct = <Fields extends object>(
-  fields: {
-    readonly [Name in keyof Fields]: Codec<Fields[Name]>;
-  },
-): Codec<Readonly<Fields>> => {
+export type CodecsOf<Fields> = { readonly [Name in keyof Fields]: Codec<Fields[Name]> };
+
+export const struct = <Fields extends object>(fields: CodecsOf<Fields>): Codec<Readonly<Fields>> => {
   const entries = Object.entries(fields) as [keyof Fields, Codec<Fields[keyof Fields]>][];
   return {
     read: (r) => {

@@ -6,7 +6,7 @@ import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/
 import {
   blob,
   type Codec,
-  type CodecValue,
+  type CodecsOf,
   encode,
   fixed,
   i64,
@@ -31,9 +31,25 @@ export const TYPE_MARK_BYTES = 8;
 /** No config authority: the zero key, equal to the address of the system program. */
 export const NO_AUTHORITY = '11111111111111111111111111111111' as Address;
 
+export interface AccountLayout<Value> {
+  readonly name: string;
+  /** First 8 bytes of SHA-256 of `account:<Type>`. */
+  readonly typeMark: ReadonlyBytes;
+  readonly fields: Codec<Value>;
+}
+
+type ValueOf<Layout> = Layout extends AccountLayout<infer Value> ? Value : never;
+
+const layout = <Fields extends object>(name: string, fields: CodecsOf<Fields>) => ({
+  name,
+  typeMark: hash('sha256', `account:${name}`, 'buffer').subarray(0, TYPE_MARK_BYTES),
+  fields: struct(fields),
+});
+
 export const memberCodec = struct({ key, permissions: u8 });
 
-const multisigFields = struct({
+export type Multisig = ValueOf<typeof MULTISIG>;
+export const MULTISIG = layout('Multisig', {
   createKey: key,
   configAuthority: key,
   threshold: u16,
@@ -69,7 +85,8 @@ const statusCodec: Codec<{ readonly kind: ProposalStatusKind; readonly timestamp
   },
 };
 
-const proposalFields = struct({
+export type Proposal = ValueOf<typeof PROPOSAL>;
+export const PROPOSAL = layout('Proposal', {
   multisig: key,
   transactionIndex: u64,
   status: statusCodec,
@@ -82,43 +99,22 @@ const proposalFields = struct({
 const ofVault = { multisig: key, creator: key, index: u64, bump: u8, vaultIndex: u8, vaultBump: u8 };
 const content = { ephemeralSignerBumps: blob(u32), message: storedMessage };
 
-const batchFields = struct({ ...ofVault, size: u32, executedTransactionIndex: u32 });
-const batchTransactionFields = struct({ bump: u8, ...content });
-const vaultTransactionFields = struct({ ...ofVault, ...content });
+export type Batch = ValueOf<typeof BATCH>;
+export const BATCH = layout('Batch', { ...ofVault, size: u32, executedTransactionIndex: u32 });
 
-const programConfigFields = struct({
+export type VaultBatchTransaction = ValueOf<typeof VAULT_BATCH_TRANSACTION>;
+export const VAULT_BATCH_TRANSACTION = layout('VaultBatchTransaction', { bump: u8, ...content });
+
+export type VaultTransaction = ValueOf<typeof VAULT_TRANSACTION>;
+export const VAULT_TRANSACTION = layout('VaultTransaction', { ...ofVault, ...content });
+
+export type ProgramConfig = ValueOf<typeof PROGRAM_CONFIG>;
+export const PROGRAM_CONFIG = layout('ProgramConfig', {
   authority: key,
   multisigCreationFeeLamports: u64,
   treasury: key,
   reserved: fixed(64),
 });
-
-export type Multisig = CodecValue<typeof multisigFields>;
-export type Proposal = CodecValue<typeof proposalFields>;
-export type Batch = CodecValue<typeof batchFields>;
-export type VaultBatchTransaction = CodecValue<typeof batchTransactionFields>;
-export type VaultTransaction = CodecValue<typeof vaultTransactionFields>;
-export type ProgramConfig = CodecValue<typeof programConfigFields>;
-
-export interface AccountLayout<Value> {
-  readonly name: string;
-  /** First 8 bytes of SHA-256 of `account:<Type>`. */
-  readonly typeMark: ReadonlyBytes;
-  readonly fields: Codec<Value>;
-}
-
-const layout = <Value>(name: string, fields: Codec<Value>): AccountLayout<Value> => ({
-  name,
-  typeMark: hash('sha256', `account:${name}`, 'buffer').subarray(0, TYPE_MARK_BYTES),
-  fields,
-});
-
-export const MULTISIG = layout('Multisig', multisigFields);
-export const PROPOSAL = layout('Proposal', proposalFields);
-export const BATCH = layout('Batch', batchFields);
-export const VAULT_BATCH_TRANSACTION = layout('VaultBatchTransaction', batchTransactionFields);
-export const VAULT_TRANSACTION = layout('VaultTransaction', vaultTransactionFields);
-export const PROGRAM_CONFIG = layout('ProgramConfig', programConfigFields);
 
 /** Sizes of new accounts in bytes, the type mark included. */
 export const ACCOUNT_SIZE = {
