@@ -5,10 +5,9 @@
  * a durable ledger) and `rpc/` (a cluster).
  */
 import type { Address } from '../values/address.js';
-import type { ReadonlyBytes } from '../values/bytes.js';
 import { isoTime } from '../values/time.js';
 import type { AccountState, Rent } from './account.js';
-import type { Instruction } from './transaction/message.js';
+import type { Call, Instruction } from './transaction/message.js';
 
 /** Base58 text of the first signature of a transaction. */
 export type Signature = string;
@@ -48,7 +47,7 @@ export interface TransactionRecord {
   /** Addresses from lookup tables, in index order after the static keys. Absent where the chain does not report them. */
   readonly tableAddresses?: readonly Address[] | undefined;
   /** Inner instructions, at least every call of the Squads program. Absent where the chain does not store them. */
-  readonly innerCalls?: readonly ProgramCall[] | undefined;
+  readonly innerCalls?: readonly Call<Address>[] | undefined;
 }
 
 /** ISO time of the block; `undefined` where no node knows the time. */
@@ -58,12 +57,6 @@ export const dateLanded = ({ blockTimeMs }: Pick<TransactionRecord, 'blockTimeMs
 export interface Balance {
   readonly before: bigint;
   readonly after: bigint;
-}
-
-export interface ProgramCall {
-  readonly program: Address;
-  readonly accounts: readonly Address[];
-  readonly data: ReadonlyBytes;
 }
 
 export interface TokenChange {

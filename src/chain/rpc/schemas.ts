@@ -4,8 +4,8 @@ import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import type { ProgramCall, TokenChange, TransactionError, TransactionRecord } from '../chain.js';
-import type { Lookup } from '../transaction/message.js';
+import type { TokenChange, TransactionError, TransactionRecord } from '../chain.js';
+import type { Call, Lookup } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 
 /** @param read - `undefined` for a value of another form. */
@@ -171,7 +171,7 @@ function tokenChangesOf({ preTokenBalances, postTokenBalances }: ToldMeta, keys:
 
 function innerCallsOf({ innerInstructions }: ToldMeta, keys: readonly Address[]) {
   if (innerInstructions === undefined) return undefined;
-  const calls: ProgramCall[] = [];
+  const calls: Call<Address>[] = [];
   for (const { programIdIndex, accounts, data } of innerInstructions.flatMap((one) => one.instructions)) {
     const program = keys[programIdIndex];
     const named = accounts.map((index) => keys[index]);

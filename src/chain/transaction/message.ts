@@ -4,21 +4,26 @@
  */
 import type { Address } from '../../values/address.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
-import { blob, type Codec, key, struct, u8, vec } from '../codec.js';
+import { blob, type Codec, type CodecValue, key, struct, u8, vec } from '../codec.js';
 
-export interface CompiledInstruction {
-  /** Index of the program: static keys, then writable, then readonly looked-up keys. */
-  readonly programIndex: number;
-  /** One index per byte, in the same order. */
-  readonly accountIndexes: ReadonlyBytes;
-  readonly data: ReadonlyBytes;
-}
+/** @param count - encoding of counts. @param dataLength - encoding of the data length. */
+export const instructionsCodec = (count: Codec<number>, dataLength = count) =>
+  vec(
+    count,
+    struct({
+      /** Index of the program: static keys, then writable, then readonly looked-up keys. */
+      programIndex: u8,
+      /** One index per byte, in the same order. */
+      accountIndexes: blob(count),
+      data: blob(dataLength),
+    }),
+  );
 
-export interface Lookup {
-  readonly table: Address;
-  readonly writableIndexes: ReadonlyBytes;
-  readonly readonlyIndexes: ReadonlyBytes;
-}
+export const lookupsCodec = (count: Codec<number>) =>
+  vec(count, struct({ table: key, writableIndexes: blob(count), readonlyIndexes: blob(count) }));
+
+export type CompiledInstruction = CodecValue<ReturnType<typeof instructionsCodec>>[number];
+export type Lookup = CodecValue<ReturnType<typeof lookupsCodec>>[number];
 
 export interface Message {
   /** Number of signing keys; they come first. */
@@ -31,16 +36,6 @@ export interface Message {
   readonly instructions: readonly CompiledInstruction[];
   readonly lookups: readonly Lookup[];
 }
-
-/** @param count - encoding of counts. @param dataLength - encoding of the data length. */
-export const instructionsCodec = (
-  count: Codec<number>,
-  dataLength = count,
-): Codec<readonly CompiledInstruction[]> =>
-  vec(count, struct({ programIndex: u8, accountIndexes: blob(count), data: blob(dataLength) }));
-
-export const lookupsCodec = (count: Codec<number>): Codec<readonly Lookup[]> =>
-  vec(count, struct({ table: key, writableIndexes: blob(count), readonlyIndexes: blob(count) }));
 
 export const isSigner = ({ signers }: Message, index: number): boolean => index < signers;
 
@@ -74,9 +69,9 @@ export function instructionsOf(
 }
 
 /** An instruction with addresses only; `undefined` stands for one from an unknown lookup table. */
-export interface Call {
-  readonly program: Address | undefined;
-  readonly accounts: readonly (Address | undefined)[];
+export interface Call<Named = Address | undefined> {
+  readonly program: Named;
+  readonly accounts: readonly Named[];
   readonly data: ReadonlyBytes;
 }
 

@@ -10,7 +10,7 @@ import {
   totalOf,
 } from '../../actions/registry.js';
 import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
-import type { ChainReader, ProgramCall, TokenChange, TransactionRecord } from '../../chain/chain.js';
+import type { ChainReader, TokenChange, TransactionRecord } from '../../chain/chain.js';
 import {
   COMPUTE_BUDGET_PROGRAM,
   MEMO_PROGRAM,
@@ -20,7 +20,7 @@ import {
 import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { readMultisig } from '../../chain/squads/read-accounts.js';
-import { callsIn, type Instruction } from '../../chain/transaction/message.js';
+import { type Call, callsIn, type Instruction } from '../../chain/transaction/message.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 
@@ -126,11 +126,11 @@ const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, S
 function ownInstructions({ wire, record }: LandedTransaction): readonly Instruction[] | undefined {
   const calls = callsIn(decodeTransaction(wire).message, record.tableAddresses);
   const isHidden = calls.some(({ program, accounts }) => [program, ...accounts].includes(undefined));
-  return isHidden ? undefined : calls.map((call) => instructionOf(call as ProgramCall));
+  return isHidden ? undefined : calls.map((call) => instructionOf(call as Call<Address>));
 }
 
 /** Account rights do not matter: the transaction has succeeded. */
-const instructionOf = ({ accounts, ...call }: ProgramCall): Instruction => ({
+const instructionOf = ({ accounts, ...call }: Call<Address>): Instruction => ({
   ...call,
   accounts: accounts.map((address) => ({ address, signer: false, writable: false })),
 });

@@ -2,12 +2,12 @@
 import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
-import type { ProgramCall, TransactionError } from '../../chain.js';
-import type { AccountMeta, Instruction } from '../../transaction/message.js';
+import type { TransactionError } from '../../chain.js';
+import type { AccountMeta, Call, Instruction } from '../../transaction/message.js';
 import { INSTRUCTION_ERROR_SENTENCES } from '../vm/native.js';
 import type { AccountSource } from '../vm/vm.js';
 
-export interface InnerCall extends ProgramCall {
+export interface InnerCall extends Call<Address> {
   readonly within: number;
 }
 
