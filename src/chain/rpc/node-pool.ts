@@ -132,8 +132,8 @@ export class NodePool {
   }
 
   /**
-   * The answer to an optional question: one attempt of a second at each node. `null` without an answer, and where several voices differ; questions of this method
-   * then pause. Many nodes lack or limit single methods, so a failure does not count against the node.
+   * The answer to an optional question: one attempt of a second at each node. `null` without an answer, and where several voices
+   * differ; questions of this method then pause. Many nodes lack or limit single methods, so a failure does not count against the node.
    * @throws `ERR_INTERRUPTED`
    */
   async maybe<Value>(question: Question<Value>, voices = 1): Promise<Value | null> {

@@ -5,7 +5,7 @@ import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error
 import { inParallel } from '../../values/event-loop.js';
 import type { Clock } from '../../values/time.js';
 import type { Rejection, Signature } from '../chain.js';
-import { decodeTransaction, signatureOf, unsigned } from '../transaction/wire.js';
+import { decodeTransaction, signatureOf } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import * as questions from './questions.js';
 
@@ -17,8 +17,6 @@ interface Sent {
   readonly wire: Uint8Array;
   sentMs: number;
 }
-
-type Refusal = Omit<Rejection, 'index'>;
 
 /** Transactions of one kind have the same accounts in the same instructions; amounts, texts and limits may differ. */
 function kindOf(wire: Uint8Array): string {
@@ -32,18 +30,14 @@ export type Outgoing = ReturnType<typeof createOutgoing>;
 export function createOutgoing(pool: NodePool, clock: Clock) {
   const known = new Map<Signature, Sent>();
 
-  async function refusalOf(wire: Uint8Array, minContextSlot: number): Promise<Refusal | null> {
-    const { messageBytes } = decodeTransaction(wire);
-    return (await pool.one(questions.trial(unsigned(messageBytes)), { minContextSlot })).refusal;
-  }
-
   /** The first of each kind is simulated; if it is refused, the others of its kind are simulated too. */
   async function refusalsOf(wires: readonly Uint8Array[], minContextSlot: number) {
     const kinds = new Map<string, Uint8Array[]>();
     for (const wire of wires) kinds.set(kindOf(wire), [...(kinds.get(kindOf(wire)) ?? []), wire]);
-    const refusals = new Map<Uint8Array, Refusal>();
+    const refusals = new Map<Uint8Array, Omit<Rejection, 'index'>>();
     const tryOut = async (wire: Uint8Array): Promise<void> => {
-      const refusal = await refusalOf(wire, minContextSlot);
+      const { messageBytes } = decodeTransaction(wire);
+      const { refusal } = await pool.one(questions.trial(messageBytes), { minContextSlot });
       if (refusal !== null) refusals.set(wire, refusal);
     };
     await inParallel([...kinds.values()], MAX_SENDINGS, async ([first, ...others]) => {

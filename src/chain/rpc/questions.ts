@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
+import type { ReadonlyBytes } from '../../values/bytes.js';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
 import type {
   Commitment,
@@ -18,7 +19,7 @@ import type {
   TransactionRecord,
 } from '../chain.js';
 import { isSigned } from '../transaction/sign.js';
-import { decodeTransaction } from '../transaction/wire.js';
+import { decodeTransaction, unsigned } from '../transaction/wire.js';
 import type { Question } from './ask.js';
 import {
   address,
@@ -303,16 +304,15 @@ export const blockHeight = (slot: number) =>
   });
 
 /**
- * `simulateTransaction` on the newest state, sent directly: why the transaction would be refused or fail, `null` for success.
+ * `simulateTransaction` on the newest state, sent directly: why the message would be refused or fail, `null` for success.
  * Without signatures the node learns nothing that it could send.
- * @param wire - all signatures zero.
  */
-export const trial = (wire: Uint8Array) =>
+export const trial = (message: ReadonlyBytes) =>
   question({
     method: 'simulateTransaction',
     ask: ({ request }, minContextSlot) =>
       request([
-        Buffer.from(wire).toString('base64'),
+        Buffer.from(unsigned(message)).toString('base64'),
         {
           encoding: 'base64',
           sigVerify: false,

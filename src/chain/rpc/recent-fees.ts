@@ -1,7 +1,6 @@
 /** Priority fees: the price follows recent fees of the cluster and never exceeds the user's limit. */
 import type { Clock } from '../../values/time.js';
 import type { PriorityFees } from '../chain.js';
-import { unsigned } from '../transaction/wire.js';
 import type { NodePool } from './node-pool.js';
 import * as questions from './questions.js';
 
@@ -41,7 +40,7 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       return microLamports;
     },
     async computeUnitsOf(message) {
-      const tried = await pool.maybe(questions.trial(unsigned(message)));
+      const tried = await pool.maybe(questions.trial(message));
       return tried?.refusal === null ? tried.computeUnits : null;
     },
   };
