@@ -78,7 +78,7 @@ export const needsDigest = ({ digestAbove }: Limits, { outflow, decimals }: Aske
   digestAbove !== undefined && isAbove(totalOutflow(outflow), decimals, digestAbove);
 
 /** Base units. */
-export interface Outflow {
+interface Outflow {
   readonly burned: bigint;
   readonly airdropped: bigint;
   readonly recipients: ReadonlyMap<Address, bigint>;

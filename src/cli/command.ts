@@ -8,7 +8,7 @@ import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
 
-export interface HelpTexts {
+interface HelpTexts {
   readonly details?: readonly string[];
   /** Shape of the printed JSON. */
   readonly output: readonly string[];

@@ -6,7 +6,7 @@ import { apiKeyFile, ownerFile } from '../files/directories.js';
 import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
 import { canAsk } from './consent.js';
-import { commandLine, runFlags, typedLine } from './operation/resume-line.js';
+import { commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
 const COMMAND = /`flywheel ([^`]+)`/g;
@@ -65,18 +65,6 @@ export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: strin
   const set = typeof keypair.value === 'string' && keypair.value !== '-' ? keypair.value : null;
   const file = typed ?? set ?? (own !== null && existsSync(own) ? own : null);
   return file === null ? [] : ['--keypair', file];
-}
-
-/** After `batch inspect`, the same words with `approve`; after `batch init --out`, of the approval file. */
-export function approveCommand({ commandLine: typed, settings }: Session, approval?: string): string {
-  const owner = ownerFlags(settings);
-  const signer = owner.length === 0 ? ['--wallet'] : owner;
-  const file = typed[typed.indexOf('init') + 1] ?? '-';
-  const expected = file.startsWith('-') ? 'pipelines.json' : file;
-  if (approval !== undefined)
-    return commandLine(settings, 'batch', 'approve', approval, '--expect', expected, ...signer);
-  const words = typed.map((word) => (word === 'inspect' ? 'approve' : word));
-  return typedLine(settings, ...words, ...signer);
 }
 
 /**

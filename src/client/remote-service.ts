@@ -1,8 +1,7 @@
 /** The service over HTTP: requests, retries and outcomes (contract, section 2.5). */
 import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
-import { decodeBatchCost } from '../contract/header-values.js';
-import { BATCH_COST_HEADER, IDEMPOTENT_REPLAYED_HEADER } from '../contract/headers.js';
+import { BATCH_COST_HEADER, decodeBatchCost, IDEMPOTENT_REPLAYED_HEADER } from '../contract/headers.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';

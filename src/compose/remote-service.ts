@@ -9,8 +9,7 @@ import { servicePlace } from '../contract/service-place.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
-import { httpEnvironment } from './http-environment.js';
-import type { OwnRpc } from './rpc.js';
+import { httpEnvironment, type OwnRpc } from './rpc.js';
 import { flywheelText, type OpenedService, openSimulator } from './service.js';
 import type { Settings } from './settings.js';
 

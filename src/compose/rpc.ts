@@ -1,4 +1,5 @@
 /** The user's RPC nodes from the settings, with the proxies, certificates and timeouts of the API client. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChainReader } from '../chain/chain.js';
 import type { NodeReport } from '../chain/node-address.js';
@@ -15,11 +16,12 @@ import { ClusterChain } from '../chain/rpc/cluster-chain.js';
 import type { NodePoolOptions } from '../chain/rpc/node-pool.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { type ChainSender, createSender } from '../chain/send.js';
+import type { RemoteServiceDeps } from '../client/remote-service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
+import { onFile } from '../files/read-file.js';
 import { createTransport } from '../transport/transport.js';
 import type { Ambient } from './context.js';
-import { httpEnvironment } from './http-environment.js';
 import { readSecret } from './local-config.js';
 import { whileOpen } from './opened.js';
 import { placeOf } from './place.js';
@@ -188,3 +190,17 @@ export async function openNamedCluster(
 export async function checkRpcNodes(ambient: Ambient, settings: Settings): Promise<readonly NodeReport[]> {
   return whileOpen((opened) => checkNodes(opened.keep(nodesOf(ambient, settings)).options));
 }
+
+/** Proxy and certificates of the environment. @throws `ERR_CONFIG_INVALID` */
+export function httpEnvironment({ env }: Ambient): Pick<RemoteServiceDeps, 'proxy' | 'extraCa'> {
+  const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
+  const noProxy = env['NO_PROXY'] ?? env['no_proxy'];
+  const caFile = env['NODE_EXTRA_CA_CERTS'];
+  return {
+    proxy: { ...(httpsProxy ? { httpsProxy } : {}), ...(noProxy ? { noProxy } : {}) },
+    ...(caFile ? { extraCa: readCa(caFile) } : {}),
+  };
+}
+
+const readCa = (path: string): string =>
+  onFile('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${path}`, () => readFileSync(path, 'utf8'));

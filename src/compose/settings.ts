@@ -28,7 +28,7 @@ export type KeyKeeper = { readonly where: string } & (
 );
 
 /** `null`: as the data directory says; by default the key is in it. */
-export interface SignerSettings {
+interface SignerSettings {
   readonly operator: Setting<KeyKeeper | null>;
   readonly burnWallet: Setting<KeyKeeper | null>;
 }

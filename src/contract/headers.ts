@@ -1,7 +1,9 @@
-/** Header names, and the rules for their values. */
+/** Header names, and the formats and rules of their values. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isUuid } from '../values/uuid.js';
+import type { BatchCost } from './call.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
+import type { RateLimit } from './operations.js';
 
 /** Default name; client and server can be configured with another (contract, section 1.1). */
 export const API_KEY_HEADER = 'x-service-api-key';
@@ -47,3 +49,23 @@ export function checkIdempotencyKey(
 
 /** UUIDs are case-insensitive. */
 export const normalKey = (key: string): string => (isUuid(key) ? key.toLowerCase() : key);
+
+/** `"burn";q=10;w=1`: quota and window in seconds (draft-ietf-httpapi-ratelimit-headers-09, section 3). */
+export const encodeRateLimitPolicy = (limit: RateLimit): string =>
+  `"${limit.name}";q=${limit.points};w=${limit.windowSeconds}`;
+
+/** `"burn";r=9;t=1`: remaining requests, and seconds until the full quota is available (same draft, section 4). */
+export const encodeRateLimit = (policy: string, remaining: number, resetSeconds: number): string =>
+  `"${policy}";r=${remaining};t=${resetSeconds}`;
+
+/** `operator=10000;vault=2039280`, in lamports; negative for a net gain. */
+export const encodeBatchCost = ({ operatorLamports, vaultLamports }: BatchCost): string =>
+  `operator=${operatorLamports};vault=${vaultLamports}`;
+
+const BATCH_COST = /^operator=(-?\d{1,20});vault=(-?\d{1,20})$/;
+
+export function decodeBatchCost(header: string): BatchCost | undefined {
+  const [, operator, vault] = BATCH_COST.exec(header) ?? [];
+  if (operator === undefined || vault === undefined) return undefined;
+  return { operatorLamports: BigInt(operator), vaultLamports: BigInt(vault) };
+}

@@ -1,5 +1,7 @@
-/** Tells a running process from a dead one with the same number, so that journal entries are taken over only from dead processes. */
+/** Names of this process; and a running process told from a dead one with the same number, whose journal entries are taken over. */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { getuid, pid as ownPid } from 'node:process';
 
 /** Index of `starttime` after the command name in `/proc/<pid>/stat` (proc_pid_stat(5), field 22). */
 const START_TIME_FIELD = 19;
@@ -35,3 +37,18 @@ export function isRunning(identity: string): boolean | undefined {
   if (start === undefined || start === 'x' || space !== numberSpace()) return undefined;
   return startTime(Number(pid)) === start;
 }
+
+/** A user id may have no name, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** `host/PID`, for leases and logs. */
+export const processName = (): string => `${hostname()}/${ownPid}`;
+
+/** `user@host pid PID`, for the audit log. */
+export const processActor = (): string => `${userName()}@${hostname()} pid ${ownPid}`;

@@ -5,8 +5,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { encodeRateLimit, encodeRateLimitPolicy } from '../contract/header-values.js';
-import { RATE_LIMIT_HEADER, RATE_LIMIT_POLICY_HEADER } from '../contract/headers.js';
+import {
+  encodeRateLimit,
+  encodeRateLimitPolicy,
+  RATE_LIMIT_HEADER,
+  RATE_LIMIT_POLICY_HEADER,
+} from '../contract/headers.js';
 import type { Operation, Rate, RateLimit } from '../contract/operations.js';
 import type { RateCounts } from '../contract/served-engine.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

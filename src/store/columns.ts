@@ -79,3 +79,16 @@ export function fromCell({ kind }: Column, cell: unknown): unknown {
   if (kind === 'bytes') return new Uint8Array(cell as ArrayBuffer);
   return kind === 'json' ? JSON.parse(cell as string) : cell;
 }
+
+/** 18 columns of 128 rows stay below every database's parameter limit. */
+const MAX_ROWS = 128;
+
+/** Pieces of 128, 64, … 1 rows: at most eight statements to compile, for any number of rows. */
+export function* piecesOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
+  for (let from = 0; from < rows.length; ) {
+    const rest = rows.length - from;
+    const count = rest >= MAX_ROWS ? MAX_ROWS : 2 ** Math.floor(Math.log2(rest));
+    yield rows.slice(from, from + count);
+    from += count;
+  }
+}

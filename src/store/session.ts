@@ -1,8 +1,7 @@
 /** The base of all repositories: one open transaction, row mapping, inserts, conditional changes and leases. */
 import { CamelCasePlugin, type Expression, type Kysely, sql } from 'kysely';
 import { invariant } from '../errors/flywheel-error.js';
-import { piecesOf } from '../values/pieces.js';
-import { type Column, fromCell } from './columns.js';
+import { type Column, fromCell, piecesOf } from './columns.js';
 import { type Database, quoted } from './ddl.js';
 import {
   LANDED_BURN,

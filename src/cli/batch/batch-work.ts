@@ -20,7 +20,7 @@ import type {
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
-import { approveCommand, nextCommand, ownerFlags } from '../hints.js';
+import { nextCommand, ownerFlags } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import {
   type Element,
@@ -306,7 +306,7 @@ export class BatchWork implements Work<Outcome> {
     const failure = batchFailure(session, batch);
     const { symbol } = await session.service();
     if ('answer' in outcome) {
-      const next = `Next: ${out === null ? await nextCommand(session, batch.id) : approveCommand(session, out.path)}`;
+      const next = `Next: ${await nextCommand(session, batch.id)}`;
       output.result(outcome.answer, (style) => [
         ...viewInitBatch(outcome.answer, symbol, style),
         ...(isFinal(batch) ? [] : [next]),

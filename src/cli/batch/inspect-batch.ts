@@ -17,7 +17,7 @@ import { chargesTransferFee, decodeMint } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
-import { approveCommand } from '../hints.js';
+import { nextCommand } from '../hints.js';
 import { namedText } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
@@ -86,7 +86,7 @@ async function inspectOpen(
   const next =
     problem === null && batch.id !== ''
       ? [
-          `Next: ${look.isApproved ? commandLine(session.settings, 'batch', 'execute', batch.id) : approveCommand(session)}`,
+          `Next: ${look.isApproved ? commandLine(session.settings, 'batch', 'execute', batch.id) : await nextCommand(session, batch.id)}`,
         ]
       : [];
   return {

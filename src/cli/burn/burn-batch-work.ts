@@ -5,7 +5,7 @@ import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
-import { type Entry, hasRest } from '../journal/journal.js';
+import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import { noteDone, requireAnswersBurn, requireNoted, requireRefused } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
@@ -60,6 +60,11 @@ export function burnBatchWork(
   const isDoneByOthers = (latest: Outcomes): boolean =>
     isSkipped(latest) || latest.some(({ status }) => status === 'error');
 
+  const verdictOf = (latest: Outcomes): Verdict => {
+    const landed = landedOf(elements, latest);
+    return { state: landed.length === latest.length ? 'done' : 'partial', landed };
+  };
+
   async function confirm(entry: Entry): Promise<void> {
     warnOfEqual(session, elements, 'burn', 'burned');
     const indexes = stagesOf(entry)[0]?.indexes ?? null;
@@ -108,9 +113,7 @@ export function burnBatchWork(
       await requireKnown(entry);
       return { result };
     }
-    if (isSkipped(latest)) return null;
-    const landed = landedOf(elements, latest);
-    return { result, verdict: { state: landed.length === latest.length ? 'done' : 'partial', landed } };
+    return isSkipped(latest) ? null : { result, verdict: verdictOf(latest) };
   }
 
   async function present(outcomes: Outcomes): Promise<FlywheelError | undefined> {

@@ -23,11 +23,11 @@ import {
 } from '../../engine/admin/project.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { apiKeyFile } from '../../files/directories.js';
+import { processActor } from '../../files/process-identity.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
 import { randomIds } from '../../values/ids.js';
-import { processActor } from '../actor.js';
 import type { Ambient } from '../context.js';
 import { createFileKeyring, openKeyring } from '../keyring.js';
 import {

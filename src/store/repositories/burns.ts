@@ -1,8 +1,8 @@
 /** Burns: each one's intent, then its outcome; many burns take few statements. */
 import { type RawBuilder, sql } from 'kysely';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import { piecesOf } from '../../values/pieces.js';
 import type { UtcDay } from '../../values/time.js';
+import { piecesOf } from '../columns.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, BurnStatus, RequestRecord } from '../records.js';
 import { OPEN_BURN } from '../schema.js';
 import { given, insertAll, matching, OPEN, type StoreSession, tableOf, within } from '../session.js';

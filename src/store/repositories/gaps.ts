@@ -1,6 +1,6 @@
 /** Compares the chain with the store: known signatures, gaps, and the line of history. */
 import { sql } from 'kysely';
-import { piecesOf } from '../../values/pieces.js';
+import { piecesOf } from '../columns.js';
 import type { GapRecord, LostTransaction } from '../records.js';
 import type { Row } from '../schema.js';
 import { insertAll, type StoreSession, tableOf } from '../session.js';

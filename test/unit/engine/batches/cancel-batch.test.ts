@@ -69,7 +69,8 @@ describe('cancelBatch', () => {
     test = await openTestEngine();
     const multisig = test.project.registration.multisig as Address;
     const [before = null] = await test.chain.getAccounts([multisig]);
-    const { batch } = (await test.engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call())).value;
+    const { batch } = (await test.engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, call()))
+      .value;
     const chain = chainOver(test.chain, {
       getAccounts: async (addresses) => addresses.map((one) => (one === multisig ? before : null)),
     });
