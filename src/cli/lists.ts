@@ -4,9 +4,8 @@ import type { ActionName } from '../actions/registry.js';
 import type { Reply } from '../contract/call.js';
 import { MAX_PAGE_ITEMS } from '../contract/limits.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isAddress } from '../values/address.js';
 import type { Session } from './command.js';
-import { AN_ADDRESS, readInteger, timeOption, unexpected } from './options.js';
+import { addressOption, readInteger, timeOption } from './options.js';
 
 export const pipelineFilters = <
   Args extends unknown[],
@@ -39,13 +38,11 @@ export function pipelineQuery<Action extends ActionName>({
   recipient,
   tx,
 }: PipelineOptions<Action>) {
-  if (recipient !== undefined && !isAddress(recipient))
-    throw unexpected('--recipient', AN_ADDRESS, recipient);
   return {
     ...(type === undefined ? {} : { type }),
     ...(action === undefined ? {} : { action }),
     ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
-    ...(recipient === undefined ? {} : { toAddress: recipient }),
+    ...(recipient === undefined ? {} : { toAddress: addressOption('--recipient', recipient) }),
     ...(tx === undefined ? {} : { txHash: tx }),
   };
 }

@@ -3,6 +3,7 @@ import { type Argument, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { type Address, isAddress } from '../values/address.js';
 import { MAX_PROOF_TYPE_LENGTH, SCOPES, type Scope } from '../values/key-terms.js';
 import { isoTime, parseTime, utcDay } from '../values/time.js';
 import { parseTokenAmount, SOL_DECIMALS } from '../values/token-amount.js';
@@ -16,10 +17,13 @@ export const collect = (value: string, before: readonly string[] = []): readonly
   value,
 ];
 
-export const AN_ADDRESS = 'a base58 address of 32 bytes';
-
-export const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
+const unexpected = (flag: string, expected: string, text: string): FlywheelError =>
   inputError(flag, `expected ${expected}, got ${JSON.stringify(text.slice(0, 60))}`);
+
+export function addressOption(flag: string, text: string): Address {
+  if (isAddress(text)) return text;
+  throw unexpected(flag, 'a base58 address of 32 bytes', text);
+}
 
 /** `--max-wait <seconds>` → `--max-wait`, `-p, --profile <name>` → `--profile`. */
 export const longFlag = (flags: string): string => /--[a-z-]+/.exec(flags)?.[0] ?? flags;

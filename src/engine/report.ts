@@ -8,6 +8,7 @@ import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';
 import type { PipelineAmounts } from '../store/repositories/pipelines.js';
+import { createPause } from '../values/event-loop.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { isFinal } from './batches/batch-context.js';
@@ -15,7 +16,6 @@ import { countVotes } from './batches/costs.js';
 import type { EngineDeps } from './deps.js';
 import { boundsOf } from './lists.js';
 import { done, operation, requireToken } from './operation.js';
-import { createPause } from './pause.js';
 
 const BURNS_AT_ONCE = 4_000;
 const BATCHES_AT_ONCE = 100;

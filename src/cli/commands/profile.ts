@@ -6,7 +6,6 @@ import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { isAddress } from '../../values/address.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -15,7 +14,7 @@ import { type Profile, readProfileKey, readProfiles } from '../config/profile-fi
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { inputError } from '../input/read-input.js';
-import { AN_ADDRESS, integer, longFlag, unexpected } from '../options.js';
+import { addressOption, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
@@ -218,8 +217,7 @@ function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
     const { [name]: text } = options;
     if (text === undefined)
       throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
-    if (!isAddress(text)) throw unexpected(`--${name}`, AN_ADDRESS, text);
-    return [name, text];
+    return [name, addressOption(`--${name}`, text)];
   });
   return { ...Object.fromEntries(pins), vaultIndex };
 }

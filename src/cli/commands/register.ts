@@ -19,14 +19,13 @@ import type { LocalInitResult } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
 import { commandLine } from '../operation/resume-line.js';
 import {
-  AN_ADDRESS,
+  addressOption,
   decimal,
   integer,
   lamports,
   proofTypes,
   SCOPE_OPTION,
   scopesOrAll,
-  unexpected,
 } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
@@ -109,11 +108,6 @@ const projectTerms = ({
   minOperatorSol: options.minOperatorSol,
   maxBatchRent: options.maxBatchRent,
 });
-
-function addressOption(flag: string, text: string): string {
-  if (isAddress(text)) return text;
-  throw unexpected(flag, AN_ADDRESS, text);
-}
 
 function textOption(flag: string, text: string | undefined): string | null {
   if (text === undefined) return null;

@@ -1,5 +1,5 @@
 /**
- * Progress on stderr. On a terminal: a spinner or a bar with rate and time left, after half a second, removed at the end.
+ * Progress on stderr. On a terminal: a spinner with count, rate and time left, after half a second, removed at the end.
  * Elsewhere, and with NO_COLOR or TERM=dumb: a line of text every 10 s.
  */
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
@@ -33,10 +33,6 @@ interface Beginning {
 
 const MS_PER_SECOND = 1_000;
 const SECONDS_PER_MINUTE = 60;
-const MAX_BAR = 30;
-const LEAST_BAR = 8;
-/** Usual width of the text beside a bar. The bar keeps its width while the text changes. */
-const MOST_TEXT = 54;
 /** Progress appears after this time. */
 const FIRST_MS = 500;
 const LINE_MS = 10_000;
@@ -62,14 +58,6 @@ export function measuredText(
     ...(rate > 0 ? [`${rate < 10 ? rate.toFixed(1) : grouped(Math.round(rate))}/s`] : []),
     ...(left === null || done === total ? [] : [`about ${secondsText(left)} left`]),
   ].join(', ');
-}
-
-/** @returns the text alone where a bar does not fit */
-function barText({ done, total }: Measured, text: string, columns: number): string {
-  const room = Math.min(MAX_BAR, Math.max(LEAST_BAR, columns - MOST_TEXT));
-  if (room + 1 + text.length > columns || total === 0) return text;
-  const full = Math.floor((done / total) * room);
-  return `${'█'.repeat(full)}${'░'.repeat(room - full)} ${text}`;
 }
 
 interface ProgressTerms {
@@ -114,8 +102,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
   if (!wanted) return NOTHING;
   /** `null`: nothing is in progress. */
   let sinceMs: number | null = null;
-  /** @param columns - `null`: text without a bar */
-  let text: (columns: number | null) => string = () => '';
+  let text = (): string => '';
   /** Survives other texts, so that the rate continues. */
   let measured: { readonly look: () => Measured; readonly begun: Beginning } | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -128,7 +115,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
       if (elapsedMs() < atMs) drawAt(atMs);
       else if (!plain) void spin();
       else {
-        stream.write(`${text(null)}\n`);
+        stream.write(`${text()}\n`);
         drawAt(elapsedMs() + LINE_MS);
       }
     }, atMs - elapsedMs()).unref();
@@ -140,7 +127,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
     // During the import this work may have ended and other work may have begun.
     if (timer !== due) return;
     const columns = Math.max(0, stream.columns - SPINNER_COLUMNS);
-    spinner.text = text(columns).slice(0, columns);
+    spinner.text = text().slice(0, columns);
     spinner.render();
     // ora's own timer would keep the process alive after the command is done.
     timer = setTimeout(() => void spin(), spinner.interval).unref();
@@ -166,11 +153,7 @@ export function createProgress(stream: OutputStream, { wanted, plain, nowMs }: P
     measure: (look) => {
       if (measured?.look !== look) measured = { look, begun: { atMs: nowMs(), done: look().done } };
       const { begun } = measured;
-      draw((columns) => {
-        const now = look();
-        const words = measuredText(now, begun, nowMs());
-        return columns === null ? words : barText(now, words, columns);
-      });
+      draw(() => measuredText(look(), begun, nowMs()));
     },
     clear: () => {
       sinceMs = null;

@@ -44,11 +44,6 @@ const allColumns = (report: Report): Columns<ReportRow> => ({
   ),
 });
 
-const BAR = '█';
-const MAX_BAR = 30;
-const LEAST_BAR = 8;
-const BESIDE_BAR = 60;
-
 /** `98.7 %`; never rounded up to 100 %. */
 function rate(done: number, failed: number): string {
   if (done + failed === 0) return 'nothing yet';
@@ -92,13 +87,7 @@ export function viewReport(report: Report, style: Style): readonly string[] {
   const span = spanOf(report);
   const head = [style.bold(`Report on ${safeLine(symbol)}${span === '' ? '' : ` ${safeLine(span)}`}`)];
   if (rows.length === 0) return [...head, 'Nothing was burned or airdropped.'];
-  const room = Math.max(LEAST_BAR, Math.min(MAX_BAR, style.width - BESIDE_BAR));
-  const most = Math.max(...rows.map(({ burned }) => Number(burned)));
-  const bar = ({ burned }: ReportRow): string =>
-    burned === '0' ? '' : BAR.repeat(Math.max(1, Math.round((Number(burned) * room) / most)));
-  const table = tableLines(rows, { ...shownColumns(report), '': bar }, style.width, {
-    right: ['burned', 'airdropped'],
-  });
+  const table = tableLines(rows, shownColumns(report), style.width, { right: ['burned', 'airdropped'] });
   return [...head, ...fieldLines(reportTotals(report), style), '', ...table];
 }
 

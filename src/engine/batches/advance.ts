@@ -15,11 +15,11 @@ import type {
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { sha256 } from '../../values/digest.js';
+import { createPause } from '../../values/event-loop.js';
 import { countLanded, landedMs } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
-import { createPause } from '../pause.js';
 import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchContext } from './batch-context.js';

@@ -16,11 +16,11 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { TokenRecord } from '../../store/records.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
+import { createPause } from '../../values/event-loop.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { hashProof } from '../burns/elements.js';
 import type { EngineLimits } from '../deps.js';
 import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
-import { createPause } from '../pause.js';
 import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
 
 /** Places that a problem of several pipelines names. */

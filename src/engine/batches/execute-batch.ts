@@ -12,13 +12,13 @@ import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
+import { inTurns } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
 import type { Uuid } from '../../values/uuid.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
-import { inTurns } from '../pause.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
 import { BatchWork, type End, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
 import {

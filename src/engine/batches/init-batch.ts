@@ -5,12 +5,12 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord, StoredAction } from '../../store/records.js';
 import { whole } from '../../store/schema.js';
 import { isJsonObject } from '../../values/canonical-json.js';
+import { createPause } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
 import { amountsOf, dayOfNow, exceededCaps, holdWhileWaiting, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, newLease, underLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
-import { createPause } from '../pause.js';
 import {
   claimRequest,
   justRun,

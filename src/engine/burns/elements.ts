@@ -7,12 +7,12 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
+import { createPause } from '../../values/event-loop.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { tokenAmountFromNumber } from '../../values/token-amount.js';
 import type { EngineLimits } from '../deps.js';
 import { type Principal, permitsProofType, permittedTypesText, requireToken } from '../operation.js';
-import { createPause } from '../pause.js';
 
 export type Burn = Pick<BurnRecord, 'index' | 'proofType' | 'persistOnchain' | 'amount' | 'proofHash'>;
 
