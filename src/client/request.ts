@@ -10,8 +10,7 @@ import { type Operation, pathParameters } from '../contract/operations.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { isLoopback } from '../transport/dial.js';
 import { jsonText } from '../values/exact-number.js';
-import type { Ids } from '../values/ids.js';
-import { isUuid } from '../values/uuid.js';
+import { type Ids, isUuid } from '../values/ids.js';
 import { createMask } from './mask.js';
 import { OWN_REQUEST_ID, type PreparedCall } from './send.js';
 

@@ -8,7 +8,7 @@ import { copyStore } from '../store/copy.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
-import { projectNameOf } from '../values/project-name.js';
+import { projectNameOf } from '../values/text.js';
 import { isoTime } from '../values/time.js';
 import type { Ambient } from './context.js';
 import { ownDataDirectory } from './data-lock.js';

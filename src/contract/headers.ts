@@ -1,6 +1,6 @@
 /** Header names, and the formats and rules of their values. */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { isUuid } from '../values/uuid.js';
+import { isUuid } from '../values/ids.js';
 import type { BatchCost } from './call.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from './limits.js';
 import type { RateLimit } from './operations.js';

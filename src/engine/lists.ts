@@ -6,9 +6,9 @@ import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
 import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
+import type { Uuid } from '../values/ids.js';
 import { isoTime, parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
-import type { Uuid } from '../values/uuid.js';
 import { done, operation, type Principal, requireToken } from './operation.js';
 
 /** @throws `ERR_INVALID_REQUEST` for a NUL, which PostgreSQL rejects. */

@@ -8,18 +8,14 @@ interface NativePackage {
   readonly version: string;
 }
 
+/** These packages have their binary at the top. */
 function packageOf(file: string): NativePackage | undefined {
-  for (let at = dirname(file); at !== dirname(at); at = dirname(at)) {
-    try {
-      const { name, version } = JSON.parse(
-        readFileSync(join(at, 'package.json'), 'utf8'),
-      ) as Partial<NativePackage>;
-      return name === undefined || version === undefined ? undefined : { name, version };
-    } catch {
-      // No package.json here; try the parent.
-    }
+  try {
+    const { name, version } = JSON.parse(readFileSync(join(dirname(file), 'package.json'), 'utf8'));
+    return { name: String(name), version: String(version) };
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 export const loadedNatives = (): readonly NativePackage[] =>

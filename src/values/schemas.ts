@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import { isAddress } from './address.js';
 import { InexactNumber } from './exact-number.js';
+import { isUuid } from './ids.js';
 import { MAX_HASHES_ASKED, MAX_PROOF_TYPE_LENGTH, SCOPES } from './key-terms.js';
-import { isUuid } from './uuid.js';
 
 export const uuidSchema = z
   .string('expected a UUID')

@@ -1,4 +1,4 @@
-/** Text for output: valid Unicode, without characters that control a terminal or are invisible. */
+/** Text for output: valid Unicode, without characters that control a terminal or are invisible; and names of projects. */
 import { FlywheelError } from '../errors/flywheel-error.js';
 
 /** @throws `ERR_INVALID_REQUEST` for half of a surrogate pair, which would arrive as another character. */
@@ -56,3 +56,20 @@ const LINE_BREAKS = /[\t\n\r\u2028\u2029]+/g;
 
 /** {@link withoutHidden} on one line; line breaks and tabs become a space. */
 export const visibleLine = (text: string): string => withoutHidden(text.replace(LINE_BREAKS, ' '));
+
+/** Fits into a DNS label; no character needs quoting in a shell or URL. */
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const PROJECT_NAME_RULE = 'small letters, digits and hyphens, 1 to 63 of them';
+
+export const isProjectName = (text: string): boolean => NAME.test(text);
+
+/** The symbol of a token as a project name; `undefined` if no valid character remains. */
+export function projectNameOf(symbol: string): string | undefined {
+  const slug = symbol
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '');
+  return isProjectName(slug) ? slug : undefined;
+}

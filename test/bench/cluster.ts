@@ -8,7 +8,7 @@ import { signBurns } from '../../src/engine/burns/burn-transaction.js';
 import { createEngine } from '../../src/engine/engine.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
-import type { Uuid } from '../../src/values/uuid.js';
+import type { Uuid } from '../../src/values/ids.js';
 import { openTestEngine, signApproval } from '../support/engine.js';
 import { openCluster } from '../support/open-cluster.js';
 import { type BenchRatio, median } from './ratio.js';

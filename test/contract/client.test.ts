@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../../src/contract/service.js';
+import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
-import type { Uuid } from '../../src/values/uuid.js';
 import { Api } from '../specification/api.js';
 import { supplyOf } from '../specification/chain-reading.js';
 import { aBurnRequest, aPipeline, approved, burnAction } from '../specification/requests.js';

@@ -13,9 +13,9 @@ import { copyStore } from '../../src/store/copy.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
+import type { Uuid } from '../../src/values/ids.js';
 import { randomIds } from '../../src/values/ids.js';
 import { isoTime, utcDay } from '../../src/values/time.js';
-import type { Uuid } from '../../src/values/uuid.js';
 import { signedWith } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
 import {

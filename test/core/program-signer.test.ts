@@ -2,8 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/sign.js';
-import { commandWords } from '../../src/signing/command-words.js';
-import { ProgramSigner, type ProgramSignerOptions } from '../../src/signing/program-signer.js';
+import { commandWords, ProgramSigner, type ProgramSignerOptions } from '../../src/signing/program-signer.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 

@@ -10,8 +10,8 @@ import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../src/files/directories.js';
 import { isRunning, processIdentity } from '../../src/files/process-identity.js';
+import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
-import type { Uuid } from '../../src/values/uuid.js';
 import { type FakeService, fakeService } from './fake-service.js';
 import { asScript, emptyDirectory } from './spawn.js';
 

@@ -7,7 +7,7 @@ import type { ChainSender } from '../../chain/send.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import { isUuid, type Uuid } from '../../values/uuid.js';
+import { isUuid, type Uuid } from '../../values/ids.js';
 import type { Taken } from '../../wallet-page/serve-page.js';
 import type { Session } from '../command.js';
 import { requireConsent } from '../consent.js';

@@ -15,7 +15,7 @@ import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
 import { statusOf } from '../views/batch.js';
-import { countText, solText, tokensText } from '../views/unit.js';
+import { countText, tokensText } from '../views/unit.js';
 import { loadKeypair } from '../wallet/load-keypair.js';
 
 const MIB = 1_024 * 1_024;
@@ -242,19 +242,15 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
 
 /** Whether the project of this machine can run a batch. */
 async function fundsText(session: Session): Promise<string> {
-  const vault = await (await session.local()).vault();
-  const { balances, pipelines, symbol, vaultAddress, operator } = vault;
-  const how = { hint: 'Show balances and what a pipeline costs: `flywheel vault`' };
-  if (/^[0.]*$/.test(balances.vault.tokens))
-    throw new FlywheelError('ERR_INSUFFICIENT_FUNDS', `The vault ${vaultAddress} has no tokens.`, how);
-  if (pipelines.lasts === '0')
-    throw new FlywheelError(
-      'ERR_INSUFFICIENT_FUNDS',
-      `The operator ${operator} (${solText(balances.operator.lamports)}) or the vault ${vaultAddress} (${solText(balances.vault.lamports)}) has too little SOL for a batch.`,
-      how,
-    );
+  const { balances, pipelines, symbol, vaultAddress, operator } = await (await session.local()).vault();
+  const isEmpty = Number(balances.vault.tokens) === 0;
   const lasts = countText(Number(pipelines.lasts), 'pipeline');
-  return `${tokensText(balances.vault.tokens, symbol)} in the vault; the SOL covers ${lasts}`;
+  if (!isEmpty && pipelines.lasts !== '0')
+    return `${tokensText(balances.vault.tokens, symbol)} in the vault; the SOL covers ${lasts}`;
+  const problem = isEmpty
+    ? `The vault ${vaultAddress} has no tokens.`
+    : `The operator ${operator} or the vault ${vaultAddress} has too little SOL for a batch.`;
+  throw new FlywheelError('ERR_INSUFFICIENT_FUNDS', problem, { hint: 'Show balances: `flywheel vault`' });
 }
 
 /** Loads the virtual machine that simulates batches. The native part of the database is loaded already. */

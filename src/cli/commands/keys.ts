@@ -19,15 +19,14 @@ const keyName = ({ id, name }: { readonly id: string; readonly name: string | nu
 
 /** @throws `ERR_NOT_FOUND`, also for a name of several keys that are valid */
 function keyNamed(keys: readonly ApiKeyInfo[], named: string): ApiKeyInfo {
-  const [key, ...others] = keys.filter(({ id, name }) => id === named || name === named);
-  const valid = [key, ...others].filter((one) => one?.dateRevoked === null);
-  const found = valid[0] ?? key;
-  if (found !== undefined && valid.length <= 1) return found;
-  throw new FlywheelError(
-    'ERR_NOT_FOUND',
-    `${valid.length === 0 ? 'No API key' : `${valid.length} API keys`} named ${JSON.stringify(named)}. Nothing was revoked.`,
-    { hint: 'List the keys with their ids: `flywheel keys list`' },
-  );
+  const found = keys.filter(({ id, name }) => id === named || name === named);
+  const valid = found.filter(({ dateRevoked }) => dateRevoked === null);
+  const [key] = [...valid, ...found];
+  if (key !== undefined && valid.length <= 1) return key;
+  const count = valid.length === 0 ? 'No API key' : `${valid.length} API keys`;
+  throw new FlywheelError('ERR_NOT_FOUND', `${count} named ${JSON.stringify(named)}. Nothing was revoked.`, {
+    hint: 'List the keys with their ids: `flywheel keys list`',
+  });
 }
 
 const KEYS_CSV: Columns<ApiKeyInfo> = {

@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
-import { defineCommand, type OptionsOf, type Session } from '../command.js';
+import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { FundResult, LocalStatusResult, LocalVaultResult } from '../context.js';
 import { decimal } from '../options.js';
@@ -92,12 +92,6 @@ function fundInput({ to = 'vault', ...amounts }: OptionsOf<typeof fundOptions>):
   return { to, ...amounts };
 }
 
-/** @throws `ERR_USAGE` for nodes beside the embedded ledger, which reads none */
-function withoutNodes({ settings: { rpcUrl } }: Session, value: LocalVaultResult): LocalVaultResult {
-  if (value.cluster !== null || rpcUrl.source !== 'flag') return value;
-  throw new FlywheelError('ERR_USAGE', '--rpc-url has no effect: the project is on the embedded ledger.');
-}
-
 export const commands = {
   status: defineCommand({
     run: async (session) => (await session.local()).status(),
@@ -166,7 +160,7 @@ export const commands = {
   }),
   vault: defineCommand({
     run: async (session) => {
-      const report = withoutNodes(session, await (await session.local()).vault());
+      const report = await (await session.local()).vault();
       session.output.linkTo(report.cluster?.name ?? null);
       return report;
     },

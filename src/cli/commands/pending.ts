@@ -3,7 +3,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
-import { isUuid } from '../../values/uuid.js';
+import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { RunNote } from '../batch/batch-work.js';
 import type { BurnBatchBody } from '../burn/burn-batch-work.js';

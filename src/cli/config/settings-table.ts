@@ -7,7 +7,7 @@ import {
 } from '../../chain/chain.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../../contract/limits.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { isProjectName, PROJECT_NAME_RULE } from '../../values/project-name.js';
+import { isProjectName, PROJECT_NAME_RULE } from '../../values/text.js';
 import { collect } from '../options.js';
 import { OUTPUT_MODES } from '../output/color.js';
 import { type Use, usesOf } from './command-uses.js';

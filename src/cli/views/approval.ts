@@ -135,15 +135,14 @@ function hiddenText(pipelines: readonly PipelineContent[]): string | null {
   return `the text of pipeline ${first.pipeline} has the invisible character U+${code}${more}`;
 }
 
+const contentFields = (pipelines: readonly PipelineContent[], unit: Unit) => [
+  ['UNUSUAL', unusualText(pipelines, unit)] as const,
+  ['HIDDEN', hiddenText(pipelines)] as const,
+];
+
 /** Warnings that need no earlier approvals. */
-export const contentAlarms = (pipelines: readonly PipelineContent[], unit: Unit): readonly string[] => {
-  const unusual = unusualText(pipelines, unit);
-  const hidden = hiddenText(pipelines);
-  return [
-    ...(unusual === null ? [] : [`UNUSUAL: ${unusual}.`]),
-    ...(hidden === null ? [] : [`HIDDEN: ${hidden}.`]),
-  ];
-};
+export const contentAlarms = (...content: Parameters<typeof contentFields>): readonly string[] =>
+  contentFields(...content).flatMap(([label, text]) => (text === null ? [] : `${label}: ${text}.`));
 
 /** `2 of 3 proofs have already landed`. */
 function paidText(paid: readonly PaidProof[], count: number): string {
@@ -287,8 +286,7 @@ function alarmFields({ pipelines, earlier }: Summed, unit: Unit): readonly Field
   return [
     ['TWICE', paid.length === 0 ? null : `${paidText(paid, pipelines.length)}, ${firstPaid(paid)}`],
     ['LOOK-ALIKE', first && `${lookAlikeText(first, pipelines).replace(/^LOOK-ALIKE: |\.$/g, '')}${more}`],
-    ['UNUSUAL', unusualText(pipelines, unit)],
-    ['HIDDEN', hiddenText(pipelines)],
+    ...contentFields(pipelines, unit),
   ];
 }
 

@@ -14,7 +14,7 @@ import { makePrivateDirectory } from '../../files/write-file.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
 import { type Address, address } from '../../values/address.js';
-import { PROJECT_NAME_RULE, projectNameOf } from '../../values/project-name.js';
+import { PROJECT_NAME_RULE, projectNameOf } from '../../values/text.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
 import {

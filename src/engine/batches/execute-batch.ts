@@ -13,8 +13,8 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { inTurns } from '../../values/event-loop.js';
+import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
-import type { Uuid } from '../../values/uuid.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';

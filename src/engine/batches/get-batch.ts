@@ -28,8 +28,8 @@ import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipel
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { createPause } from '../../values/event-loop.js';
+import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { isUuid, type Uuid } from '../../values/uuid.js';
 import type { FoundRegistration } from '../admin/project.js';
 import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, operation, type Principal, requireToken } from '../operation.js';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
-import type { Uuid } from '../../../src/values/uuid.js';
+import type { Uuid } from '../../../src/values/ids.js';
 import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { aBurn, aPipeline } from '../../support/examples.js';
 import { sampleOf } from '../../support/long.js';

@@ -4,7 +4,7 @@ import { pipelinesDigest } from '../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
 import { requireRanAsApproved, requireWillRun } from '../../../src/cli/batch/chain-agrees.js';
 import type { Session } from '../../../src/cli/command.js';
-import type { Uuid } from '../../../src/values/uuid.js';
+import type { Uuid } from '../../../src/values/ids.js';
 import {
   accountsOf,
   batchIndex,

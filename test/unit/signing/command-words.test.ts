@@ -1,6 +1,6 @@
 /** Splits the command of a signing program into words, without a shell. */
 import { describe, expect, it } from 'vitest';
-import { commandWords } from '../../../src/signing/command-words.js';
+import { commandWords } from '../../../src/signing/program-signer.js';
 
 const words = (command: string) => commandWords(command, '--operator-signer');
 

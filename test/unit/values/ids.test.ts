@@ -1,8 +1,7 @@
 /** Identifiers: valid UUIDs, random or derived. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { derivedUuid, randomIds } from '../../../src/values/ids.js';
-import { isUuid } from '../../../src/values/uuid.js';
+import { derivedUuid, isUuid, randomIds } from '../../../src/values/ids.js';
 
 describe('ids', () => {
   it('derives the same valid UUID from the same parts, and another from others', () => {

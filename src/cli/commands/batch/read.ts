@@ -10,7 +10,7 @@ import {
   type PipelineState,
 } from '../../../contract/schemas/batch.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
-import { isUuid } from '../../../values/uuid.js';
+import { isUuid } from '../../../values/ids.js';
 import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../batch/approval-source.js';
 import { batchFailure } from '../../batch/conclude-batch.js';
 import { inspectBatch, verifyBatch } from '../../batch/inspect-batch.js';

@@ -1,8 +1,8 @@
 /** `flywheel batch approve`, `execute` and `cancel`: commands that sign as the owner after all checks. */
 import type { Command } from '@commander-js/extra-typings';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
-import { isUuid, type Uuid } from '../../../values/uuid.js';
 import { repeatBy } from '../../batch/approval-limits.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
 import { approveBatch, type Signed } from '../../batch/approve-batch.js';
