@@ -59,7 +59,7 @@ describe('doctor', () => {
   it.each([
     ['no tokens', { balances: { ...VAULT.balances, vault: { ...vault, tokens: '0.0' } } }],
     [
-      `${VAULT.operator} (0.02 SOL)`,
+      VAULT.operator,
       {
         balances: { ...VAULT.balances, operator: { ...operator, lamports: '20000000' } },
         pipelines: { ...VAULT.pipelines, lasts: '0' },
