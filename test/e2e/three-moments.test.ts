@@ -21,7 +21,11 @@ const burnAll = () => at('burn-batch', burns);
 const runFile = (file: string, ...more: readonly string[]) =>
   at('batch', 'run', file, '--yes', '--keypair', join(dataDir, 'owner.json'), ...more);
 const runAll = () => runFile(pipelines);
-const burned = async (): Promise<string> => JSON.parse((await at('local', 'status')).stdout).burned;
+const burned = async (): Promise<string> => {
+  const { exit, stdout, stderr } = await at('local', 'status');
+  expect([exit, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout).burned;
+};
 
 beforeAll(async () => {
   const burn = { type: 'WATCH_AD', proof: {}, burnAmount: 1, persistOnchain: false };
