@@ -2,6 +2,7 @@
  * Runs the program in this process with captured streams, much faster than a new process and with the same result. `LONG=1` uses
  * processes. Concurrent commands need a process each.
  */
+import { readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -86,6 +87,19 @@ setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 let runsLetGo = 0;
 
+const isOpen = (fd: string): boolean => {
+  try {
+    return /\.db(?:-wal)?$/.test(readlinkSync(`/proc/self/fd/${fd}`));
+  } catch {
+    return false;
+  }
+};
+const openFiles = (): number =>
+  (process.platform === 'linux' ? readdirSync('/proc/self/fd') : []).filter(isOpen).length;
+
+/** A server in this process keeps its files. */
+const MAX_ROUNDS = 5;
+
 /**
  * Closes the SQLite files that commands in this process opened, before files are copied or replaced. Otherwise they are closed at
  * garbage collection, and a checkpoint then writes by name into whatever file is there.
@@ -93,8 +107,12 @@ let runsLetGo = 0;
 export async function letGo(): Promise<void> {
   if (runsLetGo === runs) return;
   runsLetGo = runs;
-  collect();
-  await setImmediate();
+  let round = 0;
+  do {
+    collect();
+    await setImmediate();
+    round += 1;
+  } while (round < MAX_ROUNDS && openFiles() > 0);
 }
 
 export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
