@@ -115,7 +115,7 @@ export function showJudgement(
     output.show(
       expectation === null
         ? 'The batch was not compared with a pipelines file. Add --expect to compare it.'
-        : 'The batch on chain equals what --expect names.',
+        : 'The batch on chain equals the expected pipelines.',
     );
   }
   // A person sees the alarms in the summary, a script in warnings.

@@ -78,7 +78,7 @@ async function inspectOpen(
   const checked =
     expectation === null
       ? 'The checks passed. To compare a file, add --expect.'
-      : 'The checks passed. The batch equals what --expect names.';
+      : 'The checks passed. The batch equals the expected pipelines.';
   const passed =
     warnings.length === 0
       ? checked

@@ -299,7 +299,7 @@ describe('batch inspect --expect', () => {
   it('is judged as approve judges it', async () => {
     const cli = cliIn(person());
     const same = await cli.run('batch', 'inspect', 'approval.json', '--expect', 'p.json');
-    expect([same.exit, same.stdout]).toEqual([0, expect.stringContaining('equals what --expect names')]);
+    expect([same.exit, same.stdout]).toEqual([0, expect.stringContaining('equals the expected pipelines')]);
     const asked = await cli.run(...APPROVE);
     const end = (text: string) => text.slice(text.indexOf('digest sha256:'), text.indexOf('signs as') + 54);
     expect(end(same.stdout)).toBe(end(asked.stderr));
