@@ -98,7 +98,7 @@ const openFiles = (): number =>
   (process.platform === 'linux' ? readdirSync('/proc/self/fd') : []).filter(isOpen).length;
 
 /** A server in this process keeps its files. */
-const MAX_ROUNDS = 20;
+const MAX_ROUNDS = 3;
 
 /**
  * Closes the SQLite files that commands in this process opened, before files are copied or replaced. Otherwise they are closed at
