@@ -98,8 +98,8 @@ export interface ChainReader {
   isBlockhashValid(blockhash: string): Promise<boolean>;
 
   /**
-   * Transactions that name an account, newest first, as far back as a node stores them. Fewer than `limit` means that the list
-   * is complete.
+   * The newest transactions that name an account, newest first, as far back as a node stores them. Fewer than `limit` means that
+   * the list is complete.
    */
   history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }
@@ -111,13 +111,14 @@ export interface PastTransaction {
   /** Memos of the top-level instructions, as a node joins them. Memos of inner instructions are missing. */
   readonly memo: string | null;
   readonly blockTimeMs: number | null;
+  /** Every node that was asked lists it: one node alone cannot make a reader stop there. */
+  readonly isAgreed: boolean;
 }
 
 export interface Past {
   readonly sinceMs?: number;
   /** @default 20,000 */
   readonly limit?: number;
-  readonly before?: Signature;
   /** The answering node must have reached this slot. */
   readonly sinceSlot?: number;
 }

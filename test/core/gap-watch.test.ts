@@ -10,6 +10,7 @@ import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { GapWatch, requireExpired } from '../../src/engine/gaps/gap-watch.js';
 import { copyStore } from '../../src/store/copy.js';
+import type { TokenRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
@@ -153,6 +154,42 @@ describe('a store that is older than the chain', () => {
     expect(await failureOf(engine.burn(aBurnRequest(999), call()))).toMatchObject({
       code: 'ERR_DAILY_LIMIT_EXCEEDED',
     });
+  });
+
+  it('is found behind what strangers send, whatever one node of a quorum invents', async () => {
+    const before = engineOn(test.store);
+    const known = await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    const lost = [await burnOn(before, 2), await burnOn(before, 3)];
+    const { multisig } = test.project.registration;
+    const { burnTokenAccount } = await test.store.read(
+      async (tx) => (await tx.tokens.list())[0] as TokenRecord,
+    );
+    const sender = createFileKeyring(dataFiles(test.dataDir).keys).get(test.deps.treasury as Address);
+    for (let lamports = 1n; lamports <= 24n; lamports += 1n) {
+      const { blockhash } = await test.chain.latestBlockhash();
+      const instructions = [burnTokenAccount, multisig].map((to) =>
+        transfer({ from: sender.address, to: to as Address, lamports }),
+      );
+      await test.chain.submit([signedWith(blockhash, [sender], instructions).bytes]);
+    }
+    // Where the list of the honest node does not reach so far, nobody contradicts.
+    chain = chainOver(chain, {
+      history: async (account, past) => {
+        const honest = await cluster.chain.history(account, past);
+        const [newest] = honest;
+        if (newest === undefined || honest.some(({ signature }) => signature === known)) return honest;
+        const invented = { ...newest, isAgreed: false };
+        return [
+          { ...invented, signature: known },
+          ...honest,
+          { ...invented, signature: 'invented', slot: 1, failed: true },
+        ];
+      },
+    });
+    const engine = await engineOnCopy(copy);
+    expect(await failureOf(engine.burn(aBurnRequest(2), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    expect((await findOn(copy))?.lost.map(({ signature }) => signature)).toEqual(lost);
   });
 
   itLong(

@@ -124,7 +124,7 @@ async function past(ledger: LocalChain, account: string): Promise<readonly PastT
   return signatures
     .map((signature, at) => ({
       ...{ signature, slot: Number(records[at]?.slot), failed: records[at]?.error !== null },
-      ...{ memo: null, blockTimeMs: null },
+      ...{ memo: null, blockTimeMs: null, isAgreed: true },
     }))
     .reverse();
 }

@@ -113,15 +113,14 @@ class LedgerChain implements LocalChain {
 
   async history(
     account: Address,
-    { sinceMs = 0, limit = Number.POSITIVE_INFINITY, before }: Past,
+    { sinceMs = 0, limit = Number.POSITIVE_INFINITY }: Past,
   ): Promise<readonly PastTransaction[]> {
-    const [last = null] =
-      before === undefined ? [] : [this.#ledger.read((tables) => tables.transactions.kept(before))];
     const past: PastTransaction[] = [];
-    for (const { wire, slot, signature, blockTimeMs, error } of this.#ledger.naming(account, last?.place)) {
+    for (const { wire, slot, signature, blockTimeMs, error } of this.#ledger.naming(account)) {
       if (blockTimeMs < sinceMs || past.length >= limit) break;
       const memo = memosOf(decodeTransaction(wire).message);
-      past.push({ signature, slot: Number(slot), failed: error !== null, memo, blockTimeMs });
+      const failed = error !== null;
+      past.push({ signature, slot: Number(slot), failed, memo, blockTimeMs, isAgreed: true });
     }
     return past;
   }

@@ -70,6 +70,8 @@ const openAfter = (heard: Heard): Trace => ({
   },
 });
 
+type Listed = Omit<PastTransaction, 'isAgreed'>;
+
 /**
  * The cluster behind the nodes; no request before the first call.
  *
@@ -165,22 +167,24 @@ export class ClusterChain implements Chain {
    * it fail, and an invented one has not landed for the others. With a quorum, all pages of a list come from the same node.
    */
   async history(account: Address, past: Past): Promise<readonly PastTransaction[]> {
-    const { limit = MAX_PAST, before, sinceSlot = 0 } = past;
-    const first = questions.past(account, before, limit);
+    const { limit = MAX_PAST, sinceSlot = 0 } = past;
+    const first = questions.past(account, undefined, limit);
     // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
     await this.#lastFinalized();
     const minContextSlot = Math.max(sinceSlot, this.#newestSlot);
     const voices = await this.#pool.ask(first, { minContextSlot });
-    const found = new Map<Signature, PastTransaction>();
+    const found = new Map<Signature, { readonly entry: Listed; readonly tellers: number }>();
     for (const voice of voices)
       for (const entry of await this.#listOf(voice, account, { ...past, limit })) {
         const { signature, slot, failed } = entry;
-        const told = found.get(signature) ?? entry;
-        if (told.slot !== slot || told.failed !== failed)
+        const told = found.get(signature) ?? { entry, tellers: 0 };
+        if (told.entry.slot !== slot || told.entry.failed !== failed)
           throw disagreeing(`disagree about the transaction ${signature}`);
-        found.set(signature, told);
+        found.set(signature, { ...told, tellers: told.tellers + 1 });
       }
-    return [...found.values()].toSorted((left, right) => right.slot - left.slot);
+    return [...found.values()]
+      .map(({ entry, tellers }) => ({ ...entry, isAgreed: tellers === voices.length }))
+      .toSorted((left, right) => right.slot - left.slot);
   }
 
   /** Cached for a while. If nodes differ, the highest rent counts. */
@@ -233,13 +237,13 @@ export class ClusterChain implements Chain {
   }
 
   async #listOf(
-    { node, value: first }: Voice<readonly PastTransaction[]>,
+    { node, value: first }: Voice<readonly Listed[]>,
     account: Address,
     { sinceMs = 0, limit }: Past & { readonly limit: number },
-  ): Promise<readonly PastTransaction[]> {
+  ): Promise<readonly Listed[]> {
     // A node that is behind does not know where the page begins, and lists nothing.
     const terms = { minContextSlot: this.#newestSlot, ...(this.#pool.quorum > 1 && { only: node }) };
-    const listed: PastTransaction[] = [];
+    const listed: Listed[] = [];
     for (let page = first; ; ) {
       const isLast = page.length < Math.min(limit - listed.length, SIGNATURES_PER_PAGE);
       listed.push(...page);

@@ -208,7 +208,7 @@ const pastTransaction = z
     blockTime: timeMs,
     err: transactionError,
   })
-  .transform(({ memo = null, blockTime, err, ...rest }): PastTransaction => {
+  .transform(({ memo = null, blockTime, err, ...rest }): Omit<PastTransaction, 'isAgreed'> => {
     return { ...rest, memo, blockTimeMs: blockTime, failed: err !== null };
   });
 

@@ -87,22 +87,11 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
 /** All transactions that name one of the accounts. @returns `undefined` when a node does not answer: some may be missing. */
 async function naming(chain: ChainReader, accounts: readonly Address[], sinceMs: number) {
   try {
-    return (await Promise.all(accounts.map((account) => pastOf(chain, account, sinceMs)))).flat();
+    const past = { sinceMs, limit: Number.POSITIVE_INFINITY };
+    return (await Promise.all(accounts.map((account) => chain.history(account, past)))).flat();
   } catch (error) {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return undefined;
     throw error;
-  }
-}
-
-async function pastOf(chain: ChainReader, account: Address, sinceMs: number) {
-  const past: PastTransaction[] = [];
-  for (let before: Signature | undefined; ; before = past.at(-1)?.signature) {
-    const page = await chain.history(account, {
-      ...{ sinceMs, limit: MAX_READ },
-      ...(before !== undefined && { before }),
-    });
-    past.push(...page);
-    if (page.length < MAX_READ) return past;
   }
 }
 

@@ -11,11 +11,10 @@ import type { EngineDeps } from '../deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
 
-const FIRST_PAGE = 20;
-const PAGE = 1_000;
+/** How many transactions of an account are listed, until it is enough. The second is a page of a node. */
+const LIMITS = [20, 1_000, 30_000, 1_000_000] as const;
 /** A signed transaction lands within this many slots or never; some slots have no block. */
 const LIFETIME_SLOTS = 300;
-const MAX_PAGES = 1_000;
 const READ_AT_ONCE = 16;
 
 interface News {
@@ -47,49 +46,34 @@ export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.PO
   return { marks: marksOf(news, left), lost, left: left.size };
 }
 
-/** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
-async function pageOf(
-  { store, chain }: GapDeps,
-  account: Address,
-  terms: { limit: number; before?: string },
-) {
-  const listed = await chain.history(account, terms);
-  const signatures = listed.map(({ signature }) => signature);
-  const [known, mark] = await store.read(async (tx) => [
-    await tx.signatures.known(signatures),
-    await tx.gaps.mark(account),
-  ]);
-  const end = mark === undefined ? -1 : signatures.indexOf(mark);
-  const looked = end < 0 ? listed : listed.slice(0, end);
-  const unknown = looked.filter(({ signature }) => !known.has(signature));
-  const newestKnown = listed.find(({ signature }) => known.has(signature));
-  return { listed, unknown, newestKnown, isAtMark: end >= 0 };
-}
-
 /** Whether every transaction that can land at the later slot was signed after the earlier slot. */
 const isFarBefore = (earlier: PastTransaction | undefined, { slot }: PastTransaction): boolean =>
   earlier !== undefined && earlier.slot < slot - LIFETIME_SLOTS;
 
 /**
- * Reads pages until a known transaction. Beside unknown ones a known one is not enough: it may have been in flight when the copy
- * was made, and have landed after missing ones. Then pages continue until {@link LIFETIME_SLOTS} before the known one.
+ * Lists more and more until a known transaction. Beside unknown ones a known one is not enough: it may have been in flight when the
+ * copy was made, and have landed after missing ones. Then the list must reach {@link LIFETIME_SLOTS} before the known one. Lists from
+ * the chain first, then asks the store: a transaction is stored before it can be listed.
  */
-async function newsOf(deps: GapDeps, account: Address): Promise<News> {
-  const unknown: PastTransaction[] = [];
-  let newest: string | undefined;
-  let known: PastTransaction | undefined;
-  let before: string | undefined;
-  for (let number = 1; number <= MAX_PAGES; number += 1) {
-    const limit = number === 1 ? FIRST_PAGE : PAGE;
-    const page = await pageOf(deps, account, before === undefined ? { limit } : { limit, before });
-    const last = page.listed.at(-1);
-    newest ??= page.listed[0]?.signature;
-    known ??= page.newestKnown;
-    unknown.push(...page.unknown);
-    const isAtKnown = known !== undefined && (unknown.length === 0 || isFarBefore(last, known));
-    if (page.isAtMark || isAtKnown) return { account, unknown, newest };
-    if (page.listed.length < limit) return { account, unknown, newest };
-    before = last?.signature;
+async function newsOf({ store, chain }: GapDeps, account: Address): Promise<News> {
+  for (const limit of LIMITS) {
+    const listed = await chain.history(account, { limit });
+    const [known, mark] = await store.read(async (tx) => [
+      await tx.signatures.known(listed.map(({ signature }) => signature)),
+      await tx.gaps.mark(account),
+    ]);
+    const agreed = listed.filter(({ isAgreed }) => isAgreed);
+    const end = listed.findIndex(({ signature, isAgreed }) => isAgreed && signature === mark);
+    // Transactions of the mark's own slot that only some nodes list may come after it.
+    const looked = listed.filter(
+      ({ slot, isAgreed }, at) => end < 0 || at < end || (!isAgreed && slot === listed[end]?.slot),
+    );
+    const unknown = looked.filter(({ signature }) => !known.has(signature));
+    const newestKnown = agreed.find(({ signature }) => known.has(signature));
+    const isAtKnown =
+      newestKnown !== undefined && (unknown.length === 0 || isFarBefore(agreed.at(-1), newestKnown));
+    if (end >= 0 || isAtKnown || listed.length < limit)
+      return { account, unknown, newest: agreed[0]?.signature };
   }
   throw tooMany(account);
 }
@@ -128,15 +112,13 @@ async function listedSince(
   oldestSlot: number,
   newestSlot: number,
 ): Promise<{ readonly signatures: ReadonlySet<string>; readonly fromSlot: number }> {
-  const signatures = new Set<string>();
-  let before: PastTransaction | undefined;
-  for (let number = 1; number <= MAX_PAGES; number += 1) {
-    const page = { limit: PAGE, sinceSlot: newestSlot, ...(before && { before: before.signature }) };
-    const listed = await chain.history(account, page);
-    for (const { signature } of listed) signatures.add(signature);
-    before = listed.at(-1) ?? before;
-    if (before !== undefined && before.slot < oldestSlot) return { signatures, fromSlot: before.slot };
-    if (listed.length < PAGE) return { signatures, fromSlot: before?.slot ?? newestSlot };
+  for (const limit of LIMITS.slice(1)) {
+    const listed = await chain.history(account, { limit, sinceSlot: newestSlot });
+    const last = listed.findLast(({ isAgreed }) => isAgreed);
+    if (listed.length < limit || (last !== undefined && last.slot < oldestSlot)) {
+      const signatures = new Set(listed.map(({ signature }) => signature));
+      return { signatures, fromSlot: last?.slot ?? newestSlot };
+    }
   }
   throw tooMany(account);
 }

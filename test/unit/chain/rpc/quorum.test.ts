@@ -148,9 +148,34 @@ describe('two nodes that have to agree', () => {
     ] as const) {
       const nodes = [await youngNode(lists(5)), await youngNode(other)] as const;
       const told = read(nodes).chain.history(address, { limit: 20 });
-      if (isSame) expect(await told).toHaveLength(1);
+      if (isSame) expect(await told).toMatchObject([{ signature: 'abc', isAgreed: true }]);
       else expect((await failureOf(told)).message).toBe('The RPC nodes disagree about the transaction abc.');
     }
+  });
+
+  it('hide nothing of a list, and one alone does not say where it ends', async () => {
+    const entry = (signature: string, slot: number) => ({
+      ...{ signature, slot, err: null, memo: null, blockTime: null },
+    });
+    const honest = Array.from({ length: 40 }, (_, at) => entry(`own ${at}`, 100 - at));
+    const page = (all: readonly ReturnType<typeof entry>[]) => ({
+      getSignaturesForAddress: (_account: string, { limit, before }: { limit: number; before?: string }) => {
+        const from = 1 + all.findIndex(({ signature }) => signature === before);
+        return before !== undefined && from === 0 ? [] : all.slice(from, from + limit);
+      },
+    });
+    const invents = page([...honest.slice(0, 5), ...honest.slice(6, 20), entry('invented', 1)]);
+    const nodes = [await youngNode(invents), await youngNode(page(honest))] as const;
+    const { chain } = read(nodes);
+    const told = await chain.history(address, { limit: 20 });
+    expect(told.filter(({ isAgreed }) => !isAgreed).map(({ signature }) => signature)).toEqual([
+      ...['own 5', 'invented'],
+    ]);
+    const all = await chain.history(address, { limit: 1_000 });
+    expect(all.map(({ signature }) => signature)).toEqual([
+      ...honest.map(({ signature }) => signature),
+      'invented',
+    ]);
   });
 
   it('give a block time only where both know the same', async () => {

@@ -181,7 +181,7 @@ describe('a burn that is said to have failed', () => {
   const PROOF = { a: 1 };
   const landed: PastTransaction = {
     signature: 'sig-1' as PastTransaction['signature'],
-    ...{ slot: 1, failed: false },
+    ...{ slot: 1, failed: false, isAgreed: true },
     memo: `[99] ${proofMemoText('WATCH_AD', proofHash(PROOF))}`,
     blockTimeMs: NOW_MS,
   };
