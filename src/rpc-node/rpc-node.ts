@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.js';
 import { answersOf, readAsked } from './json-rpc.js';
 import { Subscriptions } from './subscriptions.js';
 
-export interface ListeningNode {
+interface ListeningNode {
   readonly url: string;
   readonly webSocketUrl: string;
   /** Stops listening, answers pending requests, closes the ledger. @param graceMs - @default 1,000 */
@@ -21,7 +21,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-export type BodyHandler = (text: string, reply: FastifyReply) => Promise<void>;
+type BodyHandler = (text: string, reply: FastifyReply) => Promise<void>;
 
 const MAX_BODY_BYTES = 1_024 * 1_024;
 const TIMEOUTS = { requestTimeout: 30_000, keepAliveTimeout: 65_000 };

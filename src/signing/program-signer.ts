@@ -15,7 +15,7 @@ const MAX_PROCESSES = 8;
 const SIGNATURE_TIMEOUT_MS = 30_000;
 const CLOSED = 'flywheel was shutting down';
 
-export interface ProgramSignerOptions {
+interface ProgramSignerOptions {
   readonly address: Address;
   readonly role: string;
   readonly words: ProcessTerms['words'];

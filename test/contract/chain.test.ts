@@ -3,13 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LAMPORTS_PER_SIGNATURE } from '../../src/chain/account.js';
 import { type LocalChain, openLocalChain } from '../../src/chain/local/local-chain.js';
 import { memo, transfer } from '../../src/chain/small-programs.js';
-import type { KeypairSigner, SignedTransaction } from '../../src/chain/transaction/sign.js';
+import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import {
   BLOCKHASH_LIFETIME_MS,
   chainOptions,
   createToken,
   HandClock,
   namedSigner,
+  type Signed,
   signed,
   signedWith,
   treasury,
@@ -33,11 +34,7 @@ describe('Chain: local', () => {
   });
   afterEach(() => chain.close());
 
-  const pay = (
-    to: KeypairSigner,
-    lamports: bigint,
-    from: KeypairSigner = treasury,
-  ): Promise<SignedTransaction> =>
+  const pay = (to: KeypairSigner, lamports: bigint, from: KeypairSigner = treasury): Promise<Signed> =>
     signed(chain, [from], [transfer({ from: from.address, to: to.address, lamports })]);
 
   const balance = async (of: KeypairSigner): Promise<bigint> =>
@@ -146,7 +143,7 @@ describe('Chain: local', () => {
   });
 
   describe('blockhashes', () => {
-    const payWith = (blockhash: string, to: KeypairSigner): SignedTransaction =>
+    const payWith = (blockhash: string, to: KeypairSigner): Signed =>
       signedWith(
         blockhash,
         [treasury],

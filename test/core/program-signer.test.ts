@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair, verifySignature } from '../../src/chain/transaction/sign.js';
-import { commandWords, ProgramSigner, type ProgramSignerOptions } from '../../src/signing/program-signer.js';
+import { commandWords, ProgramSigner } from '../../src/signing/program-signer.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
@@ -16,7 +16,9 @@ afterEach(async () => {
   await Promise.all(signers.splice(0).map((signer) => signer.close()));
 });
 
-function signerOf(program: TestProgram, more: Partial<ProgramSignerOptions> = {}): ProgramSigner {
+type SignerOptions = ConstructorParameters<typeof ProgramSigner>[0];
+
+function signerOf(program: TestProgram, more: Partial<SignerOptions> = {}): ProgramSigner {
   const words = commandWords(program.command, '--operator-signer');
   const env = { PATH: process.env['PATH'], FLYWHEEL_API_KEY: 'fw_secret' };
   const signer = new ProgramSigner({ address, role: 'operator', words, env, ...more });
@@ -107,7 +109,7 @@ describe('a program that signs', () => {
 });
 
 describe('a program that does not sign', () => {
-  const failing = (code: string, more: Partial<ProgramSignerOptions> = {}) => {
+  const failing = (code: string, more: Partial<SignerOptions> = {}) => {
     const program = signingProgram(code, keypair);
     return {
       program,

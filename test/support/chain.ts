@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { localGenesis } from '../../src/chain/local/ledger/ledger.js';
-import type { LocalChainOptions } from '../../src/chain/local/local-chain.js';
+import type { openLocalChain } from '../../src/chain/local/local-chain.js';
 import { TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { createAccount } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
@@ -16,12 +16,13 @@ import {
   mintToChecked,
 } from '../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
-import type { SignedTransaction } from '../../src/chain/transaction/sign.js';
 import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { compileV0Message } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
 import type { Clock } from '../../src/values/time.js';
 import { signTransaction } from './sign.js';
+
+export type Signed = ReturnType<typeof signTransaction>;
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_KEY_BYTES = 32;
@@ -48,7 +49,10 @@ export class HandClock implements Clock {
 export const treasury = namedSigner('treasury');
 
 /** Options of a chain whose block hashes are the same in every run. */
-export const chainOptions = (directory: string, clock: Clock = new HandClock()): LocalChainOptions => ({
+export const chainOptions = (
+  directory: string,
+  clock: Clock = new HandClock(),
+): Parameters<typeof openLocalChain>[0] => ({
   path: join(directory, 'ledger.db'),
   clock,
   genesis: { accounts: localGenesis(treasury.address), seed: Buffer.from('test') },
@@ -59,7 +63,7 @@ export async function signed(
   chain: Pick<Chain, 'latestBlockhash'>,
   signers: readonly [KeypairSigner, ...KeypairSigner[]],
   instructions: readonly Instruction[],
-): Promise<SignedTransaction> {
+): Promise<Signed> {
   const { blockhash } = await chain.latestBlockhash();
   return signedWith(blockhash, signers, instructions);
 }
@@ -68,7 +72,7 @@ export const signedWith = (
   blockhash: string,
   signers: readonly [KeypairSigner, ...KeypairSigner[]],
   instructions: readonly Instruction[],
-): SignedTransaction =>
+): Signed =>
   signTransaction(compileV0Message({ payer: signers[0].address, instructions, blockhash }), signers);
 
 export const TOKEN_DECIMALS = 6;

@@ -8,13 +8,15 @@ import { Runtime } from '../../src/chain/local/runtime/runtime.js';
 import { transfer } from '../../src/chain/small-programs.js';
 import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
-import { type ListeningNode, startRpcNode } from '../../src/rpc-node/rpc-node.js';
+import { startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import { chainOptions, signedWith, treasury } from './chain.js';
 import { emptyDirectory, REAL_SQUADS } from './spawn.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
 import { faultyAnswers } from './test-cluster/faulty-answers.js';
 import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
+
+type ListeningNode = Awaited<ReturnType<typeof startRpcNode>>;
 
 export interface TestNodeOptions extends SlotTerms {
   /** Directory of an existing ledger or test engine. @default a new ledger on which `treasury` owns everything */

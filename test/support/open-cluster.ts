@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
 import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
-import { ClusterChain, type ClusterOptions } from '../../src/chain/rpc/cluster-chain.js';
+import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
 import { createTransport } from '../../src/transport/transport.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
@@ -24,7 +24,7 @@ export interface ClusterTerms {
   /** @default on-demand */
   readonly pace?: 'clock' | 'on-demand';
   readonly wrap?: (node: RpcNode) => RpcNode;
-  readonly more?: (node: TestNode) => Promise<Partial<ClusterOptions>>;
+  readonly more?: (node: TestNode) => Promise<Partial<ConstructorParameters<typeof ClusterChain>[0]>>;
 }
 
 export interface TestCluster {

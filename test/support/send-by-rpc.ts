@@ -39,6 +39,7 @@ export async function sendByRpc(
     ],
   );
   const deadlineMs = systemClock.nowMs() + PATIENCE_MS;
-  const { kind } = await sender(bytes, { lastValidBlockHeight, deadlineMs });
-  if (kind !== 'landed') throw new TypeError(`What was sent to ${to} has not landed: ${kind}.`);
+  const sent = await sender(bytes, { lastValidBlockHeight, deadlineMs });
+  if (sent.kind !== 'landed' || sent.record.error !== null)
+    throw new TypeError(`What was sent to ${to} has not landed: ${sent.kind}.`);
 }

@@ -22,7 +22,7 @@ import { decodeTransaction } from '../transaction/wire.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/runtime.js';
 
-export interface LocalChainOptions extends LedgerOptions {
+interface LocalChainOptions extends LedgerOptions {
   /** Bytes of the real Squads program. @default the built-in reimplementation */
   readonly squadsProgram?: Uint8Array;
 }

@@ -46,7 +46,7 @@ const chunks = <Value>(values: readonly Value[], size: number): readonly (readon
 
 const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
-export interface ClusterOptions extends NodePoolOptions {
+interface ClusterOptions extends NodePoolOptions {
   /** @default 500 */
   readonly pollMs?: number;
   /** A transaction counts as landed from this commitment on. @default confirmed */

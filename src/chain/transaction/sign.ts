@@ -21,7 +21,7 @@ import {
   type WireTransaction,
 } from './wire.js';
 
-export interface SignedTransaction {
+interface SignedTransaction {
   readonly bytes: Uint8Array;
   readonly signature: string;
 }

@@ -208,26 +208,27 @@ async function send(
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender(wire, { lastValidBlockHeight, deadlineMs });
   // The owner may have approved with another tool; then the chain refuses this approval.
-  const isRefused = outcome.kind === 'expired' || outcome.kind === 'failed';
+  const error = outcome.kind === 'landed' ? outcome.record.error : null;
+  const isRefused = outcome.kind === 'never' || error !== null;
   if (isRefused && (await isApproved()))
     return {
       state: 'done',
       text: `Batch ${batchId} is already approved.`,
       result: { batchId, alreadyApproved: true },
     };
-  if (outcome.kind === 'unknown')
+  if (outcome.kind === 'open')
     throw outcomeUnknown(
       `The outcome of the approval ${signature} is unknown: ${outcome.problem?.message ?? 'the chain has no answer yet.'} ${refusalText(outcome)}`.trim(),
     );
-  if (outcome.kind === 'expired')
+  if (outcome.kind === 'never')
     return {
       state: 'again',
       text: `${refusalText(outcome)}The approval expired before it landed. Nothing was approved. Approve again.`,
     };
-  if (outcome.kind === 'failed')
+  if (error !== null)
     throw new FlywheelError(
       'ERR_BATCH_EXECUTE_FAILED',
-      `The approval ${signature} failed on chain: ${reasonText(outcome.record.error)}.`,
+      `The approval ${signature} failed on chain: ${reasonText(error)}.`,
     );
   return {
     state: 'done',
@@ -239,5 +240,5 @@ async function send(
 const refusalText = ({ rejection }: { readonly rejection: Rejection | null }): string =>
   rejection === null ? '' : `The chain refuses the approval: ${reasonText(rejection.error)}. `;
 
-const reasonText = (error: TransactionError | null): string =>
-  error === null ? 'unknown' : 'custom' in error ? `error ${error.custom}` : error.error;
+const reasonText = (error: TransactionError): string =>
+  'custom' in error ? `error ${error.custom}` : error.error;

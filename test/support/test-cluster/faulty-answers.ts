@@ -1,8 +1,10 @@
 /** The HTTP front of a test cluster, which applies its faults to answers. */
 import { answersOf, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
-import type { BodyHandler } from '../../../src/rpc-node/rpc-node.js';
+import type { startRpcNode } from '../../../src/rpc-node/rpc-node.js';
 import type { FaultRule, Faults, WrongAnswer } from './faults.js';
 import type { TestCluster } from './test-cluster.js';
+
+type BodyHandler = NonNullable<Parameters<typeof startRpcNode>[3]>;
 
 /** A node this many slots behind still reports itself healthy (agave, `DELINQUENT_VALIDATOR_SLOT_DISTANCE`). */
 const HEALTHY_LAG_SLOTS = 128;

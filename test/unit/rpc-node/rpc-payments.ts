@@ -1,17 +1,12 @@
 /** Signed payments, for tests that need any transaction. */
 import { transfer } from '../../../src/chain/small-programs.js';
-import type { SignedTransaction } from '../../../src/chain/transaction/sign.js';
-import { namedSigner, signedWith, treasury } from '../../support/chain.js';
+import { namedSigner, type Signed, signedWith, treasury } from '../../support/chain.js';
 import { type RpcAnswer, rpcAnswer, rpcResult } from '../../support/rpc-call.js';
 
 export const payee = namedSigner('payee').address;
 
 /** A payment to {@link payee}; distinct amounts make distinct transactions. */
-export async function payment(
-  url: string,
-  lamports = 1_000_000n,
-  commitment = 'processed',
-): Promise<SignedTransaction> {
+export async function payment(url: string, lamports = 1_000_000n, commitment = 'processed'): Promise<Signed> {
   const { value } = await rpcResult<{ value: { blockhash: string } }>(url, 'getLatestBlockhash', {
     commitment,
   });
@@ -21,7 +16,7 @@ export async function payment(
 /** Sends with `processed` preflight, as most clients do. */
 export const sent = (
   url: string,
-  { bytes }: Pick<SignedTransaction, 'bytes'>,
+  { bytes }: Pick<Signed, 'bytes'>,
   options: object = {},
 ): Promise<RpcAnswer> =>
   rpcAnswer(url, 'sendTransaction', Buffer.from(bytes).toString('base64'), {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../../src/approval/pins.js';
 import type { Flywheel } from '../../../../../src/chain/flywheel.js';
 import { createSimulator } from '../../../../../src/chain/local/simulator.js';
-import { type ChainSender, createSender, type SendOutcome } from '../../../../../src/chain/send.js';
+import { type ChainSender, createSender } from '../../../../../src/chain/send.js';
 import { addSignature } from '../../../../../src/chain/transaction/sign.js';
 import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
@@ -55,7 +55,8 @@ async function next(): Promise<void> {
 }
 afterAll(() => test.destroy());
 
-type Around = (send: () => Promise<SendOutcome>, count: number) => Promise<SendOutcome>;
+type Sent = ReturnType<ChainSender>;
+type Around = (send: () => Sent, count: number) => Sent;
 
 /** A command line on the test's engine, whose page the owner uses as soon as it appears; `around` wraps the sending. */
 function cliWith(around: Around = (send) => send(), opened: Partial<OpenedService> = {}) {
@@ -105,7 +106,7 @@ describe('batch approve --wallet', () => {
   });
 
   it('has it signed once more when it expired, on the same page', async () => {
-    const expired = { kind: 'expired', rejection: null } as const;
+    const expired = { kind: 'never', rejection: null, problem: null } as const;
     const cli = cliWith((send, count) => (count === 1 ? Promise.resolve(expired) : send()));
     expect([(await approve(cli)).exit, cli.pages.length, sent.length]).toEqual([0, 1, 2]);
     await next();
@@ -113,14 +114,16 @@ describe('batch approve --wallet', () => {
 
   it('says what failed on chain, and what is not known to have landed is found by the same command', async () => {
     const record = { error: { kind: 'instruction', index: 0, custom: 6_012 } } as never;
-    const failed = cliWith(async () => ({ kind: 'failed', record }));
+    const failed = cliWith(async () => ({
+      ...{ kind: 'landed', record, isFinal: true, rejection: null, problem: null },
+    }));
     expect(await refusal(failed, ...words())).toEqual([
       ...[1, 'ERR_BATCH_EXECUTE_FAILED', expect.stringContaining('6012')],
     ]);
     const problem = new FlywheelError('ERR_UNAVAILABLE', 'The node does not answer.');
     const unknown = cliWith(async (send) => {
       await send();
-      return { kind: 'unknown', rejection: null, problem };
+      return { kind: 'open', rejection: null, problem };
     });
     expect(await refusal(unknown, ...words())).toEqual([
       ...[7, 'ERR_OUTCOME_UNKNOWN', expect.stringContaining('The node does not answer.')],
