@@ -15,9 +15,9 @@ export interface AccountState {
   readonly owner: Address;
   readonly data: ReadonlyBytes;
   readonly executable: boolean;
-  readonly rentEpoch: bigint;
 }
 
+/** The rent epoch of every account: rent is no longer collected. */
 export const RENT_EPOCH_EXEMPT = 18_446_744_073_709_551_615n;
 
 export const EMPTY_ACCOUNT: AccountState = {
@@ -25,7 +25,6 @@ export const EMPTY_ACCOUNT: AccountState = {
   owner: SYSTEM_PROGRAM,
   data: new Uint8Array(0),
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 };
 
 const ACCOUNT_OVERHEAD_BYTES = 128n;

@@ -2,7 +2,7 @@
  * The chain as a node shows it: a sent transaction is in the newest block at once; blocks become confirmed and finalized by
  * age.
  */
-import { type AccountState, type ChainClock, RENT_EPOCH_EXEMPT } from '../chain/account.js';
+import type { AccountState, ChainClock } from '../chain/account.js';
 import type { Signature } from '../chain/chain.js';
 import { FIRST_SLOT } from '../chain/local/ledger/clock.js';
 import { type LedgerTables, runtimeClock } from '../chain/local/ledger/draft.js';
@@ -42,7 +42,6 @@ const SQUADS_ACCOUNT: AccountState = {
   owner: UPGRADEABLE_LOADER,
   data: new Uint8Array(0),
   executable: true,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 };
 
 /** One cluster on one ledger. Other processes may write to the ledger too. */

@@ -8,7 +8,7 @@ import { messageProblem } from '../../src/approval/compare-messages.js';
 import { type Limits, outflowOf, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { readBatch } from '../../src/approval/read-batch.js';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
+import type { AccountState } from '../../src/chain/account.js';
 import type { ChainReader, Simulator } from '../../src/chain/chain.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import { compile } from '../../src/chain/transaction/message.js';
@@ -54,7 +54,7 @@ async function judged<Found>(step: () => Found | Promise<Found>): Promise<Found 
 }
 
 const stateOf = ({ owner, ...account }: Account): AccountState => ({
-  ...{ ...account, owner: address(owner), executable: false, rentEpoch: RENT_EPOCH_EXEMPT },
+  ...{ ...account, owner: address(owner), executable: false },
 });
 
 const unplanned = (): never => {

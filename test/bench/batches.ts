@@ -188,7 +188,6 @@ async function planBare(
               lamports: String(account.lamports),
               owner: account.owner,
               data: Buffer.from(account.data as Uint8Array).toString('base64'),
-              rentEpoch: String(account.rentEpoch),
             },
           ],
     ),

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import type { AccountState } from '../../src/chain/account.js';
+import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import { markText } from '../../src/chain/local/ledger/tables.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
@@ -111,8 +111,8 @@ async function openBareMachine({
   const addresses: Address[] = [token.burnWallet, token.burnTokenAccount, token.mintAddress];
   const states = await chain.getAccounts(addresses);
   for (const [index, state] of states.entries()) {
-    const { lamports, data, owner, executable, rentEpoch } = state as AccountState;
-    const account = new Account(lamports, data, addressBytes(owner), executable, rentEpoch);
+    const { lamports, data, owner, executable } = state as AccountState;
+    const account = new Account(lamports, data, addressBytes(owner), executable, RENT_EPOCH_EXEMPT);
     svm.setAccount(addressBytes(addresses[index] as Address), account);
   }
   const wallet = createFileKeyring(dataFiles(dataDir).keys).get(token.burnWallet);

@@ -46,7 +46,6 @@ const fromState = (state: AccountState | null): VectorAccount | null =>
         lamports: String(state.lamports),
         owner: state.owner,
         executable: state.executable,
-        rentEpoch: String(state.rentEpoch),
         data: Buffer.from(state.data).toString('base64'),
       };
 

@@ -18,7 +18,6 @@ import {
   MEMO_PROGRAM,
   PROGRAM_CONFIG,
   programConfigAddress,
-  RENT_EPOCH_EXEMPT,
   rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
@@ -107,7 +106,7 @@ export class World {
   }
 
   put(address: Address, data: Uint8Array, owner: Address, lamports = rentExemptLamports(data.length)): void {
-    this.accounts.set(address, { lamports, owner, data, executable: false, rentEpoch: RENT_EPOCH_EXEMPT });
+    this.accounts.set(address, { lamports, owner, data, executable: false });
   }
 
   fund(address: Address, lamports: bigint): void {

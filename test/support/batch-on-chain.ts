@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Keypair } from '@solana/web3.js';
 import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
+import type { AccountState } from '../../src/chain/account.js';
 import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel, VaultToken } from '../../src/chain/flywheel.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
@@ -131,7 +131,6 @@ const account = (data: Uint8Array): AccountState => ({
   owner: SQUADS_PROGRAM,
   data,
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 export const accountsOf = (state: BatchState): Accounts =>

@@ -161,7 +161,7 @@ export async function addThirdMember({ chain, dataDir, project }: TestEngine): P
   const data = encodeAccount(MULTISIG, { ...before, members, threshold: 3 });
   const run = (statement: string) => rawSqlite(dataFiles(dataDir).ledger, statement);
   run(`update accounts set data = ${hex(data)} where address = ${hex(addressBytes(multisig))}`);
-  run(`insert into accounts select ${hex(addressBytes(third.address))}, lamports, owner, data, executable, rent_epoch
+  run(`insert into accounts select ${hex(addressBytes(third.address))}, lamports, owner, data, executable
     from accounts where address = ${hex(addressBytes(project.owner.address))}`);
   return third;
 }

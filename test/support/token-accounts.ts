@@ -1,5 +1,5 @@
 /** Builds mints and token accounts byte by byte in the format of both token programs, so that tests can change any part. */
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
+import type { AccountState } from '../../src/chain/account.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 
@@ -59,7 +59,6 @@ const account = (owner: Address, data: Buffer): AccountState => ({
   owner,
   data,
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 export function mintAccount(parts: MintParts): AccountState {
@@ -89,7 +88,6 @@ export const wallet = (lamports: bigint): AccountState => ({
   owner: '11111111111111111111111111111111' as Address,
   data: Buffer.alloc(0),
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 export const TOKEN_PROGRAMS = { token: TOKEN_PROGRAM, 'token-2022': TOKEN_2022_PROGRAM } as const;

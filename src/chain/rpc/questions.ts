@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../account.js';
+import type { AccountState } from '../account.js';
 import type {
   Commitment,
   PastTransaction,
@@ -50,8 +50,7 @@ const account = z
     space: z.unknown().optional(),
   })
   .refine(({ data, space = data.length }) => space === data.length, 'its size is not that of its data')
-  // The rent epoch is bookkeeping of the node. Every account is exempt from rent.
-  .transform(({ space: _, ...state }): AccountState => ({ ...state, rentEpoch: RENT_EPOCH_EXEMPT }));
+  .transform(({ space: _, ...state }): AccountState => state);
 
 /** Names the first item that differs. */
 const firstDifference =

@@ -1,5 +1,5 @@
 /** Methods that read accounts, and the JSON of an account. */
-import { type AccountState, encodeClock } from '../../chain/account.js';
+import { type AccountState, encodeClock, RENT_EPOCH_EXEMPT } from '../../chain/account.js';
 import type { AccountSource } from '../../chain/local/vm/vm.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
@@ -78,10 +78,10 @@ function parsed(state: AccountState, source: AccountSource): unknown {
  * @throws RpcError for data too long for base58.
  */
 export function accountJson(state: AccountState, encoding: Encoding, source: AccountSource): object {
-  const { lamports, owner, executable, rentEpoch } = state;
+  const { lamports, owner, executable } = state;
   const words = encoding === 'jsonParsed' ? parsed(state, source) : undefined;
   const data = words ?? dataJson(state.data, encoding);
-  return { lamports, owner, data, executable, rentEpoch, space: state.data.length };
+  return { lamports, owner, data, executable, rentEpoch: RENT_EPOCH_EXEMPT, space: state.data.length };
 }
 
 /** Limit per call (agave, `MAX_MULTIPLE_ACCOUNTS`). */

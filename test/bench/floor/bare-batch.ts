@@ -27,7 +27,6 @@ export interface BareBatch {
     readonly lamports: string;
     readonly owner: Address;
     readonly data: string;
-    readonly rentEpoch: string;
   }[];
 }
 
@@ -42,7 +41,6 @@ function machine({ blockhash, accounts }: BareBatch) {
       lamports: BigInt(account.lamports),
       data: Buffer.from(account.data, 'base64'),
       executable: false,
-      rentEpoch: BigInt(account.rentEpoch),
     });
   const source = { get: (address: Address) => states.get(address) ?? null };
   return (instructions: readonly Instruction[], signer: KeypairSigner): void => {

@@ -16,7 +16,6 @@ export const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
 export const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const MAX_UNITS = 1_400_000;
-const RENT_EPOCH_EXEMPT = 2n ** 64n - 1n;
 const NO_BLOCKHASH = '11111111111111111111111111111111';
 
 export interface Meta {
@@ -47,7 +46,6 @@ const wallet = (lamports: bigint): Account => ({
   owner: SYSTEM_PROGRAM,
   data: new Uint8Array(0),
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 /** A separate fee payer, so that accounts sign or are writable only as the instruction says. */

@@ -47,8 +47,7 @@ const isUnchanged = ({ given, kept }: Held): boolean =>
   sameBytes(given.data, kept.data) &&
   given.lamports === kept.lamports &&
   given.owner === kept.owner &&
-  given.executable === kept.executable &&
-  given.rentEpoch === kept.rentEpoch;
+  given.executable === kept.executable;
 
 /** An account source that detects writes to states it handed out. */
 export class LedgerAccounts implements AccountSource {

@@ -38,7 +38,7 @@ function accountDifferences(expected: Account | null, actual: Account | null): s
     return [expected === null ? 'expected to be gone, is there' : 'expected to be there, is gone'];
   }
   const differences: string[] = [];
-  for (const field of ['lamports', 'owner', 'executable', 'rentEpoch'] as const) {
+  for (const field of ['lamports', 'owner', 'executable'] as const) {
     if (expected[field] !== actual[field]) {
       differences.push(`${field}: expected ${expected[field]}, got ${actual[field]}`);
     }

@@ -6,7 +6,6 @@ export interface VectorAccount {
   readonly lamports: string;
   readonly owner: string;
   readonly executable: boolean;
-  readonly rentEpoch: string;
   readonly data: string;
 }
 
@@ -39,7 +38,6 @@ export interface Account {
   readonly owner: string;
   readonly data: Uint8Array;
   readonly executable: boolean;
-  readonly rentEpoch: bigint;
 }
 
 export const VECTORS = 'test/conformance/vectors/squads';
@@ -69,7 +67,6 @@ export const toAccount = (account: VectorAccount | null): Account | null =>
         owner: account.owner,
         data: Uint8Array.from(Buffer.from(account.data, 'base64')),
         executable: account.executable,
-        rentEpoch: BigInt(account.rentEpoch),
       };
 
 /** By base58 address; `null` for a missing account. */

@@ -4,9 +4,9 @@ import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../..
 import { type Address, addressBytes } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
 import type { Clock } from '../../../values/time.js';
-import { type AccountState, RENT_EPOCH_EXEMPT, rentExemptLamports } from '../../account.js';
+import { type AccountState, EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
 import type { Signature } from '../../chain.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { SQUADS_PROGRAM } from '../../programs.js';
 import { ACCOUNT_SIZE, encodeAccount, PROGRAM_CONFIG } from '../../squads/accounts.js';
 import { programConfigAddress } from '../../squads/addresses.js';
 import { decodeTransaction } from '../../transaction/wire.js';
@@ -167,17 +167,9 @@ export function localGenesis(treasury: Address): GenesisAccounts {
     treasury,
     reserved: new Uint8Array(RESERVED_BYTES),
   });
-  const common = { executable: false, rentEpoch: RENT_EPOCH_EXEMPT };
+  const lamports = rentExemptLamports(ACCOUNT_SIZE.programConfig);
   return [
-    [treasury, { ...common, lamports: TREASURY_LAMPORTS, owner: SYSTEM_PROGRAM, data: new Uint8Array(0) }],
-    [
-      programConfigAddress().address,
-      {
-        ...common,
-        lamports: rentExemptLamports(ACCOUNT_SIZE.programConfig),
-        owner: SQUADS_PROGRAM,
-        data: config,
-      },
-    ],
+    [treasury, { ...EMPTY_ACCOUNT, lamports: TREASURY_LAMPORTS }],
+    [programConfigAddress().address, { lamports, owner: SQUADS_PROGRAM, data: config, executable: false }],
   ];
 }

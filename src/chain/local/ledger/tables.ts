@@ -23,7 +23,7 @@ const TABLES = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE accounts (
   address BLOB PRIMARY KEY, lamports TEXT NOT NULL, owner BLOB NOT NULL, data BLOB NOT NULL,
-  executable INTEGER NOT NULL, rent_epoch TEXT NOT NULL
+  executable INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, slot INTEGER NOT NULL, time_ms INTEGER NOT NULL, wire BLOB NOT NULL,
@@ -44,7 +44,7 @@ export const LEDGER: FileFormat = {
   },
 };
 
-const ACCOUNT_COLUMNS = 'lamports, owner, data, executable, rent_epoch';
+const ACCOUNT_COLUMNS = 'lamports, owner, data, executable';
 
 export class AccountTable {
   readonly #database: SqliteFile;
@@ -63,34 +63,33 @@ export class AccountTable {
   all(): readonly (readonly [Address, AccountState])[] {
     const rows = this.#database.prepare(`SELECT ${ACCOUNT_COLUMNS}, address FROM accounts`).all([]);
     return this.#database.decode(() =>
-      rows.map((row) => [addressFromBytes(row[5] as ReadonlyBytes), toState(row)] as const),
+      rows.map((row) => [addressFromBytes(row[4] as ReadonlyBytes), toState(row)] as const),
     );
   }
 
   put(changes: ReadonlyMap<Address, AccountState | null>): void {
     const remove = this.#database.prepare('DELETE FROM accounts WHERE address = ?');
-    const replace = this.#database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?)');
+    const replace = this.#database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?)');
     for (const [address, state] of changes) {
       const key = addressBytes(address);
       if (state === null) {
         remove.run([key]);
         continue;
       }
-      const { lamports, owner, data, executable, rentEpoch } = state;
+      const { lamports, owner, data, executable } = state;
       const isProgram = executable ? 1 : 0;
-      replace.run([key, `${lamports}`, addressBytes(owner), data, isProgram, `${rentEpoch}`]);
+      replace.run([key, `${lamports}`, addressBytes(owner), data, isProgram]);
     }
   }
 }
 
 function toState(row: readonly SqlValue[]): AccountState {
-  const [lamports, owner, data, executable, rentEpoch] = row;
+  const [lamports, owner, data, executable] = row;
   return {
     lamports: BigInt(lamports as string),
     owner: addressFromBytes(owner as ReadonlyBytes),
     data: data as ReadonlyBytes,
     executable: executable === 1,
-    rentEpoch: BigInt(rentEpoch as string),
   };
 }
 

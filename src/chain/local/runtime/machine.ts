@@ -30,7 +30,7 @@ import {
 } from './execution.js';
 
 export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
-export const RUN_PAYER_STATE: AccountState = { ...EMPTY_ACCOUNT, lamports: 1n << 62n, rentEpoch: 0n };
+export const RUN_PAYER_STATE: AccountState = { ...EMPTY_ACCOUNT, lamports: 1n << 62n };
 /** Call depth, the top-level instruction included (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
 const MAX_DEPTH = 5;
 /** Compute units of a builtin call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */

@@ -42,13 +42,7 @@ interface RuntimeOptions {
 }
 
 const NATIVE_LOADER = 'NativeLoader1111111111111111111111111111111' as Address;
-const MISSING_BUILTIN = {
-  ...EMPTY_ACCOUNT,
-  owner: NATIVE_LOADER,
-  lamports: 1n,
-  executable: true,
-  rentEpoch: 0n,
-};
+const MISSING_BUILTIN = { ...EMPTY_ACCOUNT, owner: NATIVE_LOADER, lamports: 1n, executable: true };
 
 interface Prepared {
   readonly accounts: readonly AccountMeta[];

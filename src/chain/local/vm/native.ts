@@ -11,7 +11,6 @@ export interface NativeAccount {
   data(): Uint8Array;
   owner(): Uint8Array;
   executable(): boolean;
-  rentEpoch(): bigint;
 }
 
 /** An error without fields is its number in the tables below. */

@@ -1,7 +1,7 @@
 /** One LiteSVM instance that caches the accounts of the next run. The caller provides the accounts and commits the results. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import type { AccountState, ChainClock } from '../../account.js';
+import { type AccountState, type ChainClock, RENT_EPOCH_EXEMPT } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { CompiledInstruction } from '../../transaction/message.js';
@@ -138,7 +138,7 @@ export class Vm {
             state.data,
             addressBytes(state.owner),
             state.executable,
-            state.rentEpoch,
+            RENT_EPOCH_EXEMPT,
           );
     this.#svm.setAccount(addressBytes(address), account);
   }
@@ -162,10 +162,9 @@ const compiledOf = (native: NativeInstruction): CompiledInstruction => ({
 function versionOf(native: NativeAccount, before: AccountState | null): AccountState {
   const now = fromNative(native);
   if (before === null) return now;
-  const { rentEpoch } = before;
   const data = sameBytes(now.data, before.data) ? before.data : now.data;
   const isSame = data === before.data && now.lamports === before.lamports && now.owner === before.owner;
-  return isSame ? before : { ...now, data, rentEpoch };
+  return isSame ? before : { ...now, data };
 }
 
 function fromNative(native: NativeAccount): AccountState {
@@ -174,6 +173,5 @@ function fromNative(native: NativeAccount): AccountState {
     owner: addressFromBytes(native.owner()),
     data: native.data(),
     executable: native.executable(),
-    rentEpoch: native.rentEpoch(),
   };
 }

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
 import { SYSTEM_PROGRAM } from '../../../../src/chain/programs.js';
 import { readTransactionError } from '../../../../src/chain/rpc/schemas.js';
 import { memo } from '../../../../src/chain/small-programs.js';
@@ -106,7 +105,6 @@ describe('getAccounts', () => {
       owner,
       data: [1, 2],
       executable: false,
-      rentEpoch: RENT_EPOCH_EXEMPT,
     });
   });
 });

@@ -11,7 +11,7 @@ import {
   unpackMint,
 } from '@solana/spl-token';
 import { describe, expect, it } from 'vitest';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../src/chain/account.js';
+import type { AccountState } from '../../../../src/chain/account.js';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../../../src/chain/tokens/accounts.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -25,7 +25,6 @@ const account = (data: Uint8Array, owner: Address = TOKEN_PROGRAM): AccountState
   owner,
   data: Uint8Array.from(data),
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 function mintBytes(sizeBytes = MintLayout.span): Buffer {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { statSync, truncateSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import type { AccountState } from '../../../../../src/chain/account.js';
 import { FIRST_SLOT } from '../../../../../src/chain/local/ledger/clock.js';
 import { Ledger, type LedgerOptions, openLedger } from '../../../../../src/chain/local/ledger/ledger.js';
 import type { NewTransaction } from '../../../../../src/chain/local/ledger/tables.js';
@@ -20,7 +20,6 @@ const account = (lamports: bigint, data = new Uint8Array(0)): AccountState => ({
   owner: SYSTEM_PROGRAM,
   data,
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 const signatureOf = (name: string): Uint8Array => createHash('sha512').update(name).digest();
@@ -103,7 +102,7 @@ describe('openLedger', () => {
 
   it('finds everything again, and ignores another genesis', async () => {
     const first = await openLedger(options);
-    const state = { ...account(2n ** 64n - 1n, Uint8Array.of(1, 2, 3)), executable: true, rentEpoch: 7n };
+    const state = { ...account(2n ** 64n - 1n, Uint8Array.of(1, 2, 3)), executable: true };
     const error = { kind: 'instruction', index: 1, custom: 6000 } as const;
     first.write((draft) =>
       draft.append([{ ...landing('one', 0n), error, changes: new Map([[alice, state]]) }]),

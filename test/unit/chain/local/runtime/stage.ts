@@ -1,4 +1,4 @@
-import { type AccountState, RENT_EPOCH_EXEMPT } from '../../../../../src/chain/account.js';
+import type { AccountState } from '../../../../../src/chain/account.js';
 import type { ExecutionResult, NativeProgram } from '../../../../../src/chain/local/runtime/execution.js';
 import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
@@ -20,7 +20,6 @@ export const wallet = (lamports: bigint): AccountState => ({
   owner: SYSTEM_PROGRAM,
   data: new Uint8Array(0),
   executable: false,
-  rentEpoch: RENT_EPOCH_EXEMPT,
 });
 
 /** A runtime with one scripted native program, over accounts that keep changes. */
