@@ -490,3 +490,93 @@ it('what others had landed of a cancelled file is not told as landed once a rest
   expect((await runFile(file)).exit).toBe(7);
   expect((await runFile(file, '--rest')).exit).toBe(7);
 });
+
+it('the rest of equal pipelines is refused as paid before anything is set up, and its dry run says the same', async () => {
+  await meet('embedded');
+  expect((await runFile(operator.write('a.json', pipelines(0, 1)))).exit).toBe(0);
+  const { pipelines: one } = pipelines(0, 1);
+  const file = operator.write('b.json', { pipelines: [...one, ...one] });
+  const refused = await runFile(file, '--rest');
+  expect([refused.exit, problemOf(refused).message]).toEqual([
+    ...[2, expect.stringMatching(/^TWICE: .* Nothing was sent\.$/)],
+  ]);
+  const dry = await runFile(file, '--rest', '--dry-run');
+  expect([dry.exit, problemOf(dry)]).toMatchObject([
+    ...[2, { message: problemOf(refused).message, hint: problemOf(refused).hint }],
+  ]);
+  expect((await operator.happened()).batches).toEqual(['EXECUTED']);
+  expect(await operator.pending()).toEqual([]);
+});
+
+it('a repeat is not told that others have landed what landed before it began', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 3));
+  await elsewhere(() => runFile(file));
+  expect((await operator.run('batch', 'init', file, '--again')).exit).toBe(0);
+  const other = { pipelines: [...pipelines(0, 1).pipelines, ...pipelines(9, 10).pipelines] };
+  expect((await runFile(operator.write('b.json', other))).exit).toBe(2);
+  expect((await runFile(file, '--dry-run')).exit).toBe(0);
+  expect((await runFile(file)).exit).toBe(0);
+  expect(await burned()).toBe(6);
+});
+
+it('a cancelled part of a file is run by another machine with the line that is printed there', async () => {
+  await meet('remote');
+  const cancelledPart = async (name: string, from: number): Promise<string> => {
+    const file = operator.write(name, pipelines(from, from + 2));
+    expect((await runFile(operator.write('first.json', pipelines(from, from + 1)))).exit).toBe(0);
+    const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--rest', '--json')).stdout);
+    const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+    expect((await operator.run(...cancel)).exit).toBe(0);
+    return file;
+  };
+  const [left, done] = [await cancelledPart('a.json', 0), await cancelledPart('b.json', 5)];
+  expect((await runFile(done, '--rest')).exit).toBe(0);
+  await restore(journalHome(operator), JOURNAL, null);
+  for (const file of [left, done]) {
+    for (const more of [[], ['--dry-run'], []]) {
+      const refused = await runFile(file, ...more);
+      expect([more, refused.exit, problemOf(refused).hint]).toEqual([
+        ...[more, 2, expect.stringContaining('Add --rest')],
+      ]);
+    }
+    expect((await runFile(file, '--rest')).exit).toBe(0);
+  }
+  expect(await burned()).toBe(4);
+  expect(await operator.pending()).toEqual([]);
+});
+
+it('what was cancelled elsewhere and has landed with another amount is not told to add what was added', async () => {
+  await meet('remote');
+  const file = operator.write('a.json', pipelines(0, 1, 2));
+  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
+  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...cancel)).exit).toBe(0);
+  expect((await runFile(operator.write('b.json', pipelines(0, 1)))).exit).toBe(0);
+  await restore(journalHome(operator), JOURNAL, null);
+  for (const more of [['--dry-run'], []]) {
+    const refused = await runFile(file, '--rest', ...more);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--allow-changed')]);
+    expect(problemOf(refused).hint).not.toContain('Add --rest');
+  }
+  expect((await runFile(file, '--rest', '--allow-changed', '--dry-run')).exit).toBe(0);
+  expect((await runFile(file, '--rest', '--allow-changed')).exit).toBe(0);
+  expect(await burned()).toBe(3);
+});
+
+it('a batch that waits is not told of a landing that a restore has lost', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 2));
+  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, SERVICE, backup);
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 1)), '--again'));
+  expect((await runFile(file)).exit).toBe(2);
+  await restore(operator.dataDir, SERVICE, backup);
+  const told = await runFile(file);
+  expect([told.exit, problemOf(told).hint]).toEqual([7, expect.stringContaining(`batch cancel ${batch.id}`)]);
+  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...cancel)).exit).toBe(0);
+  expect((await runFile(file, '--again')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});

@@ -214,6 +214,11 @@ it.each([
     store.close();
     const resumed = await operator.runWith(ahead(resumedAhead), 'pending', 'resume', '--json');
     expect([resumed.exit === 0, await burned()]).toEqual([false, 1]);
+    // A plain burn has no --again.
+    expect(problemOf(resumed).hint).not.toContain('--again');
+    await giveUp(resumed);
+    expect((await operator.run(...words)).exit).toBe(0);
+    expect(await burned()).toBe(2);
   },
 );
 
@@ -455,4 +460,29 @@ it('a dry run beside a store of an earlier state is refused as the command is', 
   const [dry, real] = [await burnFile(file, '--dry-run'), await burnFile(file)];
   expect([dry.exit, problemOf(dry).error]).toEqual([real.exit, problemOf(real).error]);
   expect(real.exit).toBe(6);
+});
+
+it.each([
+  ['a file', () => burnFile('a.json'), () => burnFile('a.json', '--again'), 2],
+  ['one burn', () => operator.run(...once(1)), () => operator.run(...once(1), '--again'), 1],
+] as const)(
+  'a repeat of %s is not told that others have landed what landed before it began',
+  async (_, plain, again, count) => {
+    await begin('remote');
+    operator.write('a.json', burns(0, count));
+    await elsewhere(() => burnFile('a.json'));
+    await dropped(again);
+    const other = operator.write('b.json', [...burns(0, 1), ...burns(9, 10)]);
+    for (const more of [[], ['--rest']]) expect((await burnFile(other, ...more)).exit).toBe(2);
+    expect((await plain()).exit).toBe(0);
+    expect(await burned()).toBe(2 * count);
+  },
+);
+
+it('a changed element is not counted as new', async () => {
+  await begin('embedded');
+  expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
+  const file = operator.write('b.json', [...burns(0, 1, 2), ...burns(1, 3)]);
+  for (const more of [[], ['--allow-changed']])
+    expect(problemOf(await burnFile(file, ...more)).hint).toContain('only the 1 new burn,');
 });

@@ -30,10 +30,9 @@ import {
   type Notes,
   type OperationState,
 } from '../journal/journal.js';
-import { wasCancelled } from '../operation/begin-operation.js';
 import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
-import { beginRest } from '../operation/overlap.js';
+import { beginRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Performed, Work } from '../operation/run-operation.js';
 import {
@@ -155,14 +154,13 @@ export class BatchWork implements Work<Outcome> {
     this.#stored = stored;
     // `done` with pipelines left: other batches landed them.
     if (stored !== undefined) return entry.state !== 'done' || stored.left.length === 0;
-    if (this.#options.run !== null) {
-      const stage = new CurrentStage(entry);
-      // A batch that is set up may be over by now; finding out needs no keypair. A rest is checked before its batch is ended.
-      if (stage.initAnswer === undefined) await this.#requireApprovable(this.#source(stage), entry);
-      // The operation may come from `batch init`; `resume` then runs it as `batch run`.
-      if (!entry.isNew) entry.note(this.notes);
-    }
+    // The operation may come from `batch init`; `resume` then runs it as `batch run`.
+    if (this.#options.run !== null && !entry.isNew) entry.note(this.notes);
     if (this.rest && hasRest(entry.state) && !(await this.#beginRest(entry))) return false;
+    const stage = new CurrentStage(entry);
+    // A batch that is set up may be over by now; finding out needs no keypair.
+    if (this.#options.run !== null && stage.initAnswer === undefined)
+      await this.#requireApprovable(this.#source(stage), entry);
     return this.#session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
   }
 
@@ -363,7 +361,7 @@ export class BatchWork implements Work<Outcome> {
 
   /**
    * Before a batch is set up, or ended for its rest, that the owner could not approve.
-   * @param entry - `null`: of a rest. What landed elsewhere is left out of it later, so paid proofs are checked before it is signed.
+   * @param entry - `null`: of a rest. What landed elsewhere is left out of it later, so paid proofs are checked then.
    * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`
    */
   async #requireApprovable(sources: readonly SourcePipeline[], entry: Entry | null): Promise<void> {
@@ -381,15 +379,16 @@ export class BatchWork implements Work<Outcome> {
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    const isAsked = entry === null || this.#wallet || this.rest;
+    const isAsked = entry === null || this.#wallet;
     await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
   }
 
   #repeatOfFile(entry: Entry): Repeat {
     const forget = commandLine(this.#session.settings, 'pending', 'forget', entry.id);
-    const hint = entry.isNew
-      ? againHint(this.#session)
-      : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
+    const hint =
+      entry.isNew || this.rest
+        ? againHint(this.#session)
+        : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
     const setUp = async () => (await this.ask([new CurrentStage(entry).key]))?.batch?.id;
     return { ...this.#repeat(entry, hint), setUp };
   }

@@ -13,8 +13,9 @@ import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../com
 import { requireConsent } from '../consent.js';
 import { nextCommand, ownerFlags } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
-import { takeOperation, wasCancelled } from '../operation/begin-operation.js';
+import { takeOperation } from '../operation/begin-operation.js';
 import { pipelineElements } from '../operation/elements.js';
+import { wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
 import { carryOut, type Work } from '../operation/run-operation.js';
 import { locate } from '../operation/service-record.js';

@@ -58,6 +58,11 @@ export class SqliteEntry implements OperationSummary {
     return this.#hasActed;
   }
 
+  /** The same content is the same operation. */
+  get isOnce(): boolean {
+    return this.#row.origin === 'content';
+  }
+
   get hasAnswers(): boolean {
     return this.#table.hasAnswers(this.#serial);
   }

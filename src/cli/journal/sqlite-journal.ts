@@ -261,7 +261,8 @@ export class SqliteJournal {
     if (same?.busy === true && same.kind === 'burn') return busy(same);
     const found = same === undefined ? this.#overlaps(request) : overlapsWith(same, elements);
     const overlaps = found.filter(({ hasLanded }) => !(isKnown && hasLanded));
-    const isLookedFor = !isAlwaysNew(request) && !again && !allowChanged && !isKnown;
+    // Beside what landed as it is, the changed ones are told also where they are allowed.
+    const isLookedFor = !isAlwaysNew(request) && !again && !isKnown && (!allowChanged || overlaps.length > 0);
     const met = new Set(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((at) => !met.has(elements[at]?.digest as Sha256));
     const changes = isLookedFor ? this.#table.changes(elements, left) : [];

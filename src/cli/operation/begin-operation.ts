@@ -6,7 +6,6 @@ import type { Session } from '../command.js';
 import { nextCommand, ownerFlags } from '../hints.js';
 import {
   type Begun,
-  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -18,7 +17,7 @@ import { type OutputFile, requireFree } from '../output/output-file.js';
 import { countText } from '../views/unit.js';
 import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
 import { nounOf } from './elements.js';
-import { changedElements, withoutOverlap } from './overlap.js';
+import { changedElements, hasLandedInPart, wasCancelled, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
 import { notSent } from './verdicts.js';
@@ -138,26 +137,6 @@ const noRest = (): FlywheelError =>
     'The journal of this machine does not have this file, so --rest cannot tell what already landed.',
     'Leave out --rest to send the whole file.',
   );
-
-/** By any operation, also with another amount or recipient. */
-const hasLandedInPart = (journal: Journal, elements: readonly Element[]): boolean =>
-  journal.landed(elements).length > 0 || journal.changed(elements, [...elements.keys()]).length > 0;
-
-/** Its hint pays nothing twice. @param elements - of the whole file */
-export function wasCancelled(
-  journal: Journal,
-  elements: readonly Element[],
-  date: string,
-  isKeyed = false,
-): FlywheelError {
-  const [option, purpose] = hasLandedInPart(journal, elements)
-    ? ['--rest', 'send only what other batches have not landed']
-    : ['--again', 'run the file anyway'];
-  return notSent(
-    `The batch of this file was cancelled on ${date.slice(0, 10)}. None of its transactions was executed.`,
-    `Add ${option}${isKeyed ? ' in place of --idempotency-key' : ''} to ${purpose}.`,
-  );
-}
 
 /** True if it only prints a stored result; then its files may exist from the earlier run. */
 function prints(
@@ -294,7 +273,10 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
   const found = await foreseeUnchanged(session, entry, unanswered, work);
   if (found?.isOver === true) return null;
   if (found === null && !entry.isNew) tellByNotes(session);
-  if (found?.isCancelled === true && !giveUpRest(entry)) entry.settle({ state: 'partial', landed: [] });
+  if (found?.isCancelled === true && !giveUpRest(entry)) {
+    entry.settle({ state: 'partial', landed: [] });
+    entry.markPrinted();
+  }
   if (found === null) return {};
   const { left, leftOut } = found;
   if (leftOut.length === 0) return { left };

@@ -3,8 +3,10 @@
  * unfinished one is resumed.
  */
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
+import type { ListedBatch } from '../../contract/schemas/batch.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -13,7 +15,7 @@ import type { Element, Entry, Journal, OperationKind, OperationRequest } from '.
 import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
 import { countText, grouped } from '../views/unit.js';
 import { namedText, nounOf, pick } from './elements.js';
-import { requireUnchanged } from './overlap.js';
+import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { AskDoneThere, DoneThere, Found } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
@@ -57,6 +59,23 @@ function lostOf(noted: readonly Element[], there: readonly Element[]): readonly 
   return noted.filter((one) => !known.has(one));
 }
 
+const less = (
+  counts: ReadonlyMap<Sha256, number>,
+  others: ReadonlyMap<Sha256, number>,
+): ReadonlyMap<Sha256, number> =>
+  new Map([...counts].map(([content, count]) => [content, count - (others.get(content) ?? 0)]));
+
+function noteLanded(
+  journal: Journal,
+  kind: OperationKind,
+  news: readonly Element[],
+  { found }: DoneThere,
+): void {
+  const dates = found.flatMap(({ state, date }) => (state === 'landed' ? date : []));
+  const latest = dates.sort().at(-1);
+  if (latest !== undefined && news.length > 0) journal.noteLanded(kind, news, latest);
+}
+
 /** The error has its own hint. */
 const SAYS_ALL = { keyUnused: false } as const;
 
@@ -68,10 +87,11 @@ const SAYS_ALL = { keyUnused: false } as const;
  */
 async function compare(
   session: Session,
-  { kind, id, state, since = 0, before = [] }: Pick<Entry, 'kind'> & Partial<Entry>,
+  operation: Pick<Entry, 'kind'> & Partial<Entry>,
   { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
   answer: DoneThere,
 ): Promise<void> {
+  const { kind, id, since = 0, before = [] } = operation;
   const opened = await session.service();
   const journal = await opened.journal();
   const landed = landedSince(elements, before, answer);
@@ -79,25 +99,20 @@ async function compare(
   const inJournal = new Set(journal.landed(elements, since));
   const noted = new Set([...inJournal, ...own]);
   const isNoted = ({ digest }: Element): boolean => noted.has(digest);
-  const lost = lostOf(elements.filter(isNoted), [...landed, ...elementsOf(open)]);
-  if (lost.length > 0)
-    throw notThere(session, elements, { lost, noted: noted.size, open: state === 'open' ? id : undefined });
+  // An open pipeline of its own batch has not landed yet, whatever landed elsewhere.
+  const mayStillLand = open.filter(({ isOwn }) => !(isOwn && kind === 'batch'));
+  const lost = lostOf(elements.filter(isNoted), [...landed, ...elementsOf(mayStillLand)]);
+  if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, operation });
   // Equal elements are interchangeable: the journal may have noted another one. So only the counts matter.
-  const more = countBy(landed);
   const unnoted = countBy(elements.filter((one) => isNoted(one) && !inJournal.has(one.digest)));
-  for (const [content, count] of journal.countLanded(landed, since))
-    more.set(content, (more.get(content) ?? 0) - count - (unnoted.get(content) ?? 0));
+  const more = less(less(countBy(landed), journal.countLanded(landed, since)), unnoted);
   const contents = new Set(elements.map(({ content }) => content));
   const known = new Set([...noted, ...journal.landed(landed, since)]);
   const isKnown = ({ digest }: Element): boolean => known.has(digest);
   const ofOthers = (all: readonly Element[]) =>
     all.filter((one) => !contents.has(one.content) && !isKnown(one));
   const news = firstOf([...elements.filter((one) => !isNoted(one)), ...ofOthers(landed)], more);
-  const date = answer.found
-    .flatMap((one) => (one.state === 'landed' ? one.date : []))
-    .sort()
-    .at(-1);
-  if (date !== undefined && news.length > 0) journal.noteLanded(kind, news, date);
+  noteLanded(journal, kind, news, answer);
   for (const { digest } of news) known.add(digest);
   const others = open.filter(({ isOwn }) => !isOwn);
   const left = firstOf(
@@ -152,7 +167,7 @@ export async function askWhatIsDone(
     return false;
   }
   if (again) {
-    await tellOfUnnoted(session, journal, answer);
+    await tellOfUnnoted(session, journal, kind, answer);
     const counts = countBy(landedThere(answer));
     return elements.map(({ content }) => counts.get(content) ?? 0);
   }
@@ -161,19 +176,32 @@ export async function askWhatIsDone(
   return true;
 }
 
-/** A lost or restored journal lacks runs, so "again" may be once too often. @throws `ERR_DECLINED` */
-async function tellOfUnnoted(session: Session, journal: Journal, answer: DoneThere): Promise<void> {
+/**
+ * A lost or restored journal lacks runs, so "again" may be once too often. They are noted now: what is found later landed since.
+ * @throws `ERR_DECLINED`
+ */
+async function tellOfUnnoted(
+  session: Session,
+  journal: Journal,
+  kind: OperationKind,
+  answer: DoneThere,
+): Promise<void> {
   const landed = landedThere(answer);
-  const noted = journal.countLanded(landed, null);
-  const more = [...countBy(landed)].map(([content, count]) => count - (noted.get(content) ?? 0));
-  const unnoted = more.reduce((sum, count) => sum + Math.max(0, count), 0);
+  const noted = new Set(journal.landed(landed));
+  const counts = less(countBy(landed), journal.countLanded(landed, null));
+  const news = firstOf(
+    landed.filter(({ digest }) => !noted.has(digest)),
+    counts,
+  );
+  noteLanded(journal, kind, news, answer);
+  const unnoted = news.length;
   const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element)).length;
   if (unnoted + mayLand === 0) return;
-  const counts = [
+  const what = [
     ...(unnoted > 0 ? [`${grouped(unnoted)} landed`] : []),
     ...(mayLand > 0 ? [`${grouped(mayLand)} may still land`] : []),
   ].join(', and ');
-  const text = `The service has requests for this content that the journal of this machine does not have: ${counts}.`;
+  const text = `The service has requests for this content that the journal of this machine does not have: ${what}.`;
   const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
   if (isAsked) await requireConsent(session, `${text} Send everything again?`);
   else session.output.warn(`${text} With --again everything is sent again.`);
@@ -208,23 +236,19 @@ interface Remaining {
 async function findRemaining(
   session: Session,
   operation: Entry,
-  { ask, elements, requests, own = [] }: Unanswered,
+  unanswered: Unanswered,
   isRest: boolean,
 ): Promise<Remaining | null> {
   const { kind, since } = operation;
+  const { ask, elements, requests, own = [] } = unanswered;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const { batch, found } = answer;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
-  if (batch?.dateCancelled !== undefined) {
-    await compare(session, operation, { elements, own }, answer);
-    const landed = new Set(journal.landed(elements, since));
-    if (!isRest || landed.size === 0) return { left: [], leftOut: [] };
-    const left = numbersOf(elements.filter(({ digest }) => !landed.has(digest)));
-    return { left, leftOut: [], isCancelled: true };
-  }
+  if (batch?.dateCancelled !== undefined)
+    return remainingOfCancelled(session, operation, unanswered, { answer, batch, isRest });
   const next = requests.flatMap(({ indexes }) => pick(elements, indexes));
   const ownFound = found.filter(({ isOwn }) => isOwn);
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
@@ -253,6 +277,30 @@ async function findRemaining(
   return { left, leftOut: numbersOf(done), isOver };
 }
 
+/** @throws `ERR_INPUT_INVALID` where the key is of a part of this file, which another machine sent */
+async function remainingOfCancelled(
+  session: Session,
+  operation: Entry,
+  { elements, own = [], requests }: Unanswered,
+  {
+    answer,
+    batch: { totals, dateCancelled = '' },
+    isRest,
+  }: { readonly answer: DoneThere; readonly batch: ListedBatch; readonly isRest: boolean },
+): Promise<Remaining> {
+  await compare(session, operation, { elements, own }, answer);
+  const journal = await (await session.service()).journal();
+  const { since } = operation;
+  const landed = new Set(journal.landed(elements, since));
+  if (isRest && (since > 0 ? landed.size > 0 : hasLandedInPart(journal, elements))) {
+    const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
+    return { left, leftOut: [], isCancelled: true };
+  }
+  if (totals.pipelines !== requests.flatMap(({ indexes }) => indexes).length)
+    throw wasCancelled(journal, elements, dateCancelled).with(SAYS_ALL);
+  return { left: [], leftOut: [] };
+}
+
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
 /** Also refuses elements that landed with another content. @throws as {@link findRemaining} and {@link requireUnchanged} */
@@ -270,11 +318,13 @@ export async function foreseeUnchanged(
 
 function wayOut(
   { settings }: Session,
-  { kind, id, isNew, since, hasAnswers }: Entry,
+  { kind, id, isNew, isOnce, since, hasAnswers }: Entry,
   isBegun: boolean,
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  if (kind === 'burn' && !isOnce)
+    return `Drop this operation: ${forget}. To burn again, run the command again.`;
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
@@ -420,26 +470,26 @@ export async function requireRefused(session: Session, key: string, refusal: unk
   throw outcomeUnknown(`The service refused ${what}: ${refusal.message}`, undefined, { cause: refusal });
 }
 
-/** @param open - id of the operation to drop first. */
+/** @param operation - ends first, unless it is over. */
 function notThere(
   { settings }: Session,
   elements: readonly Element[],
   {
     lost,
     noted,
-    open,
-  }: { readonly lost: readonly Element[]; readonly noted: number; readonly open?: string | undefined },
+    operation: { id = '', state, notes = {} } = {},
+  }: { readonly lost: readonly Element[]; readonly noted: number; readonly operation?: Partial<Entry> },
 ): FlywheelError {
   const gone = new Set(lost);
   const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [index + 1] : [])));
   const apart = 'put the missing ones into a new file and send it with --again';
-  const forget = `\`${commandLine(settings, 'pending', 'forget', open ?? '')}\``;
+  const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  const batchId = batchStages(notes).at(-1)?.batchId ?? '';
+  const cancel = `\`${commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings))}\``;
   const way =
-    open !== undefined
+    state === 'open'
       ? `: drop the requests without an answer (${forget}), and ${apart}. Then send the others: this file with --rest.`
-      : lost.length === noted
-        ? ': send this file with --again.'
-        : `: ${apart}.`;
+      : `: ${state === 'waiting' ? `cancel the batch of this file (${cancel}), and ` : ''}${lost.length === noted ? 'send this file with --again' : apart}.`;
   return outcomeUnknown(
     `The journal of this machine says that ${lost.length} of ${grouped(elements.length)} landed, but the service does not have these: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
     `Look them up on chain. If some landed, remove them from the file. If none landed${way}`,

@@ -9,6 +9,7 @@ import {
   type Entry,
   type InTheWay,
   isOver,
+  type Journal,
   type Notes,
   type OperationKind,
   type OperationRequest,
@@ -75,7 +76,7 @@ export async function requireUnchanged(
   indexes: readonly number[],
   { allowChanged = false }: { readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
-  const { kind, notes, id, state, isNew, since } = operation;
+  const { kind, notes, id, state, isNew, isOnce, since } = operation;
   // Consent given with an operation ends with it.
   if (allowChanged || since > 0 || (!isOver(state) && notes['allowChanged'] === true)) return;
   const journal = await (await session.service()).journal();
@@ -85,13 +86,16 @@ export async function requireUnchanged(
   if (isNew || isOver(state)) throw error;
   const batchId = batchStages(notes).at(-1)?.batchId;
   const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
+  const drop = `\`${commandLine(session.settings, ...words)}\``;
+  if (kind === 'burn' && !isOnce)
+    throw error.with({
+      hint: `Drop this operation: ${drop}. To burn this amount too, run the command again.`,
+    });
   const also =
     kind === 'burn'
       ? 'Add --again to burn this amount too'
       : 'Add --allow-changed to send the full new amount too';
-  throw error.with({
-    hint: `${also}. To drop this operation: \`${commandLine(session.settings, ...words)}\``,
-  });
+  throw error.with({ hint: `${also}. To drop this operation: ${drop}` });
 }
 
 /** @param count - of all elements to send */
@@ -148,6 +152,26 @@ export async function beginRest(
     'ERR_TIMEOUT',
     'Another process has just started to send the rest. This command sent nothing.',
     { hint: 'Run the command again.' },
+  );
+}
+
+/** By any operation, also with another amount or recipient. */
+export const hasLandedInPart = (journal: Journal, elements: readonly Element[]): boolean =>
+  journal.landed(elements).length > 0 || journal.changed(elements, [...elements.keys()]).length > 0;
+
+/** Its hint pays nothing twice. @param elements - of the whole file */
+export function wasCancelled(
+  journal: Journal,
+  elements: readonly Element[],
+  date: string,
+  isKeyed = false,
+): FlywheelError {
+  const [option, purpose] = hasLandedInPart(journal, elements)
+    ? ['--rest', 'send only what other batches have not landed']
+    : ['--again', 'run the file anyway'];
+  return notSent(
+    `The batch of this file was cancelled on ${date.slice(0, 10)}.${option === '--rest' ? '' : ' None of its transactions was executed.'}`,
+    `Add ${option}${isKeyed ? ' in place of --idempotency-key' : ''} to ${purpose}.`,
   );
 }
 

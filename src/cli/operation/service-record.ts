@@ -1,7 +1,7 @@
 /** Looks up elements at the service by their proof hashes: what landed, and what may still land. */
 
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
-import type { Batch, ListBatchesQuery, Pipeline } from '../../contract/schemas/batch.js';
+import type { Batch, ListBatchesQuery, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest, ListBurnsQuery } from '../../contract/schemas/burn.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
@@ -30,7 +30,7 @@ export interface Found {
 export interface DoneThere {
   /** Keys that the service knows. */
   readonly known: ReadonlySet<string>;
-  readonly batch?: Pick<Batch, 'id' | 'status' | 'dateCancelled'> | undefined;
+  readonly batch?: ListedBatch | undefined;
   /** Landed ones first: among equal elements they have the lower indexes. */
   readonly found: readonly Found[];
 }
