@@ -39,16 +39,16 @@ const schema = z.strictObject({
   toAddress: addressSchema,
   amount: amountSchema,
 });
-export type AirdropSource = z.infer<typeof schema>;
+type AirdropSource = z.infer<typeof schema>;
 
-export interface AirdropContent {
+interface AirdropContent {
   readonly action: 'AIRDROP';
   /** The wallet, not its token account. */
   readonly toAddress: Address;
   readonly amount: bigint;
 }
 
-export interface CreateTokenAccountInstruction {
+interface CreateTokenAccountInstruction {
   readonly kind: 'createTokenAccount';
   readonly tokenProgram: Address;
   readonly payer: Address;
@@ -57,7 +57,7 @@ export interface CreateTokenAccountInstruction {
   readonly mint: Address;
 }
 
-export interface TransferInstruction extends TokenAmount {
+interface TransferInstruction extends TokenAmount {
   readonly kind: 'transfer';
   readonly from: Address;
   readonly to: Address;

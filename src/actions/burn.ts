@@ -8,14 +8,14 @@ import type { ActionKind, AnyInstruction, InstructionKind } from './action.js';
 import { amountProblem, decodeAmount, differs, isTokenInstruction, type TokenAmount } from './amounts.js';
 
 const schema = z.strictObject({ action: z.literal('BURN'), amount: amountSchema });
-export type BurnSource = z.infer<typeof schema>;
+type BurnSource = z.infer<typeof schema>;
 
-export interface BurnContent {
+interface BurnContent {
   readonly action: 'BURN';
   readonly amount: bigint;
 }
 
-export interface BurnInstruction extends TokenAmount {
+interface BurnInstruction extends TokenAmount {
   readonly kind: 'burn';
   readonly account: Address;
 }

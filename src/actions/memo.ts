@@ -14,14 +14,14 @@ const schema = z.strictObject({
     description: 'Text. The whole pipeline must fit one transaction of 1,232 bytes.',
   }),
 });
-export type MemoSource = z.infer<typeof schema>;
+type MemoSource = z.infer<typeof schema>;
 
-export interface MemoContent {
+interface MemoContent {
   readonly action: 'MEMO';
   readonly message: string;
 }
 
-export interface MemoInstruction {
+interface MemoInstruction {
   readonly kind: 'memo';
   readonly text: string;
   readonly signers: readonly Address[];

@@ -22,7 +22,11 @@ import { airdropAction } from './airdrop.js';
 import { burnAction } from './burn.js';
 import { memoAction } from './memo.js';
 
-export const ACTIONS = { BURN: burnAction, AIRDROP: airdropAction, MEMO: memoAction } as const;
+export const ACTIONS: {
+  readonly BURN: typeof burnAction;
+  readonly AIRDROP: typeof airdropAction;
+  readonly MEMO: typeof memoAction;
+} = { BURN: burnAction, AIRDROP: airdropAction, MEMO: memoAction };
 
 export type ActionName = keyof typeof ACTIONS;
 
