@@ -2,7 +2,7 @@
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
-import type { Settled, Unit } from './settle.js';
+import type { Fate, Unit } from './settle.js';
 
 export type EngineEvent = {
   readonly operationId: string;
@@ -51,10 +51,10 @@ export function tellSettled(
   deps: Pick<EngineDeps, 'onEvent'>,
   operationId: string,
   phase: string,
-  settled: readonly Settled<Unit>[],
+  units: readonly Pick<Unit, 'transactions'>[],
+  fates: readonly Fate[],
 ): void {
-  const of = (kind: 'landed' | 'failed') =>
-    signaturesOf(settled.filter(({ end }) => end.kind === kind).map(({ unit }) => unit));
-  if (settled.length > 0)
-    tell(deps, { operationId, phase, event: 'settled', landed: of('landed'), failed: of('failed') });
+  const of = (kind: Fate['kind']) => signaturesOf(units.filter((_, at) => fates[at]?.kind === kind));
+  const [landed, failed] = [of('landed'), of('failed')];
+  if (landed.length + failed.length > 0) tell(deps, { operationId, phase, event: 'settled', landed, failed });
 }

@@ -13,7 +13,7 @@ const RENEW_MS = LEASE_MS / 4;
 /** A lease with less time left is renewed before sending. */
 const SHORT_MS = LEASE_MS / 2;
 
-export interface Holding {
+interface Holding {
   readonly batch?: BatchHead;
   readonly request?: RequestRecord | null;
   readonly lost: () => FlywheelError;
@@ -45,7 +45,7 @@ interface Leased {
 export const isWorkedOn = ({ nowMs }: Pick<StoreTransaction, 'nowMs'>, held: Leased): boolean =>
   held.holder !== null && held.leaseUntilMs > nowMs && held.leaseUntilMs <= nowMs + LEASE_MS;
 
-export function holderOf({ holder }: Leased): string {
+function holderOf({ holder }: Leased): string {
   invariant(holder !== null, 'What was just taken is held.');
   return holder;
 }
@@ -75,10 +75,7 @@ export class Leases {
   }
 }
 
-/**
- * Runs the work of a lease that is taken and committed. On failure the lease is released; on success the work must have ended its
- * request or batch, or released the lease.
- */
+/** Runs the work of a lease that is taken and committed, then releases the lease. */
 export async function underLease<Result>(
   deps: EngineDeps,
   holding: Holding,
@@ -90,9 +87,9 @@ export async function underLease<Result>(
     return await work(lease);
   } catch (error) {
     if (await lease.isTaken()) throw holding.lost();
-    await lease.giveUp();
     throw error;
   } finally {
+    await lease.giveUp();
     lease.end();
   }
 }
@@ -147,25 +144,12 @@ export class HeldLease {
       return work(tx);
     }, this.#of);
 
-  /**
-   * Last write of the work. No renewal: the write itself applies only while the holder is unchanged.
-   * @param work - returns whether the holder was unchanged.
-   * @throws as {@link HeldLease.write}
-   */
-  writeLast(work: (tx: StoreTransaction) => Promise<boolean>): Promise<void> {
-    return this.#deps.store.transaction((tx) => this.#require(tx, () => work(tx)), this.#of);
-  }
-
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    await this.#require(tx, () => prolong(tx, this.#holding, untilMs));
-    tx.whenCommitted(() => {
-      this.#untilMs = untilMs;
-    });
-  }
-
-  async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
-    if (tx.lineage === this.#lineage && (await isHeld())) return;
+    if (tx.lineage === this.#lineage && (await prolong(tx, this.#holding, untilMs)))
+      return tx.whenCommitted(() => {
+        this.#untilMs = untilMs;
+      });
     this.#isLost = true;
     tell(this.#deps, { operationId: this.id, event: 'lease lost' });
     throw this.#holding.lost();

@@ -139,78 +139,64 @@ const forgotten = (signature: Signature): FlywheelError =>
 /** Rounds of one run without an outcome. More than one is needed only if the process stalled longer than a blockhash lives. */
 const MAX_IDLE_ROUNDS = 20;
 
-export interface Settled<U extends Unit> {
-  readonly unit: U;
-  readonly end: Landed | Failed;
-}
-
-interface Settlement<U extends Unit> {
-  readonly units: readonly U[];
+interface Settlement {
+  readonly units: readonly Unit[];
   /** Just stored, so certainly not sent before. */
   readonly areNew: boolean;
   readonly lease: Lease;
-  readonly renew: (expired: readonly U[]) => Promise<readonly U[]>;
-}
-
-interface Slot<U extends Unit> {
-  unit: U;
-  fate: Fate;
-  isNew: boolean;
+  /** @param expired - their indexes. @returns the units that replace them. */
+  readonly renew: (expired: readonly number[]) => Promise<readonly Unit[]>;
 }
 
 /**
  * Only a look-up or a rejection by the chain is an outcome, never a successful submission. A unit proven never to land is signed
  * again by `renew`.
- * @returns the units, in order, with their outcomes.
+ * @returns the outcomes, in order.
  * @throws `ERR_UNAVAILABLE` when an outcome is unknown; a repeat with the same units finds it.
  */
-export async function settle<U extends Unit>(
+export async function settle(
   chain: Chain,
-  { units, areNew, lease, renew }: Settlement<U>,
-): Promise<readonly Settled<U>[]> {
-  const slots = units.map((unit): Slot<U> => ({ unit, fate: OPEN, isNew: areNew }));
-  let left = slots;
+  { units, areNew, lease, renew }: Settlement,
+): Promise<readonly (Landed | Failed)[]> {
+  const current = [...units];
+  const fates: Fate[] = units.map(() => OPEN);
+  let left = [...units.keys()];
+  const unsent = new Set(areNew ? left : []);
+  const look = async (at: readonly number[], find: (some: readonly Unit[]) => Promise<readonly Fate[]>) => {
+    const found = await find(at.map((index) => current[index] as Unit));
+    for (const [nth, index] of at.entries()) fates[index] = found[nth] as Fate;
+  };
   for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
-    const sent = left.filter(({ isNew }) => !isNew);
-    take(sent, await findFates(chain, unitsOf(sent)));
+    await look(
+      left.filter((at) => !unsent.has(at)),
+      (some) => findFates(chain, some),
+    );
     await lease.check();
-    const expired = left.filter(({ fate }) => fate.kind === 'expired');
-    if (expired.length > 0)
-      for (const [index, unit] of (await renew(unitsOf(expired))).entries())
-        Object.assign(expired[index] as Slot<U>, { unit, fate: OPEN, isNew: true });
-    await submit(chain, left.filter(isUnsettled), lease);
+    const expired = left.filter((at) => fates[at]?.kind === 'expired');
+    for (const [nth, unit] of (expired.length === 0 ? [] : await renew(expired)).entries()) {
+      const at = expired[nth] as number;
+      current[at] = unit;
+      unsent.add(at);
+    }
+    const open = left.filter((at) => unsent.has(at) || isOpen(fates[at]));
+    const isNew = open.map((at) => unsent.delete(at));
+    const sent = open.flatMap((at) => current[at]?.transactions.map(({ bytes }) => bytes) ?? []);
+    const receipt = open.length === 0 ? [] : await chain.submit(sent, isNew);
+    const taken = open.filter((at, nth) => {
+      const rejection = receipt[nth];
+      // BlockhashNotFound may mean that the blockhash expired meanwhile; the look-up decides.
+      if (rejection == null || isExpiry(rejection)) return true;
+      fates[at] = refused(rejection);
+      return false;
+    });
+    await look(taken, (some) => awaitFates(chain, some, lease));
     const before = left.length;
-    left = left.filter(isUnsettled);
-    if (left.length === 0) return slots.map(({ unit, fate }) => ({ unit, end: fate as Landed | Failed }));
+    left = left.filter((at) => isOpen(fates[at]) || fates[at]?.kind === 'expired');
+    if (left.length === 0) return fates as readonly (Landed | Failed)[];
     idle = left.length < before ? 0 : idle + 1;
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     `${left.length} transactions were sent, and their outcome is not known yet.`,
   );
-}
-
-const isUnsettled = ({ fate }: Slot<Unit>): boolean => fate.kind === 'open' || fate.kind === 'expired';
-
-const unitsOf = <U extends Unit>(slots: readonly Slot<U>[]): readonly U[] => slots.map(({ unit }) => unit);
-
-function take(slots: readonly Slot<Unit>[], fates: readonly Fate[]): void {
-  for (const [index, slot] of slots.entries()) slot.fate = fates[index] as Fate;
-}
-
-async function submit<U extends Unit>(chain: Chain, slots: readonly Slot<U>[], lease: Lease): Promise<void> {
-  if (slots.length === 0) return;
-  const receipt = await chain.submit(
-    slots.flatMap(({ unit }) => unit.transactions.map(({ bytes }) => bytes)),
-    slots.map(({ isNew }) => isNew),
-  );
-  const taken: Slot<U>[] = [];
-  for (const [index, slot] of slots.entries()) {
-    slot.isNew = false;
-    const rejection = receipt[index];
-    // BlockhashNotFound may mean that the blockhash expired meanwhile; the look-up decides.
-    if (rejection != null && !isExpiry(rejection)) slot.fate = refused(rejection);
-    else taken.push(slot);
-  }
-  take(taken, await awaitFates(chain, unitsOf(taken), lease));
 }

@@ -75,8 +75,7 @@ async function land(
       lease: FREE_LEASE,
       renew: async () => [await sign()],
     });
-    if (end?.end.kind !== 'landed')
-      throw new TypeError(`Not set up: ${JSON.stringify(end?.end.kind === 'failed' && end.end.reason)}`);
+    if (end?.kind !== 'landed') throw new TypeError(`Not set up: ${end?.reason}`);
   }
 }
 

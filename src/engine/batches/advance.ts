@@ -4,13 +4,13 @@ import { bundleSizeOf, type Commitment, type Rejection } from '../../chain/chain
 import type { Instruction } from '../../chain/transaction/message.js';
 import { sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
-import type { BundleExecution } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type {
   BatchRecord,
   BundlePhase,
   BundleRecord,
   BundleTransaction,
+  RequestRecord,
   TransactionCost,
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
@@ -19,12 +19,12 @@ import { createPause } from '../../values/event-loop.js';
 import { countLanded, landedMs } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
-import type { Lease } from '../lease.js';
+import { type Caller, type Lease, underLease } from '../lease.js';
 import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWaiting } from '../settle.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
-import type { BatchContext } from './batch-context.js';
+import { type BatchContext, inProgress } from './batch-context.js';
 import { costOf } from './costs.js';
-import { type BatchState, pastOf, type ReadPast } from './on-chain.js';
+import { type BatchState, pastOf, type ReadPast, readWhole } from './on-chain.js';
 
 interface NextSteps {
   readonly phase: BundlePhase;
@@ -40,10 +40,11 @@ type Stop = { readonly stop: string };
 /** `again`: read the chain again. `wait`: another party, such as the owner, must act first. */
 export type Next = NextSteps | Stop | 'again' | 'wait';
 
-export interface Goal<State extends BatchState> {
-  readonly read: (commitment?: Commitment) => Promise<State>;
-  readonly isReached: (state: State) => boolean;
-  readonly next: (state: State) => Promise<Next>;
+export interface Goal {
+  /** @default the batch at its index */
+  readonly read?: (commitment?: Commitment) => Promise<BatchState>;
+  readonly isReached: (state: BatchState) => boolean;
+  readonly next: (state: BatchState) => Promise<Next>;
 }
 
 export interface Failure {
@@ -52,16 +53,9 @@ export interface Failure {
   readonly firstTransaction?: number;
 }
 
-export interface End<State> {
-  readonly state: State;
+export interface End {
+  readonly state: BatchState;
   readonly failure: Failure | null;
-}
-
-export interface HeldBatch {
-  readonly deps: EngineDeps;
-  readonly context: BatchContext;
-  readonly batch: BatchRecord;
-  readonly lease: Lease;
 }
 
 /** Maximum of unconfirmed bundles on a cluster; a fork can remove all of them. */
@@ -70,6 +64,8 @@ const LOOKS_A_POLL = 2;
 const MAX_LOOKS = 20;
 const MAX_IDLE_ROUNDS = 20;
 const MAX_WAIT_MS = 120_000;
+
+type SignedVote = BundleTransaction & Pick<BundleRecord, 'lastValidBlockHeight'>;
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
@@ -90,11 +86,7 @@ const hasLanded = (known: Known): boolean => known.isConfirmed || isFinal(known)
  * The program executes each step once and in order (squads-v4.md, section 7), so a step sent twice acts once; all fees are
  * counted. The outcome of a transaction or batch is stored only when it is finalized.
  */
-export class BatchWork implements HeldBatch {
-  readonly deps: EngineDeps;
-  readonly batch: BatchRecord;
-  readonly context: BatchContext;
-  readonly lease: Lease;
+export class BatchWork {
   readonly readPast: ReadPast;
   readonly #known = new Map<string, Known>();
   #unsaved: Known[] = [];
@@ -106,24 +98,25 @@ export class BatchWork implements HeldBatch {
   #isAlone = false;
   #hasSent = false;
 
-  private constructor({ deps, context, batch, lease }: HeldBatch, stored: readonly BundleRecord[]) {
-    this.deps = deps;
-    this.batch = batch;
-    this.context = context;
-    this.lease = lease;
+  constructor(
+    readonly deps: EngineDeps,
+    readonly context: BatchContext,
+    readonly batch: BatchRecord,
+    readonly lease: Lease,
+    stored: readonly BundleRecord[],
+  ) {
     this.readPast = pastOf(deps.chain, context.flywheel, batch);
     this.#add(stored);
   }
 
-  static async open(held: HeldBatch, phases?: readonly BundlePhase[]): Promise<BatchWork> {
-    return new BatchWork(held, await held.deps.store.read((tx) => tx.bundles.ofBatch(held.batch.id, phases)));
-  }
+  readonly read = (commitment?: Commitment): Promise<BatchState> =>
+    readWhole(this.deps.chain, this.context.flywheel, this.batch, commitment);
 
   /**
    * @returns `null` when another party must act first.
    * @throws `ERR_UNAVAILABLE` when the outcome of a transaction is unknown; another run finds it.
    */
-  async run<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null> {
+  async run(goal: Goal): Promise<End | null> {
     this.#failure = null;
     try {
       for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
@@ -141,8 +134,8 @@ export class BatchWork implements HeldBatch {
     }
   }
 
-  async #round<State extends BatchState>(goal: Goal<State>): Promise<End<State> | null | 'moved' | 'idle'> {
-    const state = await goal.read();
+  async #round(goal: Goal): Promise<End | null | 'moved' | 'idle'> {
+    const state = await (goal.read ?? this.read)();
     const next = goal.isReached(state) ? null : await goal.next(state);
     if (next === 'wait') return null;
     if (next === 'again') return 'idle';
@@ -248,12 +241,9 @@ export class BatchWork implements HeldBatch {
    * Stores and sends a transaction that the owner signed, unless it already has an outcome.
    * @returns its outcome; `open` when unknown.
    */
-  async sendSigned(
-    phase: BundlePhase,
-    vote: BundleTransaction & Pick<BundleRecord, 'lastValidBlockHeight'>,
-  ): Promise<Fate> {
+  async sendSigned({ signature, bytes, lastValidBlockHeight }: SignedVote): Promise<Fate> {
     const { chain } = this.deps;
-    const { signature, bytes, lastValidBlockHeight } = vote;
+    const phase = 'OWNER_APPROVAL';
     const known = this.#in(() => true).find(({ transactions }) => transactions[0]?.signature === signature);
     // A vote is no step of a plan; its index only has to be unique in its phase.
     const first = 1 + (this.#in(() => true, phase).at(-1)?.first ?? -1);
@@ -304,19 +294,16 @@ export class BatchWork implements HeldBatch {
   }
 
   /** The end, if the finalized state agrees with the confirmed state; otherwise `null`. */
-  async #endOf<State extends BatchState>(
-    goal: Goal<State>,
-    seen: State,
-    wasStopped: boolean,
-  ): Promise<End<State> | null> {
+  async #endOf(goal: Goal, seen: BatchState, wasStopped: boolean): Promise<End | null> {
     if (!(await this.#settle())) return null;
+    const { read = this.read } = goal;
     let now = seen;
-    let final = await goal.read('finalized');
+    let final = await read('finalized');
     for (let waitedMs = 0; !isSame(final, now); waitedMs += this.deps.chain.pollMs ?? 0) {
       if (waitedMs >= MAX_WAIT_MS) throw this.#notFinal();
       await this.#pause();
-      now = await goal.read();
-      final = await goal.read('finalized');
+      now = await read();
+      final = await read('finalized');
     }
     if (goal.isReached(final)) return { state: final, failure: null };
     const next = wasStopped ? await goal.next(final) : 'again';
@@ -479,11 +466,9 @@ export class BatchWork implements HeldBatch {
             wasRefused: failed.end.rejection !== null,
           }
         : null;
-    const settled = ends.flatMap(({ bundle, end }) =>
-      end.kind === 'landed' || end.kind === 'failed' ? [{ unit: bundle, end }] : [],
-    );
-    const phase = ends[0]?.bundle.phase;
-    if (phase !== undefined) tellSettled(this.deps, this.batch.id, phase, settled);
+    const [bundles, fates] = [ends.map(({ bundle }) => bundle), ends.map(({ end }) => end)];
+    const [{ phase }] = bundles as [BundleRecord];
+    tellSettled(this.deps, this.batch.id, phase, bundles, fates);
     return hasEnded;
   }
 
@@ -525,10 +510,24 @@ export class BatchWork implements HeldBatch {
   }
 }
 
+/** Works on a claimed batch under its lease, and that of its request. */
+export const workOnBatch = <Result>(
+  deps: EngineDeps,
+  context: BatchContext,
+  { batch, request }: { readonly batch: BatchRecord; readonly request: RequestRecord | null },
+  caller: Caller,
+  work: (work: BatchWork) => Promise<Result>,
+  lost: () => FlywheelError = () => inProgress(batch.id),
+): Promise<Result> =>
+  underLease(deps, { batch, request, lost }, caller, async (lease) => {
+    const stored = await deps.store.read((tx) => tx.bundles.ofBatch(batch.id));
+    return work(new BatchWork(deps, context, batch, lease, stored));
+  });
+
 const isSame = (a: BatchState, b: BatchState): boolean =>
   isDeepStrictEqual([a.batch, a.proposal], [b.batch, b.proposal]);
 
-export const executionsOf = (bundles: readonly BundleRecord[]): BundleExecution[] =>
+export const executionsOf = (bundles: readonly BundleRecord[]) =>
   bundles.map(({ bundleId, transactions }) => ({
     bundleId,
     txHashes: transactions.map(({ signature }) => signature),

@@ -7,13 +7,13 @@ import type { Instruction } from '../../chain/transaction/message.js';
 import type { Signer } from '../../chain/transaction/sign.js';
 import type { WaitingForChain } from '../../contract/call.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
-import type { BatchRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import type { FoundRegistration } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
-import { type Holding, isWorkedOn, newLease } from '../lease.js';
+import { isWorkedOn, newLease } from '../lease.js';
 import { type Principal, requireFlywheel, requireToken } from '../operation.js';
 import { waitsFor } from '../requests.js';
 
@@ -45,12 +45,7 @@ export async function claimBatch(
   return { ...batch, ...lease };
 }
 
-export const batchHolding = (batch: BatchRecord, request: RequestRecord | null = null): Holding => ({
-  ...{ batch, request },
-  lost: () => inProgress(batch.id, undefined),
-});
-
-const inProgress = (id: string, waiting: WaitingForChain | undefined): FlywheelError =>
+export const inProgress = (id: string, waiting?: WaitingForChain): FlywheelError =>
   new FlywheelError('ERR_BATCH_IN_PROGRESS', `Another request uses batch ${id}${waitsFor(waiting)}.`, {
     retryAfterSeconds: 1,
   });

@@ -3,7 +3,6 @@
  * squads-v4.md, sections 6 and 7.12).
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Commitment } from '../../chain/chain.js';
 import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
 import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
@@ -15,14 +14,13 @@ import type { FlywheelRecord, IssuedVoteKind } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { isoTime } from '../../values/time.js';
 import { releaseHolds } from '../caps.js';
-import { underLease } from '../lease.js';
 import { operation } from '../operation.js';
 import { awaitFates } from '../settle.js';
-import { BatchWork, type End, type Goal, type Next } from './advance.js';
-import { batchHolding, claimBatch, contextOf, currentRecord, isOver } from './batch-context.js';
+import { type BatchWork, type End, type Goal, type Next, workOnBatch } from './advance.js';
+import { claimBatch, contextOf, currentRecord, isOver } from './batch-context.js';
 import { withCost } from './costs.js';
 import { batchView, findPermitted } from './get-batch.js';
-import { type BatchOnChain, readBatchOnChain } from './on-chain.js';
+import type { BatchState } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
 import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';
 
@@ -39,11 +37,9 @@ export const cancelBatch = operation('cancelBatch', {
         `Batch ${found.id} is already executed. Nothing can be cancelled.`,
       );
     }, found);
-    const cancelTx = await underLease(deps, batchHolding(batch), call, async (lease) => {
-      const asked = await cancel(await BatchWork.open({ deps, context, batch, lease }), signedTx);
-      await lease.giveUp();
-      return asked;
-    });
+    const cancelTx = await workOnBatch(deps, context, { batch, request: null }, call, (work) =>
+      cancel(work, signedTx),
+    );
     return deps.store.read(async (tx) => {
       const value =
         cancelTx === null
@@ -56,15 +52,14 @@ export const cancelBatch = operation('cancelBatch', {
 
 /** @returns the vote that the owner must sign next, base64, or `null` when the batch is over. */
 async function cancel(work: BatchWork, signedTx: string | undefined): Promise<string | null> {
-  const { deps, context, lease, batch } = work;
+  const { batch } = work;
   const isOnChain = batch.status !== 'AVAILABLE_TO_QUEUE' || (await isOpened(work));
   if (isOnChain) {
     const ended = await voteDown(work, signedTx);
     if ('kind' in ended) return askOwner(work, ended.kind);
     if (!isOver(batch)) await judge(work, ended.state);
   } else await judge(work, null);
-  const current = await deps.store.read((tx) => currentRecord(tx, batch.id));
-  if (isOnChain && current.dateClosed === null) await closeAccounts({ deps, context, lease, batch: current });
+  if (isOnChain && batch.dateClosed === null) await closeAccounts(work);
   return null;
 }
 
@@ -89,12 +84,11 @@ async function isOpened(work: BatchWork): Promise<boolean> {
 async function voteDown(
   work: BatchWork,
   signedTx: string | undefined,
-): Promise<End<BatchOnChain> | { readonly kind: IssuedVoteKind }> {
-  const { deps, context, batch } = work;
-  const read = (commitment?: Commitment) => readBatchOnChain(deps.chain, context.flywheel, batch, commitment);
+): Promise<End | { readonly kind: IssuedVoteKind }> {
+  const { context, batch } = work;
   let signed = signedTx;
   let asked: IssuedVoteKind | undefined;
-  const next = async (found: BatchOnChain): Promise<Next> => {
+  const next = async (found: BatchState): Promise<Next> => {
     const { proposal, multisig } = found;
     invariant(proposal !== null, 'What has no proposal is over.');
     const vote = nextVote(multisig, proposal, context.flywheel, batch.batchIndex);
@@ -110,12 +104,11 @@ async function voteDown(
       await landOwnerVote(work, await checkSignedVote(work, vote, given));
     } catch (error) {
       // Votes or executions of members may have come first. If the proposal changed, the next step is decided again.
-      if (isDeepStrictEqual((await read()).proposal, proposal)) throw error;
+      if (isDeepStrictEqual((await work.read()).proposal, proposal)) throw error;
     }
     return 'again';
   };
-  const goal: Goal<BatchOnChain> = {
-    read,
+  const goal: Goal = {
     isReached: (found) => found.proposal === null || isCloseable(found, batch),
     next,
   };
@@ -141,7 +134,7 @@ async function askOwner(work: BatchWork, kind: IssuedVoteKind): Promise<string> 
   return Buffer.from(vote.transaction).toString('base64');
 }
 
-async function judge(work: BatchWork, found: BatchOnChain | null): Promise<void> {
+async function judge(work: BatchWork, found: BatchState | null): Promise<void> {
   const { batch } = work;
   const isUnfinished = batch.status === 'AVAILABLE_TO_QUEUE';
   await conclude(

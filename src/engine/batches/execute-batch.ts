@@ -7,7 +7,8 @@ import { PERMISSION } from '../../chain/squads/accounts.js';
 import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
-import { type ExecuteBatchResult, executeBatchRequestSchema } from '../../contract/schemas/batch.js';
+import { executeBatchRequestSchema } from '../../contract/schemas/batch.js';
+import type { AnswerOf } from '../../contract/service.js';
 import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
@@ -17,13 +18,12 @@ import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, type Lease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
 import { noRepeat, openRequest, type RequestIdentity } from '../requests.js';
-import { BatchWork, type End, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
+import { type BatchWork, type End, type Failure, type Goal, type Next, workOnBatch } from './advance.js';
 import {
   type BatchContext,
-  batchHolding,
   claimBatch,
   contextOf,
   contextOfBatch,
@@ -36,7 +36,6 @@ import {
 import { withCost } from './costs.js';
 import { findPermitted } from './get-batch.js';
 import {
-  type BatchOnChain,
   type BatchState,
   countExecuted,
   differenceFromPlan,
@@ -44,7 +43,6 @@ import {
   kindOf,
   pastOf,
   readBatchOnChain,
-  readWhole,
   requireNotStale,
 } from './on-chain.js';
 import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
@@ -58,10 +56,9 @@ export const executeBatch = keyedOperation('executeBatch', {
   }),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call, identity, earlier }) => {
     const batch = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
-    // After a crash between verdict and closing, the answer waits until the accounts are closed.
-    if (earlier?.reply != null && isFinal(batch) && !needsClosing(batch)) return answer(deps, batch.id, true);
     if (call.repeatOnly === true && !isFinal(batch)) throw noRepeat();
-    return execute(deps, contextOf(deps, principal), batch, { signedTx, caller: call, identity, earlier });
+    const asked = { signedTx, identity, earlier };
+    return execute(deps, contextOf(deps, principal), batch, call, asked);
   },
 });
 
@@ -73,43 +70,36 @@ export async function carryOnExecution(deps: EngineDeps, batchId: string, caller
   });
   if (found === undefined) return 0;
   await deps.gaps.require(found.batch.tokenId);
-  await execute(deps, found.context, found.batch, {
-    signedTx: undefined,
-    caller,
-    identity: null,
-    earlier: undefined,
-  });
+  await execute(deps, found.context, found.batch, caller, null);
   return 1;
 }
 
 interface Asked {
   readonly signedTx: string | undefined;
-  readonly caller: Caller;
-  /** `null`: no caller; resumes an earlier request. */
-  readonly identity: RequestIdentity | null;
+  readonly identity: RequestIdentity;
   readonly earlier: RequestRecord | undefined;
 }
 
+/** @param asked - `null`: no caller; resumes an earlier request. */
 async function execute(
   deps: EngineDeps,
   context: BatchContext,
   found: BatchHead,
-  asked: Asked,
-): Promise<Reply<ExecuteBatchResult>> {
-  const { signedTx, caller, identity } = asked;
+  caller: Caller,
+  asked: Asked | null,
+): Promise<Reply<AnswerOf<'executeBatch'>>> {
+  // After a crash between verdict and closing, the answer waits until the accounts are closed.
   if (isFinal(found) && !needsClosing(found)) return answer(deps, found.id, true);
   const taken = await deps.store.transaction((tx) => take(deps, tx, found.id, asked), found);
   if (taken === 'busy') return answer(deps, found.id, true);
   const { batch, request } = taken;
-  await underLease(deps, batchHolding(batch, request), caller, async (lease) => {
-    const held = { deps, context, batch, lease };
-    const ended = isOver(batch) ? batch : await bringToEnd(held, signedTx, request);
+  await workOnBatch(deps, context, taken, caller, async (work) => {
+    const ended = isOver(batch) ? batch : await bringToEnd(work, asked?.signedTx, request);
     if (needsClosing(ended))
-      await close({ ...held, batch: ended }).catch((error: unknown) => {
+      await close(work).catch((error: unknown) => {
         // The caller has the verdict and gets the rent back later; recovery fails so that it retries closing.
-        if (identity === null) throw error;
+        if (asked === null) throw error;
       });
-    await lease.giveUp();
   });
   return answer(deps, batch.id, isFinal(batch));
 }
@@ -119,33 +109,32 @@ async function take(
   deps: EngineDeps,
   tx: StoreTransaction,
   batchId: string,
-  { identity, earlier }: Asked,
+  asked: Asked | null,
 ): Promise<{ readonly batch: BatchRecord; readonly request: RequestRecord | null } | 'busy'> {
   const found = await currentRecord(tx, batchId);
   if (found.status === 'AVAILABLE_TO_QUEUE')
     throw new FlywheelError('ERR_BATCH_NOT_FINALIZED', `The set-up of batch ${batchId} is not finished yet.`);
   if (isOver(found) && isWorkedOn(tx, found)) return 'busy';
   // Without a caller, only a requested execution that no cancel has replaced is resumed.
-  if (identity === null && !isFinal(found) && !(await tx.unfinished.isExecution(batchId)))
+  if (asked === null && !isFinal(found) && !(await tx.unfinished.isExecution(batchId)))
     throw new FlywheelError('ERR_BATCH_IN_PROGRESS', `Batch ${batchId} is another's by now.`);
   const batch = await claimBatch(deps, tx, batchId);
-  if (identity?.value === undefined || isFinal(found)) return { batch, request: null };
-  return { batch, request: await openRequest(deps, tx, identity, earlier) };
+  if (asked?.identity.value === undefined || isFinal(found)) return { batch, request: null };
+  return { batch, request: await openRequest(deps, tx, asked.identity, asked.earlier) };
 }
 
 /** Executes a batch. Of a failed batch nothing is sent; executions by members since then are counted. */
 async function bringToEnd(
-  held: HeldBatch,
+  work: BatchWork,
   signedTx: string | undefined,
   request: RequestRecord | null,
 ): Promise<BatchRecord> {
-  const { deps, context, batch } = held;
-  const work = await BatchWork.open(held, ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE', 'CANCEL']);
+  const { batch } = work;
   const known = batch.executeResult;
   if (known !== null) {
     await work.settleAll();
-    const state = await readWhole(deps.chain, context.flywheel, batch, 'finalized');
-    const position = await countExecuted(batch, state, work.readPast);
+    const state = await work.read('finalized');
+    const position = await countExecuted(work, state);
     if (position !== known.totalSuccessful) return judge(work, { state, failure: null }, request);
     await work.write();
     return batch;
@@ -163,7 +152,7 @@ async function bringToEnd(
 /** Pipelines that can still run on chain keep counting against the caps. */
 const judge = (
   work: BatchWork,
-  { state, failure }: End<BatchState>,
+  { state, failure }: End,
   request: RequestRecord | null,
 ): Promise<BatchRecord> =>
   conclude(
@@ -173,32 +162,29 @@ const judge = (
     async (tx, { id, executeResult: result }) => {
       if (isEnded(state)) await releaseHolds(tx, work.batch);
       if (request === null) return;
-      const value: ExecuteBatchResult = { batchId: id as Uuid, result };
-      await tx.requests.complete(request.id, JSON.stringify(value));
+      await tx.requests.complete(request.id, JSON.stringify({ batchId: id, result }));
     },
   );
 
-async function close(held: HeldBatch): Promise<void> {
-  const reason = await closeAccounts(held);
+async function close(work: BatchWork): Promise<void> {
+  const reason = await closeAccounts(work);
   if (reason !== null)
     throw new FlywheelError(
       'ERR_UNAVAILABLE',
-      `The accounts of batch ${held.batch.id} were not closed, so their rent stays locked. ${reason}`,
+      `The accounts of batch ${work.batch.id} were not closed, so their rent stays locked. ${reason}`,
     );
 }
 
-const answer = (deps: EngineDeps, batchId: string, replayed: boolean): Promise<Reply<ExecuteBatchResult>> =>
+const answer = (deps: EngineDeps, batchId: string, replayed: boolean) =>
   deps.store.read(async (tx) => {
     const { executeResult: result = null } = (await tx.batches.find({ id: batchId })) ?? {};
     invariant(result !== null, 'Batches are never removed, and a final one has its result.');
     return withCost(tx, batchId, { batchId: batchId as Uuid, result }, replayed);
   });
 
-function executed(work: BatchWork, signedTx: string | undefined): Goal<BatchState> {
-  const { deps, context, batch } = work;
+function executed(work: BatchWork, signedTx: string | undefined): Goal {
   let transactions: readonly (readonly Instruction[])[] | undefined;
   return {
-    read: (commitment) => readWhole(deps.chain, context.flywheel, batch, commitment),
     isReached: isEnded,
     async next(state) {
       if (kindOf(state) !== 'Approved') return approvalSteps(work, signedTx);
@@ -228,7 +214,7 @@ async function begin(work: BatchWork, state: BatchState): Promise<readonly (read
   const { flywheel } = context;
   await readPlanned(work);
   const isBegun = state.batch?.executedTransactionIndex !== 0;
-  const final = isBegun ? (await readWhole(deps.chain, flywheel, batch, 'finalized')).batch : null;
+  const final = isBegun ? (await work.read('finalized')).batch : null;
   // Not cached: members may execute more meanwhile.
   const readPast = pastOf(deps.chain, flywheel, batch);
   const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
@@ -328,7 +314,7 @@ async function givenVote(
  * Checks the batch on chain against its plan before every vote and execution.
  * @throws `ERR_BATCH_EXECUTE_FAILED` when the chain differs from the plan.
  */
-async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchOnChain> {
+async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchState> {
   const found = await readBatchOnChain(deps.chain, context.flywheel, batch);
   // After its end, any member may close some of its accounts.
   if (isEnded(found)) return found;

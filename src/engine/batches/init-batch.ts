@@ -9,7 +9,7 @@ import { createPause } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
 import { amountsOf, dayOfNow, exceededCaps, holdWhileWaiting, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
-import { type Caller, isWorkedOn, newLease, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, newLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
 import {
   claimRequest,
@@ -19,6 +19,7 @@ import {
   refusedByContent,
   takenOver,
 } from '../requests.js';
+import { workOnBatch } from './advance.js';
 import {
   type BatchContext,
   claimBatch,
@@ -75,15 +76,8 @@ export const initBatch = keyedOperation('initBatch', {
   },
 });
 
-const bringUp = (
-  deps: EngineDeps,
-  context: BatchContext,
-  { batch, request }: Opened,
-  caller: Caller,
-): Promise<InitBatchResult> =>
-  underLease(deps, { batch, request, lost: takenOver }, caller, (lease) =>
-    setUp({ deps, context, batch, lease }, request),
-  );
+const bringUp = (deps: EngineDeps, context: BatchContext, opened: Opened, caller: Caller) =>
+  workOnBatch(deps, context, opened, caller, (work) => setUp(work, opened.request), takenOver);
 
 /** @returns 1 when the batch was set up, 0 when it is another engine's by now. */
 export async function carryOnSetUp(deps: EngineDeps, batchId: string, caller: Caller): Promise<number> {

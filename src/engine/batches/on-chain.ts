@@ -13,6 +13,7 @@ import { type Found, readBatchAccounts, readMultisig } from '../../chain/squads/
 import type { Message } from '../../chain/transaction/message.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord } from '../../store/records.js';
+import type { BatchWork } from './advance.js';
 
 export interface BatchState {
   readonly multisig: Multisig;
@@ -36,7 +37,7 @@ export function requireNotStale({ multisig, proposal }: BatchState, { id, batchI
   );
 }
 
-export interface BatchOnChain extends BatchState {
+interface BatchOnChain extends BatchState {
   readonly transactions: readonly Pick<Found<VaultBatchTransaction>, 'value'>[];
 }
 
@@ -99,27 +100,28 @@ export function pastOf(
 /**
  * Number of leading pipelines executed, by any member, also after the accounts are closed. If the set-up was not completed,
  * members may have added other transactions, which do not count.
+ * @param state - finalized.
  * @throws `ERR_UNAVAILABLE` when only the chain's history can tell and the node lacks it.
  */
 export async function countExecuted(
-  planned: BatchRecord,
-  found: BatchState | BatchOnChain,
-  readPast: ReadPast,
+  { deps: { chain }, context: { flywheel }, batch: planned, readPast }: BatchWork,
+  state: BatchState,
 ): Promise<number> {
-  const executed = found.batch?.executedTransactionIndex;
-  if (executed !== undefined && planned.status !== 'AVAILABLE_TO_QUEUE') return executed;
-  const transactions = 'transactions' in found ? found.transactions.slice(0, executed) : [];
-  if (executed !== undefined && transactions.length > 0 && transactions.every(({ value }) => value !== null))
-    return Math.min(executed, plannedCount({ transactions }, planned));
+  const executed = state.batch?.executedTransactionIndex;
   if (executed === 0) return 0;
-  const past = await readPast();
-  if (past !== null && (past.isClosed || found.batch !== null)) {
-    const other = planned.pipelines.findIndex(({ message }, index) => {
-      const one = past.transactions[index];
-      return one?.executed == null || !isPlanned(one.message, message);
-    });
-    return other < 0 ? planned.pipelines.length : other;
+  if (executed !== undefined && planned.status !== 'AVAILABLE_TO_QUEUE') return executed;
+  if (executed !== undefined) {
+    const found = await readBatchOnChain(chain, flywheel, planned, 'finalized');
+    const transactions = found.transactions.slice(0, executed);
+    if (transactions.length > 0 && transactions.every(({ value }) => value !== null))
+      return Math.min(executed, plannedCount(planned, messagesOf(transactions)));
   }
+  const past = await readPast();
+  if (past !== null && (past.isClosed || state.batch !== null))
+    return plannedCount(
+      planned,
+      past.transactions.map(({ message, executed: record }) => (record === null ? null : message)),
+    );
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     `The accounts of batch ${planned.id} are closed, and the RPC node lacks the history of its end.`,
@@ -146,18 +148,15 @@ export function requireOperator({ members }: Multisig, { multisig, operator }: F
   );
 }
 
-function isPlanned(stored: Message | null, message: string): boolean {
-  const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
-  return stored !== null && wanted !== undefined && isSameMessage(stored, wanted);
-}
+const messagesOf = (transactions: BatchOnChain['transactions']) =>
+  transactions.map(({ value }) => value?.message ?? null);
 
-function plannedCount(
-  { transactions }: Pick<BatchOnChain, 'transactions'>,
-  { pipelines }: Pick<BatchRecord, 'pipelines'>,
-): number {
+/** Number of leading messages that are those of the pipelines. */
+function plannedCount({ pipelines }: BatchRecord, found: readonly (Message | null)[]): number {
   const other = pipelines.findIndex(({ message }, index) => {
-    const stored = transactions[index]?.value ?? null;
-    return stored === null || !isPlanned(stored.message, message);
+    const wanted = decodeVaultMessage(Buffer.from(message, 'base64'));
+    const one = found[index] ?? null;
+    return one === null || wanted === undefined || !isSameMessage(one, wanted);
   });
   return other < 0 ? pipelines.length : other;
 }
@@ -171,6 +170,6 @@ export function differenceFromPlan(
   if (batch.size !== planned.pipelines.length)
     return `${batch.size} transactions, expected ${planned.pipelines.length}`;
   if (batch.vaultIndex !== vaultIndex) return `vault ${batch.vaultIndex}, expected ${vaultIndex}`;
-  const at = plannedCount({ transactions }, planned);
+  const at = plannedCount(planned, messagesOf(transactions));
   return at === planned.pipelines.length ? null : `transaction ${at + 1}`;
 }

@@ -21,7 +21,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps } from '../deps.js';
 import { operation } from '../operation.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
-import type { BatchWork, HeldBatch } from './advance.js';
+import type { BatchWork } from './advance.js';
 import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
 import { withCost } from './costs.js';
 import { findPermitted, initBatchView } from './get-batch.js';
@@ -57,7 +57,7 @@ export type SignedVote = Awaited<ReturnType<typeof checkSignedVote>>;
 export const isSignedByAll = (bytes: Uint8Array): boolean =>
   !decodeTransaction(bytes).signatures.some(isMissing);
 
-type OfBatch = Omit<HeldBatch, 'lease'>;
+type OfBatch = Pick<BatchWork, 'deps' | 'context' | 'batch'>;
 
 const refuse = (reason: string): FlywheelError =>
   new FlywheelError('ERR_INVALID_SIGNED_TX', `The signed transaction was not sent: ${reason}.`);
@@ -120,7 +120,7 @@ export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<
   const { id } = work.batch;
   const { signature, payer } = vote;
   const lastValidBlockHeight = await lastHeight(work.deps, vote);
-  const fate = await work.sendSigned('OWNER_APPROVAL', { ...vote, lastValidBlockHeight });
+  const fate = await work.sendSigned({ ...vote, lastValidBlockHeight });
   if (fate.kind === 'landed') return;
   if (fate.kind === 'expired') {
     throw new FlywheelError(

@@ -3,13 +3,12 @@ import type { Commitment } from '../../chain/chain.js';
 import { memo } from '../../chain/small-programs.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import type { Instruction } from '../../chain/transaction/message.js';
-import type { InitBatchResult, InitResult } from '../../contract/schemas/batch.js';
+import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';
 import { inTurns } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
-import { holderOf } from '../lease.js';
-import { BatchWork, executionsOf, type Failure, type Goal, type HeldBatch, type Next } from './advance.js';
+import { type BatchWork, executionsOf, type Failure, type Goal, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
 import { initBatchView } from './get-batch.js';
 import {
@@ -28,9 +27,8 @@ const MAX_INDEX_TRIES = 20;
  * @returns the answer of init, as stored.
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is rejected; the batch stores the reason and can be resumed.
  */
-export async function setUp(held: HeldBatch, request: RequestRecord): Promise<InitBatchResult> {
-  const work = await BatchWork.open(held, ['SETUP']);
-  const goal = new SetUp(work, await fillingOf(held, held.batch.batchIndex));
+export async function setUp(work: BatchWork, request: RequestRecord): Promise<InitBatchResult> {
+  const goal = new SetUp(work, await fillingOf(work, work.batch.batchIndex));
   const end = await work.run(goal);
   const failure = end?.failure ?? (await goal.difference());
   if (failure !== null) throw await stop(work, goal, failure);
@@ -38,7 +36,7 @@ export async function setUp(held: HeldBatch, request: RequestRecord): Promise<In
 }
 
 async function fillingOf(
-  { deps, context, batch }: HeldBatch,
+  { deps, context, batch }: BatchWork,
   batchIndex: bigint,
 ): Promise<readonly (readonly Instruction[])[]> {
   const { flywheel, token } = context;
@@ -46,7 +44,7 @@ async function fillingOf(
   return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
 }
 
-class SetUp implements Goal<BatchState> {
+class SetUp implements Goal {
   readonly #work: BatchWork;
   #filling: readonly (readonly Instruction[])[];
   #batchIndex: bigint;
@@ -160,7 +158,7 @@ const openingInstructions = ({ flywheel }: BatchContext, batch: BatchRecord): re
   ...createInstructions({ flywheel, batchIndex: batch.batchIndex }),
 ];
 
-function initResult(work: BatchWork, { batch, total }: SetUp, failedTxMsg?: string): InitResult {
+function initResult(work: BatchWork, { batch, total }: SetUp, failedTxMsg?: string) {
   const totalSuccessful = work.countLanded('SETUP');
   return {
     ...{ total, totalSuccessful, totalFailed: total - totalSuccessful },
@@ -198,7 +196,6 @@ async function finalize(work: BatchWork, goal: SetUp, request: RequestRecord): P
     await tx.batches.addVote(vote);
     await tx.batches.transition(batch.id, 'FINALIZED', { initResult: result }, dateUpdated);
     await tx.requests.complete(request.id, JSON.stringify(value));
-    await tx.batches.release(batch.id, holderOf(batch));
   });
   return value;
 }

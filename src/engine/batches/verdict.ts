@@ -6,10 +6,10 @@ import type { BatchHead, BatchRecord, BundleRecord, TransactionCost } from '../.
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { countLanded, landedMs } from '../caps.js';
-import { BatchWork, executionsOf, type Failure, type HeldBatch, type Next } from './advance.js';
+import { type BatchWork, executionsOf, type Failure, type Next } from './advance.js';
 import { closeTransactions } from './batch-context.js';
 import { costOfMembers, countVotes } from './costs.js';
-import { type BatchState, countExecuted, readWhole } from './on-chain.js';
+import { type BatchState, countExecuted } from './on-chain.js';
 
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
 
@@ -26,7 +26,7 @@ export async function conclude(
 ): Promise<JudgedBatch> {
   const { deps, batch } = work;
   await countVotes(deps, batch);
-  const executed = state === null ? 0 : await countExecuted(batch, state, work.readPast);
+  const executed = state === null ? 0 : await countExecuted(work, state);
   const landed = work.landedOf('EXECUTE');
   const foreign = await foreignOf(work, executed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
@@ -73,7 +73,7 @@ export async function foreignOf(work: BatchWork, executed: number, readPast = wo
 
 export async function countForeign(
   tx: StoreTransaction,
-  { batch, context: { flywheel } }: HeldBatch,
+  { batch, context: { flywheel } }: BatchWork,
   foreign: Awaited<ReturnType<typeof foreignOf>>,
 ): Promise<void> {
   const signatures = foreign.flatMap(({ signature }) => signature ?? []);
@@ -127,9 +127,8 @@ export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: 
  * Closes the accounts of a batch that is over. Without a rent collector in the multisig nothing can be closed.
  * @returns why accounts stay open, with a full stop; `null` when they are closed.
  */
-export async function closeAccounts(held: HeldBatch): Promise<string | null> {
-  const { deps, context, batch } = held;
-  const work = await BatchWork.open(held, ['CLOSE']);
+export async function closeAccounts(work: BatchWork): Promise<string | null> {
+  const { context, batch } = work;
   const next = async (state: BatchState): Promise<Next> => {
     if (!isCloseable(state, batch))
       return { stop: `The proposal is ${state.proposal?.status.kind ?? 'closed'}.` };
@@ -141,11 +140,7 @@ export async function closeAccounts(held: HeldBatch): Promise<string | null> {
     const instructions = (index: number) => transactions[index - first] ?? [];
     return { phase: 'CLOSE', first, end: first + transactions.length, instructions };
   };
-  const end = await work.run<BatchState>({
-    read: (commitment) => readWhole(deps.chain, context.flywheel, batch, commitment),
-    isReached: (state) => state.batch === null,
-    next,
-  });
+  const end = await work.run({ isReached: (state) => state.batch === null, next });
   const failure = end?.failure ?? null;
   const closings = end === null || failure !== null ? [] : await foreignClosings(work);
   await work.write(async (tx) => {

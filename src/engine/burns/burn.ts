@@ -12,7 +12,7 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
-import { HeldLease, holderOf } from '../lease.js';
+import { HeldLease } from '../lease.js';
 import { done, type KeyedCall, keyedOperation, requireToken } from '../operation.js';
 import { openRequest, refusedByContent, takenOver } from '../requests.js';
 import { maybeSent } from '../settle.js';
@@ -105,7 +105,6 @@ class BurnRun {
   readonly #elements: readonly (Burn | Refusal)[];
   readonly #isAlone: boolean;
   readonly #outcomes: ElementOutcome[] = [];
-  #request: RequestRecord | undefined;
   #lease: HeldLease | undefined;
   #hasBegun = false;
 
@@ -187,8 +186,8 @@ class BurnRun {
     try {
       const chunk = await signChunk(context, elements);
       this.#refuseAll(chunk.refusals);
-      return await this.#store(async (tx, request) => {
-        const { burns, refusals } = await writeIntents(context, tx, request, chunk);
+      return await this.#store(async (tx, requestId) => {
+        const { burns, refusals } = await writeIntents(context, tx, requestId, chunk);
         this.#refuseAll(refusals);
         return burns;
       });
@@ -200,45 +199,40 @@ class BurnRun {
   }
 
   /** Writes under the lease. The first write also opens the request in the same transaction and takes the lease. */
-  async #store<Result>(
-    work: (tx: StoreTransaction, request: RequestRecord) => Promise<Result>,
-  ): Promise<Result> {
-    const { deps, principal, identity, earlier } = this.#keyed;
-    const held = this.#request;
-    if (this.#lease !== undefined && held !== undefined) return this.#lease.write((tx) => work(tx, held));
+  async #store<Result>(work: (tx: StoreTransaction, requestId: string) => Promise<Result>): Promise<Result> {
+    const { deps, principal, identity, earlier, call } = this.#keyed;
+    const lease = this.#lease;
+    if (lease !== undefined) return lease.write((tx) => work(tx, lease.id));
     let request: RequestRecord | undefined;
+    const take = (): void => {
+      if (request !== undefined) this.#lease = new HeldLease(deps, { request, lost: takenOver }, call);
+    };
     try {
       const result = await deps.store.transaction(async (tx) => {
         request = await openRequest(deps, tx, identity, earlier);
-        return work(tx, request);
+        return work(tx, request.id);
       }, principal.key);
-      this.#take(request);
+      take();
       return result;
     } catch (error) {
       // The request may be stored after all; taking the lease lets `giveUp` release it for the next call with the key.
-      if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) this.#take(request);
+      if (isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) take();
       throw error;
     }
   }
 
   async #close(settled: readonly SettledBurn[]): Promise<void> {
-    const [request, { tokenId }, reply] = [this.#request, this.#keyed.principal.key, this.#reply()];
-    if (reply === null && request === undefined) return;
-    if (this.#lease !== undefined && request !== undefined && reply !== null)
-      return this.#lease.writeLast(async (tx) => {
-        const isHeld = await tx.requests.completeHeld(request.id, holderOf(request), reply);
-        if (isHeld) await writeOutcomes(tx, tokenId, settled);
-        return isHeld;
-      });
+    const [lease, reply] = [this.#lease, this.#reply()];
+    if (reply === null && lease === undefined) return;
     try {
-      await this.#store(async (tx, { id }) => {
-        await writeOutcomes(tx, tokenId, settled);
+      await this.#store(async (tx, id) => {
+        await writeOutcomes(tx, this.#keyed.principal.key.tokenId, settled);
         if (reply === null) await tx.requests.remove(id);
         else await tx.requests.complete(id, reply);
       });
     } catch (cause) {
       // Without a stored answer, a repeat would burn elements that this answer reports as failed.
-      if (!isOfRecord(cause) || this.#request !== undefined) throw cause;
+      if (!isOfRecord(cause) || lease !== undefined) throw cause;
       const message = 'The request could not be stored. Nothing was burned.';
       throw errorOf({ ...RECORD_FAILED, message }, cause);
     }
@@ -249,13 +243,6 @@ class BurnRun {
     if (!this.#isAlone) return storedResult(this.#outcomes);
     const [outcome] = this.#outcomes;
     return outcome?.status === 'success' ? JSON.stringify(burnResult(outcome)) : null;
-  }
-
-  #take(request: RequestRecord | undefined): void {
-    if (request === undefined) return;
-    const { deps, call } = this.#keyed;
-    this.#request = request;
-    this.#lease ??= new HeldLease(deps, { request, lost: takenOver }, call);
   }
 
   #inputOf(index: number): BurnShape {

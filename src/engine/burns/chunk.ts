@@ -5,7 +5,7 @@
 import type { Chain } from '../../chain/chain.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import type { BurnIntent, BurnOutcome, BurnRecord, RequestRecord, TokenRecord } from '../../store/records.js';
+import type { BurnIntent, BurnOutcome, BurnRecord, TokenRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
@@ -119,7 +119,7 @@ export async function signChunk(context: BurnContext, burns: readonly Burn[]) {
 export async function writeIntents(
   context: BurnContext,
   tx: StoreTransaction,
-  request: RequestRecord,
+  requestId: string,
   { signed, balance }: Awaited<ReturnType<typeof signChunk>>,
 ): Promise<{ readonly burns: readonly PendingBurn[]; readonly refusals: ReadonlyMap<number, Refusal> }> {
   const room = await tx.burns.room(context.token.id, utcDay(tx.nowMs));
@@ -127,21 +127,16 @@ export async function writeIntents(
   const burns = found.accepted.map((burn) => ({ ...burn, day: room.day }));
   const common = { keyId: context.principal.key.id, dateCreated: isoTime(tx.nowMs) };
   await tx.burns.insertMany(
-    request,
+    { id: requestId, tokenId: context.token.id },
     burns.map((burn) => ({ ...burn, ...common })),
   );
-  tx.whenCommitted(() => tellSigned(context.deps, request.id, 'BURN', burns.map(unitOf)));
+  tx.whenCommitted(() => tellSigned(context.deps, requestId, 'BURN', burns.map(unitOf)));
   return { burns, refusals: found.refusals };
 }
 
 export type SettledBurn = PendingBurn & BurnOutcome;
 
-interface BurnUnit extends Unit {
-  readonly burn: PendingBurn;
-}
-
-const unitOf = (burn: PendingBurn): BurnUnit => ({
-  burn,
+const unitOf = (burn: PendingBurn): Unit => ({
   transactions: [{ signature: burn.signature, bytes: burn.transaction }],
   lastValidBlockHeight: burn.lastValidBlockHeight,
   paysOnlyFee: true,
@@ -153,17 +148,20 @@ const unitOf = (burn: PendingBurn): BurnUnit => ({
  */
 export async function settleBurns(
   source: BurnMeans,
-  burns: readonly PendingBurn[],
+  pending: readonly PendingBurn[],
   { areNew, lease }: { readonly areNew: boolean; readonly lease: Lease },
 ): Promise<readonly SettledBurn[]> {
-  const settled = await settle(source.deps.chain, {
-    units: burns.map(unitOf),
-    areNew,
-    lease,
-    renew: (expired) => signAgain(source, expired, lease),
-  });
-  tellSettled(source.deps, lease.id, 'BURN', settled);
-  return settled.map(({ unit: { burn }, end }) => ({ ...burn, ...outcomeOf(source, burn, end) }));
+  const { deps } = source;
+  const burns = [...pending];
+  const renew = async (expired: readonly number[]): Promise<readonly Unit[]> => {
+    const before = expired.map((at) => burns[at] as PendingBurn);
+    const renewed = await signAgain(source, before, lease);
+    for (const [nth, at] of expired.entries()) burns[at] = renewed[nth] as PendingBurn;
+    return renewed.map(unitOf);
+  };
+  const ends = await settle(deps.chain, { units: burns.map(unitOf), areNew, lease, renew });
+  tellSettled(deps, lease.id, 'BURN', burns.map(unitOf), ends);
+  return burns.map((burn, at) => ({ ...burn, ...outcomeOf(source, burn, ends[at] as Landed | Failed) }));
 }
 
 function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | Failed): BurnOutcome {
@@ -184,20 +182,17 @@ function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | 
 
 async function signAgain(
   { deps, token }: BurnMeans,
-  expired: readonly BurnUnit[],
+  expired: readonly PendingBurn[],
   lease: Lease,
-): Promise<readonly BurnUnit[]> {
+): Promise<readonly PendingBurn[]> {
   const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
-  const burns = expired.map(({ burn }) => burn);
-  const recent = await burnSigningTerms(deps.chain, token, burns);
-  const renewed = (await signBurns(token, wallet, burns, recent)).map(unitOf);
+  const recent = await burnSigningTerms(deps.chain, token, expired);
+  const renewed = await signBurns(token, wallet, expired, recent);
   await lease.write(async (tx) => {
-    for (const [position, { burn }] of renewed.entries()) {
-      const before = expired[position]?.burn.signature;
-      if (before !== undefined) await tx.burns.resign(burn.sequence, before, burn);
-    }
+    for (const [at, { sequence, signature }] of expired.entries())
+      await tx.burns.resign(sequence, signature, renewed[at] as PendingBurn);
   });
-  tellSigned(deps, lease.id, 'BURN', renewed);
+  tellSigned(deps, lease.id, 'BURN', renewed.map(unitOf));
   return renewed;
 }
 
