@@ -1,14 +1,14 @@
 /** Commands that are killed at one of their writes: `local init`, before and after which others run, and `profile add`. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { faultEnvironment } from '../support/faults.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** Points that every check tries; LONG=1 tries all. */
 const SAMPLES = 2;
-const HOOK = resolve('test/support/kill-points.cjs');
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"orderId":"K-1"}', '--amount', '1', '--once'];
 const PIPELINES = [
@@ -31,10 +31,8 @@ function place(env: Record<string, string> = {}) {
   return { home, dataDir, run, commands, init };
 }
 
-const killedAt = (point: number): Record<string, string> => ({
-  NODE_OPTIONS: `--require ${HOOK}`,
-  KILL_POINT: String(point),
-});
+const killedAt = (point: number): Record<string, string> =>
+  faultEnvironment({ signal: 'SIGKILL', traces: true, point }, '');
 
 describe('a profile whose address and key are replaced', () => {
   it('never has the old key beside the new address, however early it is killed', async () => {
@@ -65,7 +63,7 @@ describe('a set-up that is killed', () => {
   it('is worked with when it is done, and not before', async () => {
     const counting = place();
     const countFile = join(counting.home, 'count');
-    expect((await counting.init({ ...killedAt(0), KILL_COUNT_FILE: countFile })).exit).toBe(0);
+    expect((await counting.init({ ...killedAt(0), FAULT_COUNT_FILE: countFile })).exit).toBe(0);
     const count = Number(readFileSync(countFile, 'utf8'));
     expect(count).toBeGreaterThan(20);
     const points = Array.from({ length: count }, (_, index) => index + 1);

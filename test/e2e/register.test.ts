@@ -1,7 +1,7 @@
 /** `flywheel register` as a program on a test cluster: costs, results, refusals and kills. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   Keypair,
   PublicKey,
@@ -12,6 +12,7 @@ import {
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestToken } from '../support/chain.js';
+import { faultEnvironment } from '../support/faults.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../support/local-rpc.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
@@ -414,17 +415,14 @@ describe('flywheel register', () => {
 });
 
 describe('a registration that is killed', () => {
-  const HOOK = resolve('test/support/kill-points.cjs');
   const registerAs = ({ file }: Pick<Wallet, 'file'>, env: Record<string, string> = {}) =>
     flywheelHere(
       { home, env: { FLYWHEEL_DATA_DIR: dataDir, ...env } },
       ...['register', '--cluster', node.url, '--mint', token.mint, '--owner', project.owner.address],
       ...['--operator-keypair', file, '--yes', '--json'],
     );
-  const killedAt = (point: number): Record<string, string> => ({
-    NODE_OPTIONS: `--require ${HOOK}`,
-    KILL_POINT: String(point),
-  });
+  const killedAt = (point: number): Record<string, string> =>
+    faultEnvironment({ signal: 'SIGKILL', traces: true, point }, '');
 
   it(
     'at each thing by which it leaves a trace, goes on where it was, and pays once',
@@ -432,7 +430,7 @@ describe('a registration that is killed', () => {
       const countFile = join(home, 'count');
       const counted = await registerAs(
         { file: project.files.operator },
-        { ...killedAt(0), KILL_COUNT_FILE: countFile },
+        { ...killedAt(0), FAULT_COUNT_FILE: countFile },
       );
       expect(counted.exit).toBe(0);
       const count = Number(readFileSync(countFile, 'utf8'));

@@ -1,14 +1,18 @@
 /**
  * Loaded into a spawned command before anything else: sends it a signal before or after one of its commits, and sets its clock.
  * Between two commits lie a request, a file or the output at most, so that these points tell all states apart that a kill can leave.
+ * With FAULT_TRACES files that take their name or go, and bytes that are sent, are points too.
  */
 'use strict';
-const { writeFileSync } = require('node:fs');
+const fs = require('node:fs');
 const Module = require('node:module');
+const { Socket } = require('node:net');
 const { basename } = require('node:path');
 
+const { writeFileSync } = fs;
+
 const { FAULT_POINT, FAULT_SIGNAL, FAULT_WHEN, FAULT_WHEN_FILE } = process.env;
-const { FAULT_COUNT_FILE, FAULT_LIST_FILE, FAULT_CLOCK_AHEAD_MS } = process.env;
+const { FAULT_COUNT_FILE, FAULT_LIST_FILE, FAULT_CLOCK_AHEAD_MS, FAULT_TRACES } = process.env;
 let passed = 0;
 /** The file of each commit so far. */
 const list = [];
@@ -17,6 +21,21 @@ const files = new WeakMap();
 function pass() {
   passed += 1;
   if (passed === Number(FAULT_POINT)) process.kill(process.pid, FAULT_SIGNAL);
+}
+
+function around(object, name) {
+  const own = object[name];
+  object[name] = function counted(...args) {
+    pass();
+    const result = own.apply(this, args);
+    pass();
+    return result;
+  };
+}
+
+if (FAULT_TRACES !== undefined) {
+  for (const name of ['renameSync', 'rmSync']) around(fs, name);
+  around(Socket.prototype, 'write');
 }
 
 /** Kills the command at the first commit after which a query finds something. */

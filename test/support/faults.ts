@@ -11,6 +11,8 @@ export interface Fault {
   readonly signal?: 'SIGINT' | 'SIGKILL';
   /** Counts from 1, before and after each commit. */
   readonly point?: number;
+  /** Counts files that are renamed or removed, and bytes that are sent, too. @default false */
+  readonly traces?: boolean;
   /** Instead of `point`: the first commit after which this query of the store finds a row. */
   readonly when?: string;
   readonly clockAheadMs?: number;
@@ -20,13 +22,14 @@ export interface Fault {
 }
 
 export const faultEnvironment = (
-  { signal, point, when, clockAheadMs, countFile, listFile }: Fault,
+  { signal, point, traces, when, clockAheadMs, countFile, listFile }: Fault,
   dataDir: string,
 ): Record<string, string> => ({
   ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, FILES.store) }),
   NODE_OPTIONS: `--require=${FAULT_POINTS}`,
   ...(signal === undefined ? {} : { FAULT_SIGNAL: signal }),
   ...(point === undefined ? {} : { FAULT_POINT: String(point) }),
+  ...(traces === true ? { FAULT_TRACES: '1' } : {}),
   ...(clockAheadMs === undefined ? {} : { FAULT_CLOCK_AHEAD_MS: String(clockAheadMs) }),
   ...(countFile === undefined ? {} : { FAULT_COUNT_FILE: countFile }),
   ...(listFile === undefined ? {} : { FAULT_LIST_FILE: listFile }),

@@ -1,7 +1,6 @@
 /** Several `flywheel serve` processes that share one PostgreSQL and one node, each with its own database relay and clock. */
 import { cpSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import pg from 'pg';
 import {
   createKeypairSigner,
@@ -17,6 +16,7 @@ import type { Address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { type DatabaseWay, openDatabaseWay } from './database-way.js';
 import { REGISTER_DEFAULTS } from './engine.js';
+import { faultEnvironment } from './faults.js';
 import { type ServeProcess, serve } from './http-serve.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
 import { type PostgresServer, startPostgres } from './postgres.js';
@@ -113,7 +113,6 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
     ...{ slotMs, confirmedAfter: 1, finalizedAfter: 6 },
   });
   const opened: Machine[] = [];
-  const preload = pathToFileURL(resolve('test/support/clock-apart.mjs')).href;
   return {
     ...{ database, node, projects },
     async openMachine(words, apartMs = 0) {
@@ -123,7 +122,7 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
       const env = {
         FLYWHEEL_DATABASE_URL: way.url,
         FLYWHEEL_RPC_URL: node.url,
-        ...(apartMs === 0 ? {} : { NODE_OPTIONS: `--import ${preload}`, CLOCK_APART_MS: String(apartMs) }),
+        ...(apartMs === 0 ? {} : faultEnvironment({ clockAheadMs: apartMs }, dataDir)),
       };
       const earlier: ServeProcess[] = [];
       const machine: Machine = {
