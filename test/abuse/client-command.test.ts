@@ -7,13 +7,7 @@ import { EXAMPLES } from '../support/fake-service.js';
 import { answers, type Behaviour, type Hostile, silent, startHostile } from '../support/hostile.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
 import { itLong, sampleOf } from '../support/long.js';
-import {
-  emptyDirectory,
-  flywheel,
-  type Spawned,
-  type SpawnOptions,
-  startFlywheel,
-} from '../support/spawn.js';
+import { emptyDirectory, flywheel, problemOf, type SpawnOptions, startFlywheel } from '../support/spawn.js';
 
 const KEY = 'secret-api-key-1234567890';
 const BURN = [
@@ -44,9 +38,6 @@ const remote = (url: string, env: Record<string, string> = {}): SpawnOptions => 
   env: { FLYWHEEL_API_URL: url, FLYWHEEL_API_KEY: KEY, ...env },
 });
 
-const errorOf = ({ stderr }: Pick<Spawned, 'stderr'>) =>
-  JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
-
 /** Far below every timeout of these tests. */
 const PROMPT_MS = 10_000;
 
@@ -71,7 +62,7 @@ describe('flywheel', () => {
     child.kill('SIGINT');
     expect(await closed).toBe(130);
     expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
-    expect(errorOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
+    expect(problemOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
     expect(server.connections).toBe(1);
   });
 
@@ -103,7 +94,7 @@ describe('flywheel', () => {
     child.kill('SIGINT');
     expect(await closed).toBe('SIGINT');
     expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
-    expect(errorOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
+    expect(problemOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
   });
 
   it('keeps the key of a request whose answer contradicts it, or whose refusal does not name it', async () => {
@@ -114,9 +105,9 @@ describe('flywheel', () => {
     );
     const options = remote(`http://127.0.0.1:${contradicting.port}`);
     const first = await flywheel(options, ...BURN);
-    expect([first.exit, errorOf(first)['error']]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    expect([first.exit, problemOf(first).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
     const again = await flywheel(options, ...BURN);
-    expect(errorOf(again)['idempotencyKey']).toBe(errorOf(first)['idempotencyKey']);
+    expect(problemOf(again).idempotencyKey).toBe(problemOf(first).idempotencyKey);
     const refusal = '{"error":"ERR_INVALID_REQUEST","message":"No."}';
     const refusing = await hostile(
       answers(`HTTP/1.1 400 Bad\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`, (socket) =>
@@ -124,7 +115,7 @@ describe('flywheel', () => {
       ),
     );
     const refused = await flywheel(remote(`http://127.0.0.1:${refusing.port}`), ...BURN);
-    expect([refused.exit, errorOf(refused)['error']]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    expect([refused.exit, problemOf(refused).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
   });
 
   itLong('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
@@ -136,7 +127,7 @@ describe('flywheel', () => {
     expect(await flywheel(options, ...CURRENT)).toMatchObject({ exit: 0, stdout: 'null\n' });
     writeFileSync(file, 'no certificate');
     const broken = await flywheel(options, ...CURRENT);
-    expect([broken.exit, errorOf(broken)['error']]).toEqual([2, 'ERR_CONFIG_INVALID']);
+    expect([broken.exit, problemOf(broken).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
   });
 });
 

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { EXAMPLES, exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { emptyDirectory, flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, flywheel, problemOf } from '../support/spawn.js';
 
 const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"A-1"}', '--amount', '12.5', '--json'];
 
@@ -35,9 +35,6 @@ describe.concurrent('an operation whose journal cannot be written once it has la
     for (const server of servers) await server.closeGracefully(1_000);
   });
 
-  const told = ({ stderr }: Spawned) =>
-    JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
-
   /** Locks the journal once the service has executed the command, then runs the same command again. */
   async function twice(operation: 'burn' | 'burnBatch', words: (home: string) => readonly string[]) {
     const home = emptyDirectory();
@@ -63,7 +60,7 @@ describe.concurrent('an operation whose journal cannot be written once it has la
     const { broken, again } = await twice('burn', () => BURN);
     const outcome = `${JSON.stringify(EXAMPLES.burn.response)}\n`;
     expect([broken.exit, broken.stdout]).toEqual([1, outcome]);
-    expect(told(broken)).toMatchObject({
+    expect(problemOf(broken)).toMatchObject({
       error: 'ERR_OUTPUT_FAILED',
       message: expect.stringMatching(/journal/),
     });
@@ -77,7 +74,7 @@ describe.concurrent('an operation whose journal cannot be written once it has la
       return ['burn-batch', file, '--json'];
     });
     expect([broken.exit, broken.stdout]).toEqual([7, '']);
-    expect(told(broken)).toMatchObject({
+    expect(problemOf(broken)).toMatchObject({
       error: 'ERR_OUTCOME_UNKNOWN',
       message: expect.stringMatching(/journal/),
       hint: expect.stringContaining('Resume it: flywheel pending resume'),

@@ -6,6 +6,7 @@ import type { Batch } from '../../src/contract/schemas/batch.js';
 import type { ErrorCode } from '../../src/errors/codes.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { TestCli, TestCliOptions } from './in-process.js';
+import { type Problem, problemOf } from './spawn.js';
 
 export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };
 
@@ -16,19 +17,7 @@ export const person = (...answers: readonly string[]): TestCliOptions => ({
   answers,
 });
 
-interface Complaint {
-  readonly error: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly idempotencyKey?: string;
-}
-
-/** The error on standard error: the last line, or in text output the line with the message. */
-export function complaint(stderr: string): Complaint {
-  const last = stderr.trim().split('\n').at(-1) ?? '';
-  const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
-  return error === '' ? (JSON.parse(last) as Complaint) : { error, message };
-}
+export const complaint = (stderr: string): Problem => problemOf({ stderr }) as Problem;
 
 export async function refusal(
   cli: TestCli,

@@ -11,7 +11,18 @@ import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
 import { flywheelHere, type ServedHere, serveHere } from './flywheel-here.js';
 import { type Gate, startGate } from './gate.js';
 import { startNodeBeside } from './local-rpc.js';
-import { BIN, CODE_CACHE, emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
+import {
+  BIN,
+  CODE_CACHE,
+  emptyDirectory,
+  ending,
+  flywheel,
+  problemOf,
+  type Spawned,
+  startFlywheel,
+} from './spawn.js';
+
+export { ending, problemOf };
 
 /** Tests send more requests of a kind than a service takes from one key. */
 const RATES = ['burn', 'burn-batch', 'init', 'execute', 'cancel', 'status', 'current', 'approval', 'list']
@@ -120,20 +131,6 @@ export function shellWords(line: string): readonly string[] {
     ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
   });
   return stdout.split('\0').slice(0, -1);
-}
-
-export function ending(child: ChildProcess): Promise<Spawned> {
-  const parts = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name]?.on('data', (chunk: Buffer) => {
-      parts[name] += chunk.toString('utf8');
-    });
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end();
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (exit, signal) => resolve({ exit, signal, ...parts }));
-  });
 }
 
 interface Remote {
@@ -316,15 +313,6 @@ export function pointsIn(listFile: string): Points {
     return [...(isMoney(at - 1) ? [] : [2 * at + 2]), ...(isMoney(at + 1) ? [] : [2 * at + 1])];
   });
   return { count: 2 * names.length, money };
-}
-
-/** The last message on stderr, which is the error if there is one. */
-export function problemOf({ stderr }: Spawned): { error?: string; message?: string; hint?: string } {
-  const last = stderr.trim().split('\n').at(-1) || '{}';
-  if (last.startsWith('{')) return JSON.parse(last);
-  const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
-  const [, hint = ''] = /^hint: (.*)$/m.exec(stderr) ?? [];
-  return { error, message, hint };
 }
 
 export const resumeLineOf = (spawned: Spawned): string =>

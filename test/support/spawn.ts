@@ -67,20 +67,36 @@ export function startFlywheel(options: SpawnOptions, words: readonly string[]): 
   });
 }
 
-export function flywheel(options: SpawnOptions, ...words: string[]): Promise<Spawned> {
-  const child = startFlywheel(options, words);
+export function ending(child: ChildProcess, stdin: string | Uint8Array = ''): Promise<Spawned> {
   const parts = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk: Buffer) => {
-    parts.stdout += chunk.toString('utf8');
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    parts.stderr += chunk.toString('utf8');
-  });
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name]?.on('data', (chunk: Buffer) => {
+      parts[name] += chunk.toString('utf8');
+    });
   // A command that does not read may exit before everything is written.
   child.stdin?.on('error', () => undefined);
-  child.stdin?.end(options.stdin ?? '');
+  child.stdin?.end(stdin);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exit, signal) => resolve({ exit, signal, ...parts }));
   });
+}
+
+export const flywheel = (options: SpawnOptions, ...words: string[]): Promise<Spawned> =>
+  ending(startFlywheel(options, words), options.stdin);
+
+export interface Problem {
+  readonly error: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly idempotencyKey?: string;
+}
+
+/** The error on stderr: its last line as JSON, or in text output the line with the message. */
+export function problemOf({ stderr }: Pick<Spawned, 'stderr'>): Partial<Problem> {
+  const last = stderr.trim().split('\n').at(-1) || '{}';
+  if (last.startsWith('{')) return JSON.parse(last);
+  const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
+  const [, hint = ''] = /^hint: (.*)$/m.exec(stderr) ?? [];
+  return { error, message, hint };
 }

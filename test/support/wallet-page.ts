@@ -2,8 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
-import { ending } from './operator.js';
-import type { Spawned } from './spawn.js';
+import { ending, type Spawned } from './spawn.js';
 
 export const pageIn = (text: string): string | undefined =>
   /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}(?=\s)/.exec(text)?.[0];

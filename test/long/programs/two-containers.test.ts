@@ -43,7 +43,7 @@ async function expectOnce(operator: Operator, ended: readonly Spawned[]): Promis
 it('in two containers burn once, and tell the same result', async () => {
   const operator = await anOperator('embedded', template);
   const words = ['burn-batch', operator.write('burns.json', burns)];
-  const both = [start(operator, APART, words), start(operator, APART, words)].map(ending);
+  const both = [start(operator, APART, words), start(operator, APART, words)].map((child) => ending(child));
   await expectOnce(operator, await Promise.all(both));
 });
 
