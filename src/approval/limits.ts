@@ -58,7 +58,7 @@ export function requireWithinLimits(
 
 /**
  * Checks the daily limit.
- * @param used - base units of other batches that were approved or reserved on that day.
+ * @param used - base units of other batches that were approved on that day.
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount.
  */
 export function requireWithinDay(

@@ -1,7 +1,4 @@
-/**
- * Checks a batch against the limits and earlier approvals, and reserves its amount for the day: before the question, across all
- * processes. The reservation is released when nothing is signed.
- */
+/** Checks a batch against the limits and earlier approvals: before the question, and in the write that records the approval. */
 import type { PipelineContent } from '../../actions/pipelines.js';
 import {
   type Asked,
@@ -31,6 +28,7 @@ import {
   type Known,
   openApprovalRecord,
   type PaidProof,
+  type Standing,
 } from './approval-record.js';
 import { batchStages } from './batch-stages.js';
 import { isSetUp } from './chain-agrees.js';
@@ -46,10 +44,10 @@ export interface Earlier {
   readonly alike: readonly LookAlike[];
 }
 
-/** A batch within all limits, reserved for today. */
+/** A batch within all limits. */
 export interface HeldApproval extends Earlier {
   readonly typed: string | null;
-  /** Records the approval. Call this before the signature is handed out. */
+  /** Checks again and records the approval. Call this before the signature is handed out. */
   signed(): void;
 }
 
@@ -137,7 +135,6 @@ const directoryOf = ({ apiUrl, dataDir, configDir }: Settings): string =>
 const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
   openApprovalRecord({
     directory: directoryOf(settings),
-    processes: context.processes,
     clock: context.clock,
   });
 
@@ -161,7 +158,7 @@ async function newestBatch(session: Session, multisig: Address): Promise<bigint 
   return (await readMultisigAccount(chain, multisig)).transactionIndex;
 }
 
-/** Findings from earlier approvals about a batch, or about a file without index and digest. Nothing is reserved. */
+/** Findings from earlier approvals about a batch, or about a file without index and digest. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
@@ -203,7 +200,7 @@ export async function noteExecuted(session: Session, batch: Batch): Promise<void
 }
 
 /**
- * Checks before the set-up that the batch could be approved now. Nothing is reserved.
+ * Checks before the set-up that the batch could be approved now.
  * @param repeat - `null`: a person will decide.
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID` for proofs that were
  * paid before.
@@ -226,7 +223,7 @@ export async function requirePlanApprovable(
 }
 
 /**
- * Checks a batch against every limit and earlier payments, and reserves its amount for today while it is shown and signed.
+ * Checks a batch against every limit and earlier payments, while it is shown and when it is signed.
  * @param isAsked - a person will decide, even with `--yes`.
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID`,
  * `ERR_STORE_UNAVAILABLE`.
@@ -249,21 +246,23 @@ export async function holdApproval<Result>(
     const newest = await newestBatch(session, multisig);
     const named = { multisig, mint, newest, batchIndex, digest, batchId };
     const batch = { ...named, profile: settings.profile.value ?? '', pipelines, own: repeat.own };
-    const reservation = record.reserve(batch, (used, renamed) => {
+    const check = ({ used, renamed }: Standing): void => {
       if (renamed !== null)
         throw refuse(
           `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
           `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
         );
       requireWithin(settings, asked, used);
-    });
-    const earlier = comparedWith(reservation.known, pipelines, flywheel, symbol);
+    };
+    const standing = record.standing(batch);
+    check(standing);
+    const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);
     if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
     const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
     return await use({
       ...earlier,
       typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
-      signed: () => reservation.signed(repeat.again),
+      signed: () => record.approve(batch, check, repeat.again ? null : standing.known),
     });
   } finally {
     record.close();

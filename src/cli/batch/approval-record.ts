@@ -15,7 +15,6 @@ import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Address } from '../../values/address.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import type { Processes } from '../journal/journal.js';
 import { kindsOf } from '../operation/elements.js';
 
 // Amounts are base units as text: sums exceed 64 bits. `ends` are the first and last characters of the address, for
@@ -23,7 +22,6 @@ import { kindsOf } from '../operation/elements.js';
 // The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
 // `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
 // `subject` hashes a proof with its kinds of action; `content` also covers amounts and recipients.
-// A reservation counts for the day while its process runs and waits for the owner's answer.
 const TABLES = `
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
@@ -40,10 +38,6 @@ CREATE TABLE proofs (
   PRIMARY KEY (approval, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX proofs_by_subject ON proofs (subject);
-CREATE TABLE reservations (
-  id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
-  total TEXT NOT NULL, day TEXT NOT NULL, holder TEXT NOT NULL
-) STRICT;
 `;
 
 const APPROVALS: FileFormat = {
@@ -60,7 +54,6 @@ const APPROVALS: FileFormat = {
 
 interface ApprovalRecordOptions {
   readonly directory: string;
-  readonly processes: Processes;
   readonly clock: Clock;
 }
 
@@ -123,15 +116,13 @@ const subjectOf = ({
 }: { readonly type: string; readonly proofHash: string } & Parameters<typeof kindsOf>[0]): string =>
   [type, proofHash, ...kindsOf({ actions })].join(' ');
 
-/** A batch counts from its reservation until the record is closed, or for good once it is signed. */
-interface Reservation {
+/** What the record says of a batch that is about to be approved. */
+export interface Standing {
+  /** Of all other batches. */
+  readonly used: UsedOfDay;
   readonly known: Known;
-  /**
-   * Called before the signature is handed out.
-   * @param again - consent to pay proofs of other batches again
-   * @throws `ERR_INPUT_INVALID` if another batch with one of the proofs was approved since the reservation
-   */
-  signed(again: boolean): void;
+  /** The same batch id, approved with another index. */
+  readonly renamed: EarlierApproval | null;
 }
 
 export const hasApprovalRecord = (directory: string): boolean => existsSync(join(directory, APPROVALS_FILE));
@@ -166,64 +157,41 @@ type Values = readonly (string | number)[];
 export class ApprovalRecord {
   readonly #file: SqliteFile;
   readonly #options: ApprovalRecordOptions;
-  readonly #reserved = new Set<number>();
 
   constructor(file: SqliteFile, options: ApprovalRecordOptions) {
     this.#file = file;
     this.#options = options;
   }
 
-  /** Releases what is reserved and not signed. */
   close(): void {
-    try {
-      if (this.#reserved.size > 0) this.#file.write(() => this.#reserved.forEach(this.#release));
-      this.#reserved.clear();
-    } finally {
-      this.#file.close();
-    }
+    this.#file.close();
   }
 
   usedToday(project: Project): UsedOfDay {
-    return this.#file.write(() => this.#used(project, ['', '']));
+    return this.#file.read(() => this.#used(project, ['', '']));
+  }
+
+  standing(batch: RecordedBatch): Standing {
+    return this.#file.read(() => this.#standing(batch));
   }
 
   /**
-   * Reserves the amount of a batch for today if `check` passes: one transaction, atomic across processes.
-   * @param check - throws when the batch exceeds the limit, or had another index when it was approved before.
+   * Records the approval if it may still be given. One transaction, atomic across processes: call it before the signature is
+   * handed out.
+   * @param check - throws when the batch may not be approved as things stand now
+   * @param shown - what the owner has seen; `null`: consent to pay proofs of other batches again
+   * @throws `ERR_INPUT_INVALID` if another batch with one of the proofs was approved since
    */
-  reserve(
-    batch: RecordedBatch,
-    check: (used: UsedOfDay, renamed: EarlierApproval | null) => void,
-  ): Reservation {
-    const { multisig, mint, digest, pipelines } = batch;
-    const of = [multisig, mint, String(batch.batchIndex), digest] as const;
-    const { id, day, known } = this.#file.write(() => {
-      const used = this.#used(batch, [of[2], digest]);
-      check(used, this.#renamed(batch));
-      const [[reserved] = []] = this.#all(
-        'INSERT INTO reservations (multisig, mint, batch_index, digest, total, day, holder) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id',
-        [...of, String(totalOf(pipelines)), used.day, this.#options.processes.self()],
-      );
-      return { id: Number(reserved), day: used.day, known: this.#known(batch) };
+  approve(batch: RecordedBatch, check: (standing: Standing) => void, shown: Known | null): void {
+    this.#file.write(() => {
+      const standing = this.#standing(batch);
+      check(standing);
+      const seen = new Set(shown?.paid.map(paymentText));
+      const isNew = !standing.known.paid.every((paid) => seen.has(paymentText(paid)));
+      if (shown !== null && isNew) throw approvedMeanwhile();
+      this.#insert(batch, standing.used.day);
     });
-    this.#reserved.add(id);
-    return {
-      known,
-      signed: (again) => {
-        this.#file.write(() => {
-          const shown = new Set(known.paid.map(paymentText));
-          const isNew = !this.#known(batch).paid.every((paid) => shown.has(paymentText(paid)));
-          if (!again && isNew) throw approvedMeanwhile();
-          // The approval counts for the day of the question, even if the answer came after midnight.
-          this.#insert(batch, day);
-          this.#release(id);
-        });
-        this.#reserved.delete(id);
-      },
-    };
   }
-
-  readonly #release = (id: number): void => this.#run('DELETE FROM reservations WHERE id = ?', [id]);
 
   known(batch: AskedBatch): Known {
     return this.#file.read(() => this.#known(batch));
@@ -245,7 +213,11 @@ export class ApprovalRecord {
     );
   }
 
-  /** The same batch id, approved with another index. */
+  #standing(batch: RecordedBatch): Standing {
+    const used = this.#used(batch, [String(batch.batchIndex), batch.digest]);
+    return { used, known: this.#known(batch), renamed: this.#renamed(batch) };
+  }
+
   #renamed({ multisig, mint, batchId, batchIndex }: RecordedBatch): EarlierApproval | null {
     const [row] = this.#all(
       `SELECT batch_id, batch_index, date FROM approvals
@@ -295,18 +267,12 @@ export class ApprovalRecord {
     });
   }
 
-  /** Amount of all batches except `but` today. Reservations of processes that ended are deleted first. */
+  /** Amount of all batches except `but` today. */
   #used({ multisig, mint }: Project, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
-    const { processes, clock } = this.#options;
-    for (const [holder] of this.#all('SELECT DISTINCT holder FROM reservations', []))
-      if (!processes.isRunning(String(holder)))
-        this.#run('DELETE FROM reservations WHERE holder = ?', [String(holder)]);
-    const day = utcDay(clock.nowMs());
-    const amounts = ['approvals', 'reservations'].flatMap((table) =>
-      this.#all(
-        `SELECT total FROM ${table} WHERE multisig = ? AND mint = ? AND day = ? AND NOT (batch_index = ? AND digest = ?)`,
-        [multisig, mint, day, ...but],
-      ),
+    const day = utcDay(this.#options.clock.nowMs());
+    const amounts = this.#all(
+      'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND day = ? AND NOT (batch_index = ? AND digest = ?)',
+      [multisig, mint, day, ...but],
     );
     return { day, used: amounts.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n) };
   }

@@ -24,7 +24,6 @@ export interface BurnBody {
 }
 
 const ANSWER = 'burn';
-const MS_PER_DAY = 86_400_000;
 
 export function burnWork(session: Session, { request, once }: BurnBody): Work<BurnResult> {
   const elements = burnElements([request]);
@@ -34,8 +33,8 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   return {
     ask: once ? ask : undefined,
     unanswered: (operation) => {
-      if (operation.answer(ANSWER) !== undefined || !(once || mayBeForgotten(session, operation)))
-        return undefined;
+      // Of a burn that is not new the service may have dropped the key, whatever the clock of this machine says.
+      if (operation.answer(ANSWER) !== undefined || !(once || !operation.isNew)) return undefined;
       return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
     },
     leaveOut: () => false,
@@ -62,12 +61,6 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
     },
     summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
   };
-}
-
-/** The service may have dropped the key by now, and would burn again. The clock of this machine may be wrong by weeks. */
-function mayBeForgotten({ context }: Session, { isNew, dateBegun }: Entry): boolean {
-  const ageMs = context.clock.nowMs() - Date.parse(dateBegun);
-  return !isNew && (ageMs < -CLOCK_SKEW_MS || ageMs > MS_PER_DAY);
 }
 
 /** Balances after the burn, without network requests. A failure says nothing about the burn. */

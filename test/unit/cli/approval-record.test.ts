@@ -1,10 +1,11 @@
-/** The record of approvals: shared by all processes, private to the user, and released if nothing was signed. */
+/** The record of approvals: shared by all processes, private to the user. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PipelineContent } from '../../../src/actions/pipelines.js';
 import {
   type ApprovalRecord,
   openApprovalRecord,
   type RecordedBatch,
+  type Standing,
 } from '../../../src/cli/batch/approval-record.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -35,72 +36,52 @@ beforeEach(() => {
 afterEach(() => {
   for (const record of opened.splice(0)) record.close();
 });
-async function open(name = 'one', { running = ['one', 'two'], nowMs = NOON } = {}): Promise<ApprovalRecord> {
-  const record = await openApprovalRecord({
-    ...{ directory, clock: { nowMs: () => nowMs } },
-    processes: { self: () => name, isRunning: (other) => running.includes(other) },
-  });
+async function open(nowMs = NOON): Promise<ApprovalRecord> {
+  const record = await openApprovalRecord({ directory, clock: { nowMs: () => nowMs } });
   opened = [...opened, record];
   return record;
 }
 const used = (record: ApprovalRecord): bigint => record.usedToday(batch(99n)).used;
-/** Reserves, and returns the usage of the others. */
-function reserve(record: ApprovalRecord, one: RecordedBatch) {
-  let seen: bigint | undefined;
-  const reservation = record.reserve(one, (day) => {
-    seen = day.used;
-  });
-  return { reservation, used: seen };
-}
+const pass = (): void => undefined;
+/** Approves without consent to pay again; the owner saw what the record says now. */
+const approve = (record: ApprovalRecord, one: RecordedBatch): void =>
+  record.approve(one, pass, record.known(one));
 
-describe('a reservation', () => {
-  it('counts for another process at once, and no longer once it is released', async () => {
-    const [first, second] = [await open(), await open('two')];
-    reserve(first, batch(1n, burning(70n)));
-    expect([reserve(second, batch(2n, burning(5n))).used, used(second)]).toEqual([70n, 75n]);
-    first.close();
-    expect(used(second)).toBe(5n);
-  });
-
-  it('leaves nothing behind that is refused, or whose process is gone', async () => {
-    const record = await open('gone');
-    const refuse = (): never => {
-      throw new TypeError('more than is left');
+describe('an approval', () => {
+  it('counts for the other processes, which are checked when they sign', async () => {
+    const [first, second] = [await open(), await open()];
+    const within = ({ used: { used: others } }: Standing): void => {
+      if (others + 5n > 70n) throw new TypeError('more than is left');
     };
-    expect(() => record.reserve(batch(1n, burning(70n)), refuse)).toThrow('more than is left');
-    expect(used(record)).toBe(0n);
-    reserve(record, batch(1n, burning(70n)));
-    expect(used(await open('two', { running: ['two'] }))).toBe(0n);
+    const [one, other] = [batch(1n, burning(70n)), batch(2n, burning(5n))];
+    const shown = [first.standing(one), second.standing(other)];
+    expect(shown.map((standing) => standing.used.used)).toEqual([0n, 0n]);
+    first.approve(one, within, null);
+    expect(() => second.approve(other, within, null)).toThrow('more than is left');
+    expect([used(second), second.standing(one).used.used]).toEqual([70n, 0n]);
   });
 
-  it('counts for the day once signed, beyond 64 bits, also after a release', async () => {
-    for (const index of [1n, 2n]) {
-      const record = await open();
-      reserve(record, batch(index, burning(2n ** 64n - 1n))).reservation.signed(false);
-      record.close();
-    }
+  it('counts for the day on which it was given, beyond 64 bits', async () => {
+    for (const index of [1n, 2n]) approve(await open(), batch(index, burning(2n ** 64n - 1n)));
     expect(used(await open())).toBe(2n ** 65n - 2n);
-    expect((await open('one', { nowMs: TOMORROW })).usedToday(batch(3n))).toEqual({
-      day: '2026-02-01',
-      used: 0n,
-    });
+    expect((await open(TOMORROW)).usedToday(batch(3n))).toEqual({ day: '2026-02-01', used: 0n });
   });
 
   it('counts a batch that is signed once more as one, for the later day', async () => {
-    const [first, next] = [await open(), await open('one', { nowMs: TOMORROW })];
+    const [first, next] = [await open(), await open(TOMORROW)];
     for (const record of [first, first, next]) {
-      const again = reserve(record, batch(1n, burning(70n)));
-      expect(again.used).toBe(0n);
-      again.reservation.signed(false);
+      const again = batch(1n, burning(70n));
+      expect(record.standing(again).used.used).toBe(0n);
+      approve(record, again);
       expect(used(record)).toBe(70n);
     }
   });
 
   it('of another flywheel is nothing to this one', async () => {
     const record = await open();
-    reserve(record, batch(1n, burning(70n))).reservation.signed(false);
-    const other = reserve(record, { ...batch(1n, burning(1n)), multisig: namedAddress('another') });
-    expect([other.used, other.reservation.known.count]).toEqual([0n, 0]);
+    approve(record, batch(1n, burning(70n)));
+    const other = record.standing({ ...batch(1n, burning(1n)), multisig: namedAddress('another') });
+    expect([other.used.used, other.known.count]).toEqual([0n, 0]);
   });
 });
 
@@ -111,9 +92,8 @@ describe('what is known', () => {
     const record = await open();
     const first = batch(1n, [pipeline('a', airdrop(alice, 7n)), pipeline('b', airdrop(bob, 1n))]);
     const both = batch(2n, [pipeline('c', airdrop(alice, 5n), airdrop(bob, 6n))]);
-    const { reservation } = reserve(record, first);
     expect(record.known(both)).toEqual(none);
-    reservation.signed(false);
+    approve(record, first);
     expect(record.known(first)).toEqual(none);
     const some = { paid: [], count: 1, unseen: [alice, bob], alike: [alice, bob] };
     expect(record.known(both)).toEqual(some);
@@ -134,9 +114,8 @@ describe('what is known', () => {
       record
         .known({ ...asked, ...more })
         .paid.map(({ at, batchId, isExecuted, isSame }) => [at, batchId, isExecuted, isSame]);
-    const { reservation } = reserve(record, first);
     expect(paid()).toEqual([]);
-    reservation.signed(false);
+    approve(record, first);
     const approved = [
       [0, 'batch 1', false, true],
       [1, 'batch 1', false, false],
@@ -158,22 +137,18 @@ describe('what is known', () => {
 
   it('of a proof may come while the batch is shown: then nothing is signed without consent', async () => {
     const record = await open();
-    const [one, other] = [batch(1n), batch(2n)].map((each) => reserve(record, each).reservation);
-    one?.signed(false);
-    expect(() => other?.signed(false)).toThrow('approved meanwhile');
-    expect(() => other?.signed(true)).not.toThrow();
+    const shown = record.known(batch(2n));
+    approve(record, batch(1n));
+    expect(() => record.approve(batch(2n), pass, shown)).toThrow('approved meanwhile');
+    expect(() => record.approve(batch(2n), pass, null)).not.toThrow();
   });
 
   it('of a batch is that its name was approved before under another number', async () => {
     const record = await open();
     const first = batch(1n);
-    reserve(record, first).reservation.signed(false);
+    approve(record, first);
     const before = { batchId: 'batch 1', batchIndex: '1', date: new Date(NOON).toISOString() };
-    const renamed = (one: RecordedBatch): unknown => {
-      const seen: unknown[] = [];
-      record.reserve(one, (_used, earlier) => seen.push(earlier));
-      return seen[0];
-    };
+    const renamed = (one: RecordedBatch): unknown => record.standing(one).renamed;
     expect(renamed(first)).toBe(null);
     expect(renamed({ ...first, batchIndex: 2n })).toEqual(before);
     expect(renamed({ ...first, batchIndex: 2n, batchId: 'batch 2' })).toBe(null);

@@ -196,15 +196,17 @@ describe('what was paid before', () => {
     options: TestCliOptions = {},
   ): Promise<TestCli> {
     const cli = cliIn(options);
-    const { processes, clock } = cli.context;
+    const { clock } = cli.context;
     const directory = join(cli.home, '.local/share/flywheel');
-    const record = await openApprovalRecord({ directory, processes, clock });
+    const record = await openApprovalRecord({ directory, clock });
     const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
     const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
     const flywheel = { multisig, mint };
-    record
-      .reserve({ ...flywheel, ...named, pipelines: content, own: [], newest: null }, () => undefined)
-      .signed(false);
+    record.approve(
+      { ...flywheel, ...named, pipelines: content, own: [], newest: null },
+      () => undefined,
+      null,
+    );
     record.executed(flywheel, { batchId: 'earlier', batchIndex: 3n }, executed, isOver);
     record.close();
     return cli;
