@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0 over text: a call or a batch in, the answers out. Independent of the transport. */
 import type { JsonValue } from '../values/canonical-json.js';
-import { InexactNumber, jsonTextOf } from '../values/exact-number.js';
+import { InexactNumber, jsonText } from '../values/exact-number.js';
 import { parseStrictJson } from '../values/strict-json.js';
 import { type Methods, type Options, RpcCall } from './call.js';
 import type { Cluster } from './cluster.js';
@@ -57,7 +57,7 @@ const exact = (_key: string, value: unknown): unknown => {
   return isSafe ? Number(value) : new InexactNumber(value.toString()).toJSON();
 };
 
-export const toJson = (value: object): string => jsonTextOf({ jsonrpc: '2.0', ...value }, exact);
+export const toJson = (value: object): string => jsonText({ jsonrpc: '2.0', ...value }, exact);
 
 /**
  * The text of an answer; `null` for a notification.

@@ -2,6 +2,7 @@
  * Detects numbers that parsing would change, such as 9007199254740993, and preserves their text, so that they can be refused or
  * shown exactly.
  */
+import { randomBytes } from 'node:crypto';
 import { sameDecimal } from './token-amount.js';
 
 /** Replaces a number in a parsed value that JSON.parse would have changed. */
@@ -15,38 +16,28 @@ export class InexactNumber {
 
   /** A random marker that {@link jsonText} replaces by the number. */
   toJSON(): string {
-    return `${mark()}${this.text}`;
+    return `${MARK}${this.text}`;
   }
 }
 
-let made: { readonly mark: string; readonly marked: RegExp } | undefined;
+const MARK = randomBytes(16).toString('hex');
+const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
 
-function mark(): string {
-  if (made === undefined) {
-    const chance = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex');
-    made = { mark: chance, marked: new RegExp(`"${chance}([^"]*)"`, 'g') };
-  }
-  return made.mark;
-}
-
-/** JSON text of a value, with an {@link InexactNumber} written digit by digit. */
-export const jsonText = (value: unknown): string => unmarked(JSON.stringify(value));
-
-/** {@link jsonText} with a replacer for other types; for a number the replacer returns {@link InexactNumber.toJSON}. */
-export const jsonTextOf = (value: unknown, replace: (key: string, value: unknown) => unknown): string =>
-  unmarked(JSON.stringify(value, replace));
-
-const unmarked = (text: string): string =>
-  made !== undefined && text.includes(made.mark) ? text.replaceAll(made.marked, '$1') : text;
+/**
+ * JSON text of a value, with an {@link InexactNumber} written digit by digit.
+ * @param replace - for other types; for a number it returns {@link InexactNumber.toJSON}.
+ */
+export const jsonText = (value: unknown, replace?: (key: string, value: unknown) => unknown): string =>
+  // `undefined` has no text.
+  JSON.stringify(value, replace)?.replaceAll(MARKED, '$1');
 
 /** Longer decimals always count as inexact. */
 const MAX_DECIMAL_LENGTH = 400;
 
-/** Fast path: up to 15 digits without an exponent are always exact. */
-export const isPlainlyExact = (text: string): boolean => text.length <= 15 && !/e/i.test(text);
-
 /** Whether the double is exactly the written decimal. Signs agree by construction. */
 export function standsFor(text: string, value: number): boolean {
+  // Up to 15 digits without an exponent are always exact.
+  if (text.length <= 15 && !/e/i.test(text)) return true;
   const written = text.replace(/^-/, '');
   if (written.length > MAX_DECIMAL_LENGTH || !Number.isFinite(value)) return false;
   if (written === String(Math.abs(value))) return true;

@@ -4,7 +4,7 @@
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { type JsonValue, MAX_JSON_DEPTH } from './canonical-json.js';
-import { InexactNumber, isPlainlyExact, standsFor } from './exact-number.js';
+import { InexactNumber, standsFor } from './exact-number.js';
 
 interface StrictJsonOptions {
   /** Limit of values at all levels; keys do not count. @default no limit */
@@ -13,11 +13,6 @@ interface StrictJsonOptions {
   readonly maxKeys?: number;
   /** @default {@link MAX_JSON_DEPTH} */
   readonly maxDepth?: number;
-}
-
-interface StrictJson {
-  /** Contains an `InexactNumber` for every number that a double cannot represent, such as 18446744073709551615. */
-  readonly value: JsonValue;
 }
 
 /** Decodes UTF-8, with or without a byte order mark. @throws `ERR_INVALID_REQUEST` for invalid UTF-8. */
@@ -34,10 +29,14 @@ export const tooMany = (most: number, what: string): FlywheelError =>
 
 /**
  * Parses one JSON value that fills the whole text.
+ * @returns a value with an `InexactNumber` for every number that a double cannot represent, such as 18446744073709551615.
  * @throws `ERR_INVALID_REQUEST` naming line and column; `ERR_PAYLOAD_TOO_LARGE` for too many values, or too many keys in an
  * object.
  */
-export function parseStrictJson(text: string, options: StrictJsonOptions = {}): StrictJson {
+export function parseStrictJson(
+  text: string,
+  options: StrictJsonOptions = {},
+): { readonly value: JsonValue } {
   return { value: new Reader(text, options).all() };
 }
 
@@ -48,7 +47,6 @@ const WORDS: readonly (readonly [string, JsonValue])[] = [
   ['false', false],
   ['null', null],
 ];
-const SHORT_ARRAY = 12;
 const MAX_QUOTED = 40;
 
 class Reader {
@@ -106,8 +104,7 @@ class Reader {
   #array(depth: number): JsonValue {
     const items: JsonValue[] = [];
     while (this.#isMore(']', items.length === 0)) items.push(this.#value(depth + 1));
-    // V8 allocates room for at least 17 items when an array grows; a copy has the exact size.
-    return items.length > 0 && items.length < SHORT_ARRAY ? items.slice() : items;
+    return items;
   }
 
   /** Consumes the opening bracket or comma, or the closing bracket. @returns whether another item follows */
@@ -147,7 +144,7 @@ class Reader {
     const [text] = NUMBER.exec(this.#text) ?? this.#fail('Expected a number');
     this.#at += text.length;
     const value = Number(text);
-    return isPlainlyExact(text) || standsFor(text, value) ? value : new InexactNumber(text);
+    return standsFor(text, value) ? value : new InexactNumber(text);
   }
 
   #word(first: string, depth: number): JsonValue {
@@ -189,39 +186,27 @@ const tooManyKeys = (most: number): FlywheelError =>
     `An object in the JSON has more than ${most.toLocaleString('en')} keys.`,
   );
 
-/** Sizes of a JSON text, without validation. */
-interface JsonMeasure {
-  readonly values: number;
-  readonly objects: number;
-  readonly depth: number;
-  /** Size of the largest array or object. */
-  readonly members: number;
-}
-
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts up to the end, or until the text is deeper than `maxDepth`. An empty array or object counts as one with a member. */
-export function measureJson(text: string, maxDepth = Number.POSITIVE_INFINITY): JsonMeasure {
-  let [values, objects, depth, deepest, members] = [1, 0, 0, 0, 0];
-  const open = [1];
-  for (let at = 0; at < text.length && deepest <= maxDepth; at += 1) {
+/**
+ * Sizes of a JSON text, without validation: up to the end, or until the text is deeper than `maxDepth`. An empty array or object
+ * counts as one with a member.
+ */
+export function measureJson(text: string, maxDepth = Number.POSITIVE_INFINITY) {
+  let [values, objects, level, depth] = [1, 0, 0, 0];
+  for (let at = 0; at < text.length && depth <= maxDepth; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA) {
-      values += 1;
-      const more = (open[depth] ?? 1) + 1;
-      open[depth] = more;
-      members = Math.max(members, more);
-    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+    else if (code === COMMA) values += 1;
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
       values += 1;
       objects += Number(code === OPEN_OBJECT);
-      depth += 1;
-      open[depth] = 1;
-      deepest = Math.max(deepest, depth);
-    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
+      level += 1;
+      depth = Math.max(depth, level);
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) level = Math.max(0, level - 1);
   }
-  return { values, objects, depth: deepest, members };
+  return { values, objects, depth };
 }
 
 function endOfString(text: string, start: number): number {

@@ -12,14 +12,8 @@ declare const brand: unique symbol;
 /** A day in UTC, `YYYY-MM-DD`. Daily caps count by it. */
 export type UtcDay = string & { readonly [brand]: 'UtcDay' };
 
-/** The last result: simultaneous events have the same time. */
-const latest = { ms: Number.NaN, text: '' };
-
 /** ISO 8601 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
-export function isoTime(ms: number): string {
-  if (ms !== latest.ms) Object.assign(latest, { ms, text: new Date(ms).toISOString() });
-  return latest.text;
-}
+export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 const MS_PER_DAY = 86_400_000;
 const DAYS_PER_WEEK = 7;
