@@ -9,7 +9,7 @@ import {
   setComputeUnitPrice,
   type TransactionBudget,
 } from '../chain/small-programs.js';
-import { type BatchRef, VOTES, type VoteKind } from '../chain/squads/builders.js';
+import { type BatchRef, VOTES } from '../chain/squads/builders.js';
 import { INSTRUCTIONS, instructionName } from '../chain/squads/instructions.js';
 import {
   compile,
@@ -36,7 +36,7 @@ import { messageProblem } from './compare-messages.js';
 import { ensure, refuse } from './pins.js';
 
 interface ExpectedVote extends BatchRef {
-  readonly kind: VoteKind;
+  readonly kind: keyof typeof VOTES;
   readonly member: Address;
   readonly feePayers: readonly Address[];
 }

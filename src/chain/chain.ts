@@ -75,9 +75,6 @@ export interface Rejection {
   readonly logs: readonly string[];
 }
 
-/** One entry per submitted unit, in order. `null` means accepted, not landed. */
-export type SubmitReceipt = readonly (Rejection | null)[];
-
 /** The read-only part of the chain; approvers need no more. */
 export interface ChainReader {
   /**
@@ -117,7 +114,7 @@ export interface PastTransaction {
 
 export interface Past {
   readonly sinceMs?: number;
-  /** @default 20,000 */
+  /** @default unlimited */
   readonly limit?: number;
   /** The answering node must have reached this slot. */
   readonly sinceSlot?: number;
@@ -202,10 +199,13 @@ export interface Chain extends ChainReader {
    * @param transactions - signed wire bytes.
    * @param areNew - per transaction, whether these bytes have certainly never been submitted. On a cluster only those can be
    * rejected, because a refusal by a node is only an opinion. @default all false
-   * @returns one entry per transaction.
+   * @returns one entry per transaction, in order; `null` means accepted, not landed.
    * @throws `ERR_UNAVAILABLE` when the chain is out of reach; whether the bytes arrived is then unknown.
    */
-  submit(transactions: readonly Uint8Array[], areNew?: readonly boolean[]): Promise<SubmitReceipt>;
+  submit(
+    transactions: readonly Uint8Array[],
+    areNew?: readonly boolean[],
+  ): Promise<readonly (Rejection | null)[]>;
 
   /**
    * Submits bundles in order, each all or nothing. The first rejected bundle stops those after it.
@@ -217,7 +217,7 @@ export interface Chain extends ChainReader {
   submitBundles(
     bundles: readonly (readonly Uint8Array[])[],
     areNew?: readonly boolean[],
-  ): Promise<SubmitReceipt>;
+  ): Promise<readonly (Rejection | null)[]>;
 }
 
 /** Contract, section 1.2. A cluster cannot run two transactions atomically, so a bundle there is one transaction. */

@@ -9,11 +9,13 @@ import type { Address } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { inParallel } from '../values/event-loop.js';
-import { type ProcessTerms, SigningProcess } from './signing-process.js';
+import { SigningProcess } from './signing-process.js';
 
 const MAX_PROCESSES = 8;
 const SIGNATURE_TIMEOUT_MS = 30_000;
 const CLOSED = 'flywheel was shutting down';
+
+type ProcessTerms = ConstructorParameters<typeof SigningProcess>[0];
 
 interface ProgramSignerOptions {
   readonly address: Address;

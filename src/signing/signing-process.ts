@@ -18,7 +18,7 @@ type ProcessAnswer =
   | { readonly kind: 'ended' }
   | { readonly kind: 'failed'; readonly reason: string; readonly said: string };
 
-export interface ProcessTerms {
+interface ProcessTerms {
   readonly words: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly timeoutMs: number;

@@ -76,17 +76,11 @@ const TLS_RULES: readonly TlsRule[] = [
 ];
 
 /** In place of an error: the peer closed, or the timeout expired. */
-export type Ending = 'closed' | 'too late';
-
-const ENDINGS: Readonly<Record<Ending, string>> = {
-  closed: 'closed the connection during the handshake',
-  'too late': 'took too long to connect',
-};
-
-const isEnding = (value: unknown): value is Ending => value === 'closed' || value === 'too late';
+export const CLOSED = 'closed the connection during the handshake';
+export const TOO_LATE = 'took too long to connect';
 
 export function connectionProblem(thrown: unknown, host: string): ConnectionProblem {
-  if (isEnding(thrown)) return { reason: `${host} ${ENDINGS[thrown]}`, retryable: true };
+  if (thrown === CLOSED || thrown === TOO_LATE) return { reason: `${host} ${thrown}`, retryable: true };
   const error = rootCause(thrown);
   const code = codeOf(error);
   const rule = TLS_RULES.find((each) => each.code.test(code));
@@ -96,7 +90,7 @@ export function connectionProblem(thrown: unknown, host: string): ConnectionProb
 
 /** Of a proxy that was asked for a tunnel. */
 export function howEnded(ending: unknown): string {
-  if (ending === 'too late') return 'stayed silent';
+  if (ending === TOO_LATE) return 'stayed silent';
   return codeOf(ending).startsWith('HPE_') ? 'answered with something that is not HTTP' : 'broke off';
 }
 

@@ -10,12 +10,13 @@ import { connect as connectTls, type SecureContext } from 'node:tls';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { Secret } from '../values/secret.js';
 import {
+  CLOSED,
   type ConnectionProblem,
   connectionProblem,
-  type Ending,
   howEnded,
   noTunnel,
   refusedByProxy,
+  TOO_LATE,
 } from './connection-failure.js';
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
@@ -122,8 +123,8 @@ function until<Arguments extends readonly unknown[]>(
       emitter.destroy();
       reject(new DialError(problemOf(ending), ending));
     };
-    const onAbort = (): void => fail('too late' satisfies Ending);
-    const onClose = (): void => fail('closed' satisfies Ending);
+    const onAbort = (): void => fail(TOO_LATE);
+    const onClose = (): void => fail(CLOSED);
     signal.addEventListener('abort', onAbort, { once: true });
     // This listener stays: between two steps no other one exists, and an error then appears at the next use of the socket.
     emitter.on('error', fail).once('close', onClose);

@@ -3,7 +3,7 @@
  * simulator.
  */
 import bs58 from 'bs58';
-import type { Chain, ChainReader, PastTransaction, SubmitReceipt } from '../../src/chain/chain.js';
+import type { Chain, ChainReader, PastTransaction } from '../../src/chain/chain.js';
 import { type LocalChain, traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
 import type { EngineFiles } from '../../src/compose/open-engine.js';
@@ -132,9 +132,9 @@ async function past(ledger: LocalChain, account: string): Promise<readonly PastT
 function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): LocalChain {
   const send = (
     label: string,
-    submit: (to: LocalChain) => Promise<SubmitReceipt>,
-  ): Promise<SubmitReceipt> => {
-    const act = async (): Promise<SubmitReceipt> => {
+    submit: (to: LocalChain) => ReturnType<Chain['submit']>,
+  ): ReturnType<Chain['submit']> => {
+    const act = async (): ReturnType<Chain['submit']> => {
       const receipt = await submit(chain);
       watch.landed(process);
       return receipt;

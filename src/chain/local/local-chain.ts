@@ -13,7 +13,6 @@ import {
   type Rejection,
   type Signature,
   type Sought,
-  type SubmitReceipt,
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
@@ -53,33 +52,31 @@ export async function traceByLookUp(
 class LedgerChain implements LocalChain {
   readonly pollMs = null;
   readonly fees = null;
-  readonly #ledger: Ledger;
-  readonly #loadRuntime: () => Promise<Runtime>;
   #runtime: Promise<Runtime> | undefined;
 
-  constructor(ledger: Ledger, loadRuntime: () => Promise<Runtime>) {
-    this.#ledger = ledger;
-    this.#loadRuntime = loadRuntime;
-  }
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly loadRuntime: () => Promise<Runtime>,
+  ) {}
 
   get genesis(): string {
-    return this.#ledger.genesis;
+    return this.ledger.genesis;
   }
 
   get knownMark(): string {
-    return this.#ledger.knownMark;
+    return this.ledger.knownMark;
   }
 
   landedAfter(mark: string): readonly Signature[] | null {
-    return this.#ledger.landedAfter(mark);
+    return this.ledger.landedAfter(mark);
   }
 
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
-    return this.#ledger.read(({ accounts }) => addresses.map((address) => accounts.get(address)));
+    return this.ledger.read(({ accounts }) => addresses.map((address) => accounts.get(address)));
   }
 
   async latestBlockhash(): Promise<RecentBlockhash> {
-    return this.#ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
+    return this.ledger.read(({ clock, transactions }) => clock.latest(transactions.tip.id));
   }
 
   async rent(): Promise<Rent> {
@@ -91,8 +88,8 @@ class LedgerChain implements LocalChain {
    * the system clock is set back.
    */
   async expiredHeight(): Promise<bigint> {
-    const slot = this.#ledger.keepSlot();
-    return this.#ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
+    const slot = this.ledger.keepSlot();
+    return this.ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
@@ -104,11 +101,11 @@ class LedgerChain implements LocalChain {
 
   async isBlockhashValid(blockhash: string): Promise<boolean> {
     const bytes = base58Decode(blockhash);
-    return bytes !== undefined && this.#ledger.read(({ clock }) => clock.isGood(bytes, clock.slot()));
+    return bytes !== undefined && this.ledger.read(({ clock }) => clock.isGood(bytes, clock.slot()));
   }
 
   async lookUp(signatures: readonly Signature[]): Promise<readonly (TransactionRecord | null)[]> {
-    return this.#ledger.read(({ transactions }) => signatures.map((one) => transactions.kept(one)));
+    return this.ledger.read(({ transactions }) => signatures.map((one) => transactions.kept(one)));
   }
 
   async history(
@@ -116,7 +113,7 @@ class LedgerChain implements LocalChain {
     { sinceMs = 0, limit = Number.POSITIVE_INFINITY }: Past,
   ): Promise<readonly PastTransaction[]> {
     const past: PastTransaction[] = [];
-    for (const { wire, slot, signature, blockTimeMs, error } of this.#ledger.naming(account)) {
+    for (const { wire, slot, signature, blockTimeMs, error } of this.ledger.naming(account)) {
       if (blockTimeMs < sinceMs || past.length >= limit) break;
       const memo = memosOf(decodeTransaction(wire).message);
       const failed = error !== null;
@@ -125,10 +122,10 @@ class LedgerChain implements LocalChain {
     return past;
   }
 
-  async submit(transactions: readonly Uint8Array[]): Promise<SubmitReceipt> {
+  async submit(transactions: readonly Uint8Array[]): Promise<readonly (Rejection | null)[]> {
     if (transactions.length === 0) return [];
     const runtime = await this.#ready();
-    return this.#ledger.write((draft) =>
+    return this.ledger.write((draft) =>
       transactions.map((wire, index) => {
         const result = draft.land(wire, runtime);
         if (result === null || result.landed || result.error === null) return null;
@@ -137,7 +134,7 @@ class LedgerChain implements LocalChain {
     );
   }
 
-  async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<SubmitReceipt> {
+  async submitBundles(bundles: readonly (readonly Uint8Array[])[]): Promise<readonly (Rejection | null)[]> {
     for (const { length } of bundles) {
       invariant(
         length >= 1 && length <= bundleSizeOf(this),
@@ -146,7 +143,7 @@ class LedgerChain implements LocalChain {
     }
     if (bundles.length === 0) return [];
     const runtime = await this.#ready();
-    return this.#ledger.write((draft) => {
+    return this.ledger.write((draft) => {
       const receipt: (Rejection | null)[] = [];
       for (const bundle of bundles) {
         const rejected = draft.landWhole(bundle, runtime);
@@ -158,13 +155,13 @@ class LedgerChain implements LocalChain {
   }
 
   async close(): Promise<void> {
-    this.#ledger.close();
+    this.ledger.close();
   }
 
   /** The VM, after a turn of the event loop: native memory of earlier calls is freed only then. */
   async #ready(): Promise<Runtime> {
     await giveTurns();
-    this.#runtime ??= this.#loadRuntime();
+    this.#runtime ??= this.loadRuntime();
     return this.#runtime;
   }
 }

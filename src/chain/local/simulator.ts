@@ -5,8 +5,7 @@ import type { Simulator } from '../chain.js';
 import { CLOCK_SYSVAR } from '../programs.js';
 import { MAX_COMPUTE_UNITS } from '../transaction/message.js';
 import { describeFault, Overlay } from './runtime/execution.js';
-import { Machine, RUN_PAYER, RUN_PAYER_STATE } from './runtime/machine.js';
-import { loadNative } from './vm/native.js';
+import { Machine } from './runtime/machine.js';
 import { Vm } from './vm/vm.js';
 
 const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports: 0n };
@@ -24,8 +23,7 @@ function withLog(reason: string, lines: readonly string[]): string {
 
 /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
 export function createSimulator(): Simulator {
-  const vm = new Vm(loadNative());
-  vm.setFixture(RUN_PAYER, RUN_PAYER_STATE);
+  const vm = new Vm();
   return {
     run(accounts, steps) {
       const clock = decodeClock(accounts.get(CLOCK_SYSVAR)) ?? NO_TIME;

@@ -57,7 +57,7 @@ export interface Question<Value> {
   differ?(left: NoInfer<Value>, right: NoInfer<Value>): string | undefined;
 }
 
-export interface Found<Value> {
+interface Found<Value> {
   readonly value: Value;
   /** Of the state that the value comes from, if the answer states it. */
   readonly slot: number | undefined;
@@ -65,7 +65,7 @@ export interface Found<Value> {
 
 export type Answer<Value> = Found<Value> | Trouble;
 
-export interface TryTerms extends Omit<Terms, 'maxBytes'> {
+interface TryTerms extends Omit<Terms, 'maxBytes'> {
   readonly minContextSlot?: number | undefined;
 }
 

@@ -16,18 +16,18 @@ import {
   type PastTransaction,
   type PriorityFees,
   type RecentBlockhash,
+  type Rejection,
   type Signature,
   type Sought,
-  type SubmitReceipt,
   type Trace,
   type TransactionRecord,
 } from '../chain.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import { type KnownNode, NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
-import { createOutgoing, type Outgoing } from './outgoing.js';
+import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
+import { createOutgoing } from './outgoing.js';
 import * as questions from './questions.js';
-import { type FinalizedState, hasLanded, SIGNATURES_PER_PAGE, type Status, sameStatus } from './questions.js';
+import { hasLanded, SIGNATURES_PER_PAGE, type Status, sameStatus } from './questions.js';
 import { createRecentFees } from './recent-fees.js';
 
 const POLL_MS = 500;
@@ -39,7 +39,6 @@ const MAX_BLOCK_TIMES = 64;
 const MAX_ACCOUNTS_PER_CALL = 100;
 /** Limit of a node (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 const MAX_SIGNATURES_PER_CALL = 256;
-const MAX_PAST = 20 * SIGNATURES_PER_PAGE;
 
 const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
@@ -84,8 +83,8 @@ export class ClusterChain implements Chain {
   readonly #pool: NodePool;
   readonly #clock: Clock;
   readonly #commitment: Commitment;
-  readonly #outgoing: Outgoing;
-  #finalized: FinalizedState = { blockHeight: 0n, slot: 0 };
+  readonly #outgoing: ReturnType<typeof createOutgoing>;
+  #finalized = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
   /** Newest slot of which accounts were read, or in which a transaction of this process landed; later reads depend on it. */
   #seenSlot = 0;
@@ -167,7 +166,7 @@ export class ClusterChain implements Chain {
    * it fail, and an invented one has not landed for the others. With a quorum, all pages of a list come from the same node.
    */
   async history(account: Address, past: Past): Promise<readonly PastTransaction[]> {
-    const { limit = MAX_PAST, sinceSlot = 0 } = past;
+    const { limit = Number.POSITIVE_INFINITY, sinceSlot = 0 } = past;
     const first = questions.past(account, undefined, limit);
     // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
     await this.#lastFinalized();
@@ -221,7 +220,10 @@ export class ClusterChain implements Chain {
     return traces;
   }
 
-  async submit(transactions: readonly Uint8Array[], areNew: readonly boolean[] = []): Promise<SubmitReceipt> {
+  async submit(
+    transactions: readonly Uint8Array[],
+    areNew: readonly boolean[] = [],
+  ): Promise<readonly (Rejection | null)[]> {
     return this.#outgoing.submit(transactions, areNew, this.#newestSlot);
   }
 
@@ -229,7 +231,7 @@ export class ClusterChain implements Chain {
   async submitBundles(
     bundles: readonly (readonly Uint8Array[])[],
     areNew: readonly boolean[] = [],
-  ): Promise<SubmitReceipt> {
+  ): Promise<readonly (Rejection | null)[]> {
     const [first] = bundles;
     if (first === undefined) return [];
     invariant(first.length === 1, `A bundle is one transaction here, got ${first.length}.`);
@@ -262,7 +264,7 @@ export class ClusterChain implements Chain {
   }
 
   /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
-  async #lastFinalized(): Promise<FinalizedState> {
+  async #lastFinalized() {
     if (this.#clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
     const voices = await this.#pool.ask(questions.finalized);
     const states = voices.map(({ value }) => value);
@@ -293,7 +295,7 @@ export class ClusterChain implements Chain {
   }
 
   /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
-  async #remembers(node: KnownNode, lastValidBlockHeight: bigint): Promise<boolean> {
+  async #remembers(node: Voice<unknown>['node'], lastValidBlockHeight: bigint): Promise<boolean> {
     const slot = await this.#pool.one(questions.firstBlock, { only: node });
     const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
     // There are at least as many slots as blocks, so a low slot implies a low height.

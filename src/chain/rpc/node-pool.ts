@@ -7,7 +7,7 @@
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
-import { type Answer, ask, type Found, loadWeb3, type Question, type RpcNode, type TryTerms } from './ask.js';
+import { type Answer, ask, loadWeb3, type Question, type RpcNode } from './ask.js';
 import * as questions from './questions.js';
 import { Trouble } from './rpc-errors.js';
 
@@ -29,7 +29,7 @@ export interface NodePoolOptions {
 }
 
 /** A node, and what its answers have told about it. */
-export interface KnownNode {
+interface KnownNode {
   readonly node: RpcNode;
   readonly host: string;
   genesis?: string;
@@ -39,9 +39,9 @@ export interface KnownNode {
   rest?: { readonly untilMs: number; readonly error: FlywheelError };
 }
 
-export interface Voice<Value> extends Found<Value> {
-  readonly node: KnownNode;
-}
+export type Voice<Value> = Exclude<Answer<Value>, Trouble> & { readonly node: KnownNode };
+
+type TryTerms = Parameters<typeof ask>[2];
 
 interface AskTerms {
   readonly minContextSlot?: number | undefined;

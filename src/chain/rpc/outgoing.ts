@@ -25,8 +25,6 @@ function kindOf(wire: Uint8Array): string {
   return JSON.stringify([staticKeys, calls]);
 }
 
-export type Outgoing = ReturnType<typeof createOutgoing>;
-
 export function createOutgoing(pool: NodePool, clock: Clock) {
   const known = new Map<Signature, Sent>();
 

@@ -249,14 +249,8 @@ export const send = (wire: Uint8Array) =>
     result: z.string(),
   });
 
-export interface FinalizedState {
-  /** Number of blocks; skipped slots do not count. */
-  readonly blockHeight: bigint;
-  readonly slot: number;
-}
-
-/** `getEpochInfo`: height and slot of one state. */
-export const finalized: Question<FinalizedState> = question({
+/** `getEpochInfo`: height and slot of one state. The height is the number of blocks; skipped slots do not count. */
+export const finalized = question({
   method: 'getEpochInfo',
   ask: ({ connection }) => connection.getEpochInfo('finalized'),
   result: z

@@ -1,16 +1,15 @@
 /** The accounts of Squads v4, byte by byte (squads-v4.md, section 2). */
 import { hash } from 'node:crypto';
 import type { Address } from '../../values/address.js';
-import { type ByteReader, type ByteWriter, LayoutError } from '../../values/byte-codec.js';
 import { partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
 import {
   blob,
   type Codec,
-  type CodecsOf,
   encode,
   fixed,
   i64,
   key,
+  LayoutError,
   option,
   struct,
   tryDecode,
@@ -40,7 +39,7 @@ export interface AccountLayout<Value> {
 
 type ValueOf<Layout> = Layout extends AccountLayout<infer Value> ? Value : never;
 
-const layout = <Fields extends object>(name: string, fields: CodecsOf<Fields>) => ({
+const layout = <Fields extends object>(name: string, fields: Parameters<typeof struct<Fields>>[0]) => ({
   name,
   typeMark: hash('sha256', `account:${name}`, 'buffer').subarray(0, TYPE_MARK_BYTES),
   fields: struct(fields),
@@ -74,12 +73,12 @@ const PROPOSAL_STATUSES = [
 export type ProposalStatusKind = (typeof PROPOSAL_STATUSES)[number];
 
 const statusCodec: Codec<{ readonly kind: ProposalStatusKind; readonly timestamp: bigint }> = {
-  read: (reader: ByteReader) => {
+  read: (reader) => {
     const kind = PROPOSAL_STATUSES[u8.read(reader)];
     if (kind === undefined) throw new LayoutError('unknown proposal status');
     return { kind, timestamp: kind === 'Executing' ? 0n : i64.read(reader) };
   },
-  write: (writer: ByteWriter, { kind, timestamp }) => {
+  write: (writer, { kind, timestamp }) => {
     u8.write(writer, PROPOSAL_STATUSES.indexOf(kind));
     if (kind !== 'Executing') i64.write(writer, timestamp);
   },

@@ -5,7 +5,7 @@ import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { encode, u32, u64 } from '../codec.js';
 import { ASSOCIATED_TOKEN_PROGRAM, SQUADS_PROGRAM } from '../programs.js';
 
-export interface DerivedAddress {
+interface DerivedAddress {
   readonly address: Address;
   readonly bump: number;
 }
@@ -14,7 +14,7 @@ const MAX_BUMP = 255;
 const CACHE_LIMIT = 8_192;
 const MARKER = Buffer.from('ProgramDerivedAddress', 'ascii');
 
-export type Seeds = readonly ReadonlyBytes[];
+type Seeds = readonly ReadonlyBytes[];
 
 /** Cache by hashed bytes: a derivation takes 0.1 ms, and a batch repeats the same few. */
 const known = new Map<string, Address | null>();

@@ -83,8 +83,6 @@ export const vaultBatchTransactionAccountClose = builder('vaultBatchTransactionA
 export const batchAccountsClose = builder('batchAccountsClose');
 
 /** `reject` votes before approval, `cancel` after it. */
-export type VoteKind = keyof typeof VOTES;
-
 export const VOTES = {
   approve: { noun: 'approval', instruction: 'proposalApprove', build: proposalApprove },
   reject: { noun: 'rejection', instruction: 'proposalReject', build: proposalReject },

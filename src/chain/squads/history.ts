@@ -87,8 +87,7 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
 /** All transactions that name one of the accounts. @returns `undefined` when a node does not answer: some may be missing. */
 async function naming(chain: ChainReader, accounts: readonly Address[], sinceMs: number) {
   try {
-    const past = { sinceMs, limit: Number.POSITIVE_INFINITY };
-    return (await Promise.all(accounts.map((account) => chain.history(account, past)))).flat();
+    return (await Promise.all(accounts.map((account) => chain.history(account, { sinceMs })))).flat();
   } catch (error) {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return undefined;
     throw error;

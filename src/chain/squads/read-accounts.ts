@@ -12,12 +12,7 @@ import {
   PROPOSAL,
   VAULT_BATCH_TRANSACTION,
 } from './accounts.js';
-import {
-  batchTransactionAddress,
-  type DerivedAddress,
-  proposalAddress,
-  transactionAddress,
-} from './addresses.js';
+import { batchTransactionAddress, type derive, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
 
 export interface Found<Value> {
@@ -32,7 +27,7 @@ export interface Found<Value> {
 
 function foundAt<Value extends object>(
   layout: AccountLayout<Value>,
-  { address, bump }: DerivedAddress,
+  { address, bump }: ReturnType<typeof derive>,
   account: AccountState | null | undefined,
 ): Found<Value> {
   const { name } = layout;

@@ -2,9 +2,8 @@
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../values/address.js';
 import { base58Decode, base58Encode } from '../../values/base58.js';
-import { ByteReader, LayoutError } from '../../values/byte-codec.js';
 import { copyBytes, partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
-import { type Codec, encode, fixed, key, u8, vec } from '../codec.js';
+import { ByteReader, type Codec, encode, fixed, key, LayoutError, u8, vec } from '../codec.js';
 import { compile, type Instruction, instructionsCodec, lookupsCodec, type Message } from './message.js';
 
 export const SIGNATURE_BYTES = 64;
@@ -153,12 +152,6 @@ function compileBytes(
   const message = compile(payer, instructions);
   const count = message.staticKeys.length;
   invariant(count <= MAX_KEYS, `A message names at most ${MAX_KEYS} accounts, got ${count}.`);
-  invariant(
-    instructions.every(
-      ({ data, accounts }) => data.length <= MAX_SHORT_LENGTH && accounts.length <= MAX_SHORT_LENGTH,
-    ),
-    'An instruction is too long.',
-  );
   return encodeMessage({ ...message, version, blockhash: bytes });
 }
 

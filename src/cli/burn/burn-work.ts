@@ -90,6 +90,8 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
 
 /** Maximum difference between the clocks of this machine and the chain. */
 const CLOCK_SKEW_MS = 30_000;
+/** Transactions that are searched at most, however many a node lists. */
+const MAX_PAST = 20_000;
 
 /**
  * Searches the chain for recorded proofs of burns that failed for the service. @throws `ERR_OUTCOME_UNKNOWN` with one found.
@@ -103,7 +105,7 @@ export async function requireNotOnChain(
   // The embedded engine shares its ledger.
   if (kind === 'embedded' || chain === null || pins === null || recorded.length === 0) return;
   const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
-  const past = await chain.history(pins.mint, { sinceMs: since });
+  const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
     const landed = past.find(({ memo, failed }) => !failed && memo?.includes(text) === true);

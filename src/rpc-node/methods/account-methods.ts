@@ -6,6 +6,7 @@ import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { formatTokenAmount } from '../../values/token-amount.js';
 import { inContext, type Methods, type Options, type RpcCall, readAddress, type View } from '../call.js';
 import { invalidParams } from '../rpc-error.js';
 
@@ -35,10 +36,7 @@ function dataJson(data: ReadonlyBytes, encoding: Encoding): unknown {
 }
 
 export function amountJson(amount: bigint, decimals: number): object {
-  const digits = amount.toString().padStart(decimals + 1, '0');
-  const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
-  const text = fraction === '' ? whole : `${whole}.${fraction}`;
+  const text = formatTokenAmount(amount, decimals);
   return { amount: amount.toString(), decimals, uiAmount: Number(text), uiAmountString: text };
 }
 

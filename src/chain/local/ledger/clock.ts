@@ -31,20 +31,17 @@ interface Kept {
  * the newest slot.
  */
 export class LedgerClock {
-  readonly slotMs: number;
-  readonly #database: SqliteFile;
-  readonly #clock: Clock;
   /** As in the file, plus an unsaved correction after the system clock was set back. */
   #kept: Kept | undefined;
   #isChanged = false;
   #seen = 0;
   #genesis: ReadonlyBytes | undefined;
 
-  constructor(database: SqliteFile, clock: Clock, slotMs = SLOT_MS) {
-    this.#database = database;
-    this.#clock = clock;
-    this.slotMs = slotMs;
-  }
+  constructor(
+    private readonly database: SqliteFile,
+    private readonly clock: Clock,
+    readonly slotMs = SLOT_MS,
+  ) {}
 
   static begin(database: SqliteFile, genesisHash: ReadonlyBytes, timeMs: number): void {
     const insert = database.prepare('INSERT INTO meta VALUES (?, ?)');
@@ -54,13 +51,13 @@ export class LedgerClock {
   }
 
   get genesisHash(): ReadonlyBytes {
-    this.#genesis ??= this.#database.decode(() => this.#meta('genesis_hash'));
+    this.#genesis ??= this.database.decode(() => this.#meta('genesis_hash'));
     return this.#genesis;
   }
 
   slot(): number {
     const { slot, ms, newest, newestMs } = this.#read();
-    const nowMs = Math.floor(this.#clock.nowMs());
+    const nowMs = Math.floor(this.clock.nowMs());
     const byTime = slot + Math.floor((nowMs - ms) / this.slotMs);
     this.#seen = Math.max(this.#seen, newest);
     if (byTime < this.#seen - WAITED_SLOTS) {
@@ -118,7 +115,7 @@ export class LedgerClock {
   save(): void {
     const newest = this.slot();
     const kept = { ...this.#read(), newest, newestMs: this.timeMs(newest) };
-    this.#database.prepare('REPLACE INTO meta VALUES (?, ?)').run(['clock', textOf(kept)]);
+    this.database.prepare('REPLACE INTO meta VALUES (?, ?)').run(['clock', textOf(kept)]);
     this.#kept = kept;
     this.#isChanged = false;
   }
@@ -129,14 +126,14 @@ export class LedgerClock {
   }
 
   #read(): Kept {
-    this.#kept ??= this.#database.decode(
+    this.#kept ??= this.database.decode(
       () => JSON.parse(readBuffer(this.#meta('clock')).toString('utf8')) as Kept,
     );
     return this.#kept;
   }
 
   #meta(name: string): ReadonlyBytes {
-    const [value] = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get([name]) ?? [];
+    const [value] = this.database.prepare('SELECT value FROM meta WHERE name = ?').get([name]) ?? [];
     return value as ReadonlyBytes;
   }
 }

@@ -30,13 +30,11 @@ export const runtimeClock = (slot: number, timeMs: number): ChainClock => ({
 });
 
 export class LedgerDraft implements AccountSource {
-  readonly #tables: LedgerTables;
   readonly slot: number;
   readonly #timeMs: number;
   readonly #overlay: Overlay;
 
-  constructor(tables: LedgerTables) {
-    this.#tables = tables;
+  constructor(private readonly tables: LedgerTables) {
     this.slot = tables.clock.slot();
     this.#timeMs = tables.clock.timeMs(this.slot);
     this.#overlay = new Overlay(tables.accounts);
@@ -82,14 +80,14 @@ export class LedgerDraft implements AccountSource {
     for (const landing of landings) {
       const balances = balancesOf(landing, this.#overlay);
       const tokenChanges = tokenChangesOf(landing, this.#overlay);
-      this.#tables.transactions.append(block, landing, { balances, tokenChanges });
+      this.tables.transactions.append(block, landing, { balances, tokenChanges });
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
     }
   }
 
   flush(): void {
-    this.#tables.accounts.put(this.#overlay.changes());
-    this.#tables.clock.save();
+    this.tables.accounts.put(this.#overlay.changes());
+    this.tables.clock.save();
   }
 
   #named({ message }: Sent): Pick<NewTransaction, 'accounts' | 'tableAddresses'> {
@@ -102,12 +100,12 @@ export class LedgerDraft implements AccountSource {
   }
 
   #hasLanded({ signature }: Sent): boolean {
-    return signature.length > 0 && this.#tables.transactions.hasLanded(signature);
+    return signature.length > 0 && this.tables.transactions.hasLanded(signature);
   }
 
   #run({ wire, blockhash, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
     if (flaw !== null) return refused('SanitizeFailure', [flaw]);
-    if (!this.#tables.clock.isGood(blockhash, this.slot)) return refused('BlockhashNotFound');
+    if (!this.tables.clock.isGood(blockhash, this.slot)) return refused('BlockhashNotFound');
     return runtime.execute(wire, source, this.clock());
   }
 }

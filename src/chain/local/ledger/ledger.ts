@@ -33,12 +33,13 @@ const PAGE = 500;
 
 /** One connection to the ledger. Methods run synchronously, so calls of one process never interleave. */
 export class Ledger {
-  readonly #database: SqliteFile;
   readonly #tables: LedgerTables;
   #knownMark = '';
 
-  constructor(database: SqliteFile, { clock, slotMs }: Pick<LedgerOptions, 'clock' | 'slotMs'>) {
-    this.#database = database;
+  constructor(
+    private readonly database: SqliteFile,
+    { clock, slotMs }: Pick<LedgerOptions, 'clock' | 'slotMs'>,
+  ) {
     const ledgerClock = new LedgerClock(database, clock, slotMs);
     this.#tables = {
       accounts: new AccountTable(database),
@@ -53,7 +54,7 @@ export class Ledger {
    * @throws `ERR_STORE_UNAVAILABLE` if the file was removed or replaced
    */
   get knownMark(): string {
-    this.#database.requireSame();
+    this.database.requireSame();
     return this.#knownMark;
   }
 
@@ -84,7 +85,7 @@ export class Ledger {
 
   /** Runs `work` on a snapshot of the ledger, without a lock. */
   read<Result>(work: (tables: LedgerTables) => Result): Result {
-    const result = this.#database.read(() => this.#within(work));
+    const result = this.database.read(() => this.#within(work));
     // After the system clock was set back, every process must continue from the same slot.
     if (this.#tables.clock.isChanged) this.keepSlot();
     return result;
@@ -105,7 +106,7 @@ export class Ledger {
   write<Result>(work: (draft: LedgerDraft) => Result): Result {
     const mark = this.#knownMark;
     try {
-      return this.#database.write(() =>
+      return this.database.write(() =>
         this.#within((tables) => {
           const draft = new LedgerDraft(tables);
           const result = work(draft);
@@ -121,7 +122,7 @@ export class Ledger {
   }
 
   close(): void {
-    this.#database.close();
+    this.database.close();
   }
 
   /** Cached values are valid for one call: another process may write before the next. */

@@ -47,29 +47,27 @@ export const LEDGER: FileFormat = {
 const ACCOUNT_COLUMNS = 'lamports, owner, data, executable';
 
 export class AccountTable {
-  readonly #database: SqliteFile;
   readonly #select: Statement;
 
-  constructor(database: SqliteFile) {
-    this.#database = database;
+  constructor(private readonly database: SqliteFile) {
     this.#select = database.prepare(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE address = ?`);
   }
 
   get(address: Address): AccountState | null {
     const row = this.#select.get([addressBytes(address)]);
-    return row === undefined ? null : this.#database.decode(() => toState(row));
+    return row === undefined ? null : this.database.decode(() => toState(row));
   }
 
   all(): readonly (readonly [Address, AccountState])[] {
-    const rows = this.#database.prepare(`SELECT ${ACCOUNT_COLUMNS}, address FROM accounts`).all([]);
-    return this.#database.decode(() =>
+    const rows = this.database.prepare(`SELECT ${ACCOUNT_COLUMNS}, address FROM accounts`).all([]);
+    return this.database.decode(() =>
       rows.map((row) => [addressFromBytes(row[4] as ReadonlyBytes), toState(row)] as const),
     );
   }
 
   put(changes: ReadonlyMap<Address, AccountState | null>): void {
-    const remove = this.#database.prepare('DELETE FROM accounts WHERE address = ?');
-    const replace = this.#database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?)');
+    const remove = this.database.prepare('DELETE FROM accounts WHERE address = ?');
+    const replace = this.database.prepare('REPLACE INTO accounts VALUES (?, ?, ?, ?, ?)');
     for (const [address, state] of changes) {
       const key = addressBytes(address);
       if (state === null) {
@@ -129,15 +127,14 @@ const TRANSACTION_COLUMNS =
   'slot, time_ms, wire, error, logs, fee_lamports, compute_units, balances, token_changes, table_addresses, inner_calls';
 
 export class TransactionTable {
-  readonly #database: SqliteFile;
   readonly #one: Statement;
-  readonly #genesisHash: () => ReadonlyBytes;
   #insert: Statement | undefined;
   #tip: MarkedPlace | undefined;
 
-  constructor(database: SqliteFile, genesisHash: () => ReadonlyBytes) {
-    this.#database = database;
-    this.#genesisHash = genesisHash;
+  constructor(
+    private readonly database: SqliteFile,
+    private readonly genesisHash: () => ReadonlyBytes,
+  ) {
     this.#one = database.prepare(
       `SELECT ${TRANSACTION_COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`,
     );
@@ -151,7 +148,7 @@ export class TransactionTable {
       tokenChanges,
     }: { readonly balances: readonly Balance[]; readonly tokenChanges: readonly TokenChange[] },
   ): void {
-    this.#insert ??= this.#database.prepare(
+    this.#insert ??= this.database.prepare(
       `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
@@ -179,14 +176,14 @@ export class TransactionTable {
 
   /** The newest transaction; id 0 in an empty ledger. */
   get tip(): MarkedPlace {
-    this.#tip ??= this.#placeAt('ORDER BY id DESC LIMIT 1', []) ?? { id: 0, mark: this.#genesisHash() };
+    this.#tip ??= this.#placeAt('ORDER BY id DESC LIMIT 1', []) ?? { id: 0, mark: this.genesisHash() };
     return this.#tip;
   }
 
   /** Number of the transaction with this mark; `undefined` if the mark does not match this ledger. */
   withMark(text: string): number | undefined {
     const id = Number.parseInt(text, 10);
-    const found = id === 0 ? { id, mark: this.#genesisHash() } : this.#placeAt('WHERE id = ?', [id]);
+    const found = id === 0 ? { id, mark: this.genesisHash() } : this.#placeAt('WHERE id = ?', [id]);
     return found && markText(found) === text ? id : undefined;
   }
 
@@ -195,7 +192,7 @@ export class TransactionTable {
   }
 
   #placeAt(where: string, parameters: readonly SqlValue[]): MarkedPlace | undefined {
-    const row = this.#database.prepare(`SELECT id, mark FROM transactions ${where}`).get(parameters);
+    const row = this.database.prepare(`SELECT id, mark FROM transactions ${where}`).get(parameters);
     return row && { id: Number(row[0]), mark: row[1] as ReadonlyBytes };
   }
 
@@ -207,21 +204,21 @@ export class TransactionTable {
   kept(signature: Signature): KeptTransaction | null {
     const bytes = base58Decode(signature);
     const row = bytes?.length === SIGNATURE_BYTES ? this.#one.get([bytes]) : undefined;
-    return row === undefined ? null : this.#database.decode(() => toKept(row));
+    return row === undefined ? null : this.database.decode(() => toKept(row));
   }
 
   holding(bytes: ReadonlyBytes, before: number, limit: number): readonly KeptTransaction[] {
-    const rows = this.#database
+    const rows = this.database
       .prepare(
         `SELECT ${TRANSACTION_COLUMNS}, id FROM transactions WHERE id < ? AND (instr(wire, ?) > 0 OR instr(table_addresses, ?) > 0)
          ORDER BY id DESC LIMIT ?`,
       )
       .all([before, bytes, bytes, limit]);
-    return this.#database.decode(() => rows.map(toKept));
+    return this.database.decode(() => rows.map(toKept));
   }
 
   signaturesAfter(id: number): readonly Signature[] {
-    const rows = this.#database
+    const rows = this.database
       .prepare(`SELECT ${SIGNATURE_OF_WIRE} FROM transactions WHERE id > ? ORDER BY id`)
       .all([id]);
     return rows.map(([signature]) => base58Encode(signature as ReadonlyBytes));

@@ -59,7 +59,7 @@ export interface Invocation {
 /** A program implemented in TypeScript: runs one instruction. @throws InstructionFailure */
 export type NativeProgram = (invocation: Invocation) => void;
 
-export type InstructionFault = { readonly custom: number } | { readonly error: string };
+type InstructionFault = { readonly custom: number } | { readonly error: string };
 
 export const describeFault = (fault: InstructionFault): string =>
   'custom' in fault
@@ -72,6 +72,8 @@ export class InstructionFailure extends Error {
   constructor(
     readonly fault: InstructionFault,
     readonly sentence = describeFault(fault),
+    /** What the program logs of it. */
+    readonly line?: string,
   ) {
     super(sentence);
   }
@@ -79,18 +81,15 @@ export class InstructionFailure extends Error {
 
 /** Copy-on-write view of a source. Each account is read once; dropping the overlay is the rollback. */
 export class Overlay implements AccountSource {
-  readonly #source: AccountSource;
   readonly #read = new Map<Address, AccountState | null>();
   readonly #now = new Map<Address, AccountState | null>();
 
-  constructor(source: AccountSource) {
-    this.#source = source;
-  }
+  constructor(private readonly source: AccountSource) {}
 
   get(address: Address): AccountState | null {
     const known = this.#now.get(address);
     if (known !== undefined) return known;
-    const state = this.#source.get(address);
+    const state = this.source.get(address);
     this.#read.set(address, state);
     this.#now.set(address, state);
     return state;

@@ -2,7 +2,7 @@
  * Runs the instructions of one transaction, and their inner calls, on an overlay: native programs here, all others in LiteSVM.
  * Signatures, fees and the final rent check belong to the runtime.
  */
-import { type Address, addressFromBytes } from '../../../values/address.js';
+import type { Address } from '../../../values/address.js';
 import { type AccountState, type ChainClock, EMPTY_ACCOUNT } from '../../account.js';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
 import {
@@ -18,19 +18,16 @@ import {
   MAX_INSTRUCTION_TRACE,
 } from '../../transaction/message.js';
 import { draftTransaction } from '../../transaction/wire.js';
-import { LOG_BYTES_LIMIT, type Vm, type VmRun } from '../vm/vm.js';
+import { LOG_BYTES_LIMIT, RUN_PAYER, type Vm, type VmRun } from '../vm/vm.js';
 import {
   type InnerCall,
   InstructionFailure,
-  type InstructionFault,
   type Invocation,
   innerCall,
   type NativeProgram,
   type Overlay,
 } from './execution.js';
 
-export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
-export const RUN_PAYER_STATE: AccountState = { ...EMPTY_ACCOUNT, lamports: 1n << 62n };
 /** Call depth, the top-level instruction included (agave, `MAX_INSTRUCTION_STACK_DEPTH`). */
 const MAX_DEPTH = 5;
 /** Compute units of a builtin call (agave, `DEFAULT_COMPUTE_UNITS` of the system program). */
@@ -38,6 +35,8 @@ const BUILTIN_CALL_UNITS = 150;
 /** Lent to an account during the rent check of LiteSVM; above the minimum of the largest account. */
 const RENT_LOAN_LAMPORTS = 1_000_000_000_000n;
 const LINES_A_BUILTIN_CALL = 2;
+
+type InstructionFault = InstructionFailure['fault'];
 
 export interface Stop {
   readonly position: number;
@@ -55,14 +54,11 @@ interface MachineParts {
 export class Machine {
   readonly logs = new LogCollector();
   readonly innerCalls: InnerCall[] = [];
-  readonly #parts: MachineParts;
   #within = 0;
   #trace = 0;
   #units = 0;
 
-  constructor(parts: MachineParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: MachineParts) {}
 
   get computeUnits(): bigint {
     return BigInt(this.#units);
@@ -81,12 +77,12 @@ export class Machine {
   }
 
   #runsHere(program: Address): boolean {
-    return program === COMPUTE_BUDGET_PROGRAM || this.#parts.programs.has(program);
+    return program === COMPUTE_BUDGET_PROGRAM || this.parts.programs.has(program);
   }
 
   #isCallable(program: Address): boolean {
-    this.#parts.vm.load([program], this.#parts.overlay);
-    return this.#parts.vm.peek(program)?.executable === true;
+    this.parts.vm.load([program], this.parts.overlay);
+    return this.parts.vm.peek(program)?.executable === true;
   }
 
   #count(calls: number): boolean {
@@ -103,7 +99,7 @@ export class Machine {
   }
 
   #failureOf(call: Instruction, depth: number): InstructionFailure | null {
-    const program = this.#parts.programs.get(call.program);
+    const program = this.parts.programs.get(call.program);
     if (program === undefined) {
       this.#units += BUILTIN_CALL_UNITS;
       return null;
@@ -118,7 +114,7 @@ export class Machine {
   }
 
   #invocation(call: Instruction, depth: number): Invocation {
-    const { overlay, clock } = this.#parts;
+    const { overlay, clock } = this.parts;
     return {
       accounts: call.accounts,
       data: call.data,
@@ -131,7 +127,7 @@ export class Machine {
   }
 
   #builtIn(address: Address): AccountState | null {
-    const { vm, overlay } = this.#parts;
+    const { vm, overlay } = this.parts;
     vm.load([address], overlay);
     return vm.peek(address);
   }
@@ -160,7 +156,7 @@ export class Machine {
 
   #runInVm(call: Instruction, depth: number): InstructionFault | null {
     if (!this.#isCallable(call.program)) return { error: 'UnsupportedProgramId' };
-    const { budget, vm, overlay } = this.#parts;
+    const { budget, vm, overlay } = this.parts;
     const computeUnits = budget.computeUnits - this.#units;
     if (computeUnits <= 0) return { error: 'ComputationalBudgetExceeded' };
     const { run, written, leading, loans } = this.#runWithRentLoans(call, { ...budget, computeUnits });
@@ -207,7 +203,7 @@ export class Machine {
    * between gets a loan at the end of the run; the loan is subtracted when the account is read back.
    */
   #runWithRentLoans(call: Instruction, budget: TransactionBudget) {
-    const { vm, overlay } = this.#parts;
+    const { vm, overlay } = this.parts;
     const loans = new Set<Address>();
     for (;;) {
       const own = budget.heapBytes === null ? 1 : 2;

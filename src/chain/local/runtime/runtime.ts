@@ -12,11 +12,10 @@ import type { AccountMeta, CompiledInstruction, Instruction } from '../../transa
 import { instructionsOf } from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { runSquads } from '../squads/program.js';
-import { loadNative } from '../vm/native.js';
-import { type AccountSource, type RecentSlot, Vm, type VmRun } from '../vm/vm.js';
+import { type AccountSource, Vm, type VmRun } from '../vm/vm.js';
 import type { NativeProgram } from './execution.js';
 import { type ExecutionResult, type InnerCall, innerCall, Overlay, refused } from './execution.js';
-import { Machine, RUN_PAYER, RUN_PAYER_STATE, type Stop } from './machine.js';
+import { Machine, type Stop } from './machine.js';
 import { resolveAccounts } from './resolve.js';
 
 const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
@@ -71,7 +70,7 @@ const sumOf = (states: readonly (AccountState | null)[]): bigint =>
 
 /** Has its own LiteSVM instance: create one per process, and only when transactions must run. */
 export class Runtime {
-  readonly #vm: Vm;
+  readonly #vm = new Vm();
   readonly #native: ReadonlyMap<Address, NativeProgram>;
 
   /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
@@ -79,21 +78,18 @@ export class Runtime {
     squadsProgram,
     nativePrograms = new Map([[SQUADS_PROGRAM, runSquads]]),
   }: RuntimeOptions = {}) {
-    this.#vm = new Vm(loadNative());
     this.#native = squadsProgram === undefined ? nativePrograms : new Map();
     if (squadsProgram !== undefined) this.#vm.addProgram(SQUADS_PROGRAM, squadsProgram);
     // LiteSVM treats a native program as a missing builtin: a transaction that calls one passes all checks before its start,
     // pays its fee, and fails at that instruction. That run decides about the start; see #runNatively.
     for (const program of this.#native.keys()) this.#vm.setFixture(program, MISSING_BUILTIN);
-    this.#vm.setFixture(RUN_PAYER, RUN_PAYER_STATE);
   }
 
   builtIn(address: Address): AccountState | null {
     return this.#vm.builtIn(address);
   }
 
-  /** Slots that programs accept as recent, newest first. Creating a lookup table needs one of these slots. */
-  setRecentSlots(slots: readonly RecentSlot[]): void {
+  setRecentSlots(slots: Parameters<Vm['setRecentSlots']>[0]): void {
     this.#vm.setRecentSlots(slots);
   }
 

@@ -12,47 +12,14 @@ import {
 } from '../../squads/instructions.js';
 import type { AccountMeta } from '../../transaction/message.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
-import {
-  checkVoteAccounts,
-  proposalActivate,
-  proposalApprove,
-  proposalCancel,
-  proposalCancelV2,
-  proposalCreate,
-  proposalReject,
-} from './proposal.js';
-import { decodeState, fail, type Loaded, type SquadsCall, SquadsFailure, writeBack } from './rules.js';
-import {
-  batchAccountsClose,
-  batchAddTransaction,
-  batchCreate,
-  batchExecuteTransaction,
-  multisigCreate,
-  multisigCreateV2,
-  vaultBatchTransactionAccountClose,
-  vaultTransactionAccountsClose,
-  vaultTransactionCreate,
-  vaultTransactionExecute,
-} from './transaction.js';
+import * as proposals from './proposal.js';
+import { decodeState, fail, type Loaded, type SquadsCall, writeBack } from './rules.js';
+import * as transactions from './transaction.js';
 
-/** Order in every function: create the new account, check the rules, change the account values. */
+/** One function for each instruction, by its name. Order in every function: create the new account, check the rules, change the account values. */
 const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) => void } = {
-  multisigCreate,
-  multisigCreateV2,
-  batchCreate,
-  proposalCreate,
-  batchAddTransaction,
-  proposalActivate,
-  proposalApprove,
-  proposalReject,
-  proposalCancel,
-  proposalCancelV2,
-  batchExecuteTransaction,
-  vaultTransactionCreate,
-  vaultTransactionExecute,
-  vaultBatchTransactionAccountClose,
-  batchAccountsClose,
-  vaultTransactionAccountsClose,
+  ...proposals,
+  ...transactions,
 };
 
 /** An error of this program only: the real one supports the instruction, which the log names. */
@@ -138,7 +105,7 @@ function run(invocation: Invocation): void {
   for (const [role, rule] of Object.entries<AccountRule>(INSTRUCTIONS[name].accounts)) {
     // Its vote is a struct of its own, whose constraints come before the account behind it.
     if (name === 'proposalCancelV2' && rule.kind === 'systemProgram')
-      checkVoteAccounts(named as SquadsCall<typeof name>['accounts']);
+      proposals.checkVoteAccounts(named as SquadsCall<typeof name>['accounts']);
     const account = load(invocation, role, rule, accounts[loaded.length]);
     loaded.push(account);
     named[role] = account;
@@ -159,7 +126,7 @@ export function runSquads(invocation: Invocation): void {
   try {
     run(invocation);
   } catch (error) {
-    if (error instanceof SquadsFailure) invocation.log(error.line);
+    if (error instanceof InstructionFailure && error.line !== undefined) invocation.log(error.line);
     throw error;
   }
 }

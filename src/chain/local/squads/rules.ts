@@ -21,7 +21,7 @@ import {
   type ProposalStatusKind,
   TYPE_MARK_BYTES,
 } from '../../squads/accounts.js';
-import { derive, deriveWithBump, SEEDS, type Seeds } from '../../squads/addresses.js';
+import { derive, deriveWithBump, SEEDS } from '../../squads/addresses.js';
 import {
   type AccountRule,
   type AccountValues,
@@ -33,25 +33,15 @@ import type { AccountMeta } from '../../transaction/message.js';
 import { SQUADS_ERRORS, type SquadsError } from '../../transaction/program-errors.js';
 import { InstructionFailure, type Invocation } from '../runtime/execution.js';
 
-export class SquadsFailure extends InstructionFailure {
-  constructor(
-    error: SquadsError,
-    readonly line: string,
-  ) {
-    super({ custom: SQUADS_ERRORS[error] });
-  }
-}
-
 /**
  * Ends the instruction with an error of the table.
  * @param account - the account at fault, by its name in the instruction.
  */
 export function fail(error: SquadsError, account?: string): never {
   const cause = account === undefined ? 'occurred' : `caused by account: ${snakeCase(account)}`;
-  throw new SquadsFailure(
-    error,
-    `AnchorError ${cause}. Error Code: ${error}. Error Number: ${SQUADS_ERRORS[error]}.`,
-  );
+  const custom = SQUADS_ERRORS[error];
+  const line = `AnchorError ${cause}. Error Code: ${error}. Error Number: ${custom}.`;
+  throw new InstructionFailure({ custom }, undefined, line);
 }
 
 /** Ends the instruction where the real program panics, or where the virtual machine stops it. */
@@ -193,6 +183,8 @@ export function decodeState<Value>(layout: AccountLayout<Value>, data: ReadonlyB
   if (!hasTypeMark(layout, data)) fail('AccountDiscriminatorMismatch', name);
   return tryDecode(layout.fields, data, TYPE_MARK_BYTES) ?? fail('AccountDidNotDeserialize', name);
 }
+
+type Seeds = Parameters<typeof derive>[0];
 
 /** Creates the account at these seeds, which must match its address. @returns the bump */
 export function makeAccount(

@@ -5,7 +5,7 @@ import { FlywheelError } from '../../../errors/flywheel-error.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { TransactionError } from '../../chain.js';
 
-export interface NativeAccount {
+interface NativeAccount {
   lamports(): bigint;
   /** Copied out of the instance at each call. */
   data(): Uint8Array;
@@ -20,17 +20,13 @@ type NativeTransactionError =
   | number
   | { readonly index?: number; readonly accountIndex?: number; err?(): NativeInstructionError };
 
-export interface NativeInstruction {
-  programIdIndex(): number;
-  accounts(): Uint8Array;
-  data(): Uint8Array;
-}
-
 interface NativeMetadata {
   logs(): string[];
   computeUnitsConsumed(): bigint;
   /** One list per top-level instruction. */
-  innerInstructions(): { instruction(): NativeInstruction }[][];
+  innerInstructions(): {
+    instruction(): { programIdIndex(): number; accounts(): Uint8Array; data(): Uint8Array };
+  }[][];
 }
 
 interface NativeFailure {
@@ -38,7 +34,7 @@ interface NativeFailure {
   meta(): NativeMetadata;
 }
 
-export interface NativeSvm {
+interface NativeSvm {
   setSigverify(verify: boolean): void;
   setBlockhashCheck(check: boolean): void;
   setTransactionHistory(capacity: bigint): void;
@@ -52,7 +48,7 @@ export interface NativeSvm {
   sendVersionedTransaction(transaction: ReadonlyBytes): NativeMetadata | NativeFailure;
 }
 
-export interface NativeModule {
+interface NativeModule {
   LiteSvm: new () => NativeSvm;
   Account: new (
     lamports: bigint,

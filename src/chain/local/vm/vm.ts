@@ -1,20 +1,17 @@
 /** One LiteSVM instance that caches the accounts of the next run. The caller provides the accounts and commits the results. */
 import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import { type AccountState, type ChainClock, RENT_EPOCH_EXEMPT } from '../../account.js';
+import { type AccountState, type ChainClock, EMPTY_ACCOUNT, RENT_EPOCH_EXEMPT } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
 import type { CompiledInstruction } from '../../transaction/message.js';
-import type { NativeAccount, NativeInstruction, NativeModule, NativeSvm } from './native.js';
-import { transactionError } from './native.js';
+import { loadNative, transactionError } from './native.js';
+
+type Native = ReturnType<typeof loadNative>;
+type NativeAccount = InstanceType<Native['Account']>;
 
 export interface AccountSource {
   get(address: Address): AccountState | null;
-}
-
-export interface RecentSlot {
-  readonly slot: number;
-  readonly hash: string;
 }
 
 export interface VmRun {
@@ -27,24 +24,26 @@ export interface VmRun {
 
 /** Above this number of cached accounts the cache is cleared, which bounds memory. */
 const MAX_HELD_ACCOUNTS = 4_096;
+/** Pays for the single runs of which a transaction with native instructions consists. */
+export const RUN_PAYER: Address = addressFromBytes(Buffer.from('flywheel pays for runs inside it'));
 /** As on a cluster; longer logs end with "Log truncated". */
 export const LOG_BYTES_LIMIT = 10_000n;
 
 /** LiteSVM with a record of the version of each cached account. States are immutable, so object identity is the version. */
 export class Vm {
-  readonly #native: NativeModule;
-  readonly #svm: NativeSvm;
+  readonly #native = loadNative();
+  readonly #svm = new this.#native.LiteSvm();
   readonly #gone: NativeAccount;
   readonly #held = new Map<Address, AccountState | null>();
   /** Programs and sysvars of the instance itself, used where the source has no account. */
   readonly #builtIn = new Map<Address, AccountState>();
 
-  constructor(native: NativeModule) {
-    this.#native = native;
-    this.#svm = new native.LiteSvm();
+  /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
+  constructor() {
     this.#svm.setTransactionHistory(0n);
     this.#svm.setBlockhashCheck(false);
-    this.#gone = new native.Account(0n, new Uint8Array(0), addressBytes(SYSTEM_PROGRAM), false, 0n);
+    this.#gone = new this.#native.Account(0n, new Uint8Array(0), addressBytes(SYSTEM_PROGRAM), false, 0n);
+    this.setFixture(RUN_PAYER, { ...EMPTY_ACCOUNT, lamports: 1n << 62n });
   }
 
   /** Adds a program for good. @throws the error of LiteSVM for bytes that are not a program. */
@@ -61,7 +60,8 @@ export class Vm {
     this.#svm.setClock(new this.#native.Clock(slot, 0n, epoch, epoch, unixTimestamp));
   }
 
-  setRecentSlots(slots: readonly RecentSlot[]): void {
+  /** Slots that programs accept as recent, newest first. Creating a lookup table needs one of these slots. */
+  setRecentSlots(slots: readonly { readonly slot: number; readonly hash: string }[]): void {
     this.#svm.setSlotHashes(slots.map(({ slot, hash }) => ({ slot: BigInt(slot), hash })));
   }
 
@@ -104,7 +104,13 @@ export class Vm {
     const error = 'err' in outcome ? transactionError(outcome.err()) : null;
     const meta = 'meta' in outcome ? outcome.meta() : outcome;
     const innerCalls = () =>
-      meta.innerInstructions().map((calls) => calls.map((call) => compiledOf(call.instruction())));
+      meta.innerInstructions().map((calls) =>
+        calls.map((call): CompiledInstruction => {
+          const native = call.instruction();
+          const [programIndex, accountIndexes] = [native.programIdIndex(), native.accounts()];
+          return { programIndex, accountIndexes, data: native.data() };
+        }),
+      );
     return { error, logs: meta.logs(), computeUnits: meta.computeUnitsConsumed(), innerCalls };
   }
 
@@ -151,12 +157,6 @@ export class Vm {
     this.#held.clear();
   }
 }
-
-const compiledOf = (native: NativeInstruction): CompiledInstruction => ({
-  programIndex: native.programIdIndex(),
-  accountIndexes: native.accounts(),
-  data: native.data(),
-});
 
 /** Reuses the previous state, or its data, where they are equal, so that identity means "unchanged". */
 function versionOf(native: NativeAccount, before: AccountState | null): AccountState {

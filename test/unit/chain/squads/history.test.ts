@@ -66,8 +66,7 @@ it('a batch is told beside more transactions of strangers than are read', async 
     ...node,
     getAccounts: async (addresses) => addresses.map((address) => accounts.get(address) ?? null),
     history: async (account, terms) => {
-      const all = [...(account === batch ? noise : []), ...(await node.history(account, terms))];
-      return all.slice(0, terms.limit ?? 20_000);
+      return [...(account === batch ? noise : []), ...(await node.history(account, terms))];
     },
   };
   const told = await readPastBatch(flooded, ref);
