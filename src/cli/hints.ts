@@ -79,6 +79,6 @@ export async function nextCommand(session: Session, batchId: string, typed?: str
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
   // Shapes load slowly, and most commands print no such line.
   const { planPipelines } = await import('./input/pipelines-plan.js');
-  const expected = own ? planPipelines(own.stage.pipelines(own.pipelines)).digest : 'pipelines.json';
+  const expected = own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'pipelines.json';
   return commandLine(settings, 'batch', 'execute', batchId, ...owner, '--expect', expected, '--yes');
 }

@@ -30,6 +30,12 @@ export interface RunResult {
 export const batchStages = (notes: Notes): readonly BatchStage[] =>
   (notes['stages'] as readonly BatchStage[] | undefined) ?? [];
 
+/** The request with some of its pipelines. This and its JSON text are all that becomes of a request here. */
+export const partOf = (request: InitBatchRequest, indexes: readonly number[] | null): InitBatchRequest => ({
+  ...request,
+  pipelines: [...pick(request.pipelines, indexes)],
+});
+
 /** Idempotency key of a stage's init. @param key - of the operation. @param before - number of rests that were given up */
 export const stageKey = (key: string, at: number, before = 0): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
@@ -86,8 +92,13 @@ export class CurrentStage {
     return derivedUuid(this.key, 'execute', signedTx ?? '');
   }
 
-  pipelines<Item>(all: readonly Item[]): readonly Item[] {
-    return pick(all, this.note.indexes);
+  /** Indexes in the file. @param all - of the whole file */
+  indexes(all: readonly unknown[]): readonly number[] {
+    return this.note.indexes ?? [...all.keys()];
+  }
+
+  partOf(request: InitBatchRequest): InitBatchRequest {
+    return partOf(request, this.note.indexes);
   }
 
   get initAnswerName(): string {
@@ -120,7 +131,7 @@ export class CurrentStage {
 export function ownBatch(entry: Entry | undefined, batchId: string) {
   const body = entry?.body();
   if (entry === undefined || body === undefined) return undefined;
-  const { pipelines } = JSON.parse(body) as InitBatchRequest;
   const stage = new CurrentStage(entry);
-  return stage.note.batchId === batchId ? { stage, pipelines } : undefined;
+  const request = JSON.parse(body) as InitBatchRequest;
+  return stage.note.batchId === batchId ? { stage, request } : undefined;
 }

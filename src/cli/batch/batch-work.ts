@@ -52,7 +52,7 @@ import { OwnerKeypair } from '../wallet/load-keypair.js';
 import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64, writeApproval } from './approval-source.js';
 import { approveBatch, judge, type Signed } from './approve-batch.js';
-import { addToStage, CurrentStage, nextStage, type RunResult } from './batch-stages.js';
+import { addToStage, CurrentStage, nextStage, partOf, type RunResult } from './batch-stages.js';
 import { lookUntil } from './chain-agrees.js';
 import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
 import { endBatch } from './end-batch.js';
@@ -143,7 +143,7 @@ export class BatchWork implements Work<Outcome> {
   readonly unanswered = (operation: Entry) => unansweredOf(operation, this.#elements, this.ask);
 
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const all = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
+    const all = new CurrentStage(entry).indexes(this.#elements);
     const left = all.filter((index) => !indexes.has(index));
     if (left.length > 0) addToStage(entry, { indexes: left });
     return left.length > 0;
@@ -178,7 +178,7 @@ export class BatchWork implements Work<Outcome> {
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
     const all = this.#elements;
-    const own = stage.pipelines([...all.keys()]);
+    const own = stage.indexes(all);
     let batch = batchId === undefined ? undefined : await seenBatch(session, batchId);
     // A dry run assumes that the batch can be cancelled.
     if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
@@ -210,7 +210,7 @@ export class BatchWork implements Work<Outcome> {
         `Members of the multisig can still execute the rest of batch ${batch.id}.`,
         `Cancel the batch first: ${cancel}. \`batch run --rest\` cancels it and runs the rest.`,
       );
-    await this.#requireApprovable(toSourcePipelines(pick(this.#request.pipelines, left)), null);
+    await this.#requireApprovable(toSourcePipelines(partOf(this.#request, left).pipelines), null);
     await endBatch(session, batch, () => {
       if (!this.#wallet) return this.#signing.signer();
       throw notSent(
@@ -300,7 +300,7 @@ export class BatchWork implements Work<Outcome> {
     const { batch, left } = outcome;
     if ('answer' in outcome && !isFinal(batch))
       output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
-    if (failedOut !== null) writeRest(session, failedOut, pick(this.#request.pipelines, left));
+    if (failedOut !== null) writeRest(session, failedOut, partOf(this.#request, left));
     const failure = batchFailure(session, batch);
     const { symbol } = await session.service();
     if ('answer' in outcome) {
@@ -341,7 +341,7 @@ export class BatchWork implements Work<Outcome> {
     const landed = elements.filter((_, index) => !lacking.has(index));
     await requireThere(session, elements, landed, async () => {
       const batch = await findBatch(session, batchId ?? '');
-      const own = new Set(stage.pipelines(elements));
+      const own = new Set(pick(elements, stage.note.indexes));
       if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
       return (await lostThere(this.ask, elements, landed, entry.before)) ?? landed;
     });
@@ -350,7 +350,7 @@ export class BatchWork implements Work<Outcome> {
   /** Another machine may have landed what this batch has not. */
   async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
     const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.#elements, entry));
-    const own = new CurrentStage(entry).pipelines([...this.#elements.keys()]);
+    const own = new CurrentStage(entry).indexes(this.#elements);
     return { ...result, landed: own.filter((index) => !result.left.includes(index)), isRestDone };
   }
 
@@ -415,7 +415,7 @@ export class BatchWork implements Work<Outcome> {
   }
 
   #source(stage: CurrentStage): readonly SourcePipeline[] {
-    return toSourcePipelines(stage.pipelines(this.#request.pipelines));
+    return toSourcePipelines(stage.partOf(this.#request).pipelines);
   }
 
   /**

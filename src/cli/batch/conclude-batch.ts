@@ -1,6 +1,6 @@
 /** How a batch ended, the same for `run`, `execute`, `cancel` and a rest: checked against the user's chain, then noted here. */
 import { CANCELLED } from '../../contract/call.js';
-import type { Batch, Pipeline } from '../../contract/schemas/batch.js';
+import type { Batch, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { type Entry, isOver, type Verdict } from '../journal/journal.js';
@@ -36,7 +36,7 @@ interface Landings {
 }
 
 const landingsOf = (stage: CurrentStage, all: readonly unknown[], count: number): Landings => {
-  const own = stage.pipelines([...all.keys()]);
+  const own = stage.indexes(all);
   return { landed: own.slice(0, count), left: own.slice(count) };
 };
 
@@ -48,7 +48,7 @@ export async function concludeStage(
   all: readonly unknown[],
   approved?: Approved,
 ): Promise<Landings> {
-  const known = { wasSetUp: stage.wasSetUp, size: stage.pipelines(all).length };
+  const known = { wasSetUp: stage.wasSetUp, size: stage.indexes(all).length };
   return landingsOf(stage, all, await concludeBatch(session, batch, known, approved));
 }
 
@@ -89,7 +89,7 @@ export async function concludeById(
 ): Promise<number> {
   const journal = await (await session.service()).journal();
   const noted = ownBatch(journal.ofBatch(batch.id), batch.id);
-  const size = noted && { size: noted.stage.pipelines(noted.pipelines).length };
+  const size = noted && { size: noted.stage.indexes(noted.request.pipelines).length };
   const wasSetUp = noted?.stage.wasSetUp === true ? { wasSetUp: true } : {};
   const count = await concludeBatch(session, batch, { ...known, ...wasSetUp, ...size }, approved);
   const entry = journal.takeBatch(batch.id);
@@ -100,16 +100,17 @@ export async function concludeById(
     if (!isOver(entry.state)) entry.release();
     return count;
   }
-  const { stage, pipelines } = own;
+  const { stage } = own;
+  const { pipelines } = own.request;
   entry.settle(verdictOf(entry, stage, batch, landingsOf(stage, pipelines, count), pipelines));
   entry.markPrinted();
   return count;
 }
 
 /** No file if all landed. @throws `ERR_INPUT_INVALID` */
-export function writeRest(session: Session, file: OutputFile, left: readonly Pipeline[]): void {
-  if (left.length === 0) noteEarlier(session, file);
-  else writeOutput(file, `${JSON.stringify({ pipelines: left }, null, 1)}\n`);
+export function writeRest(session: Session, file: OutputFile, left: InitBatchRequest): void {
+  if (left.pipelines.length === 0) noteEarlier(session, file);
+  else writeOutput(file, `${JSON.stringify(left, null, 1)}\n`);
 }
 
 /** The error of a batch that failed or was cancelled; `undefined`: it is executed, or not over. */

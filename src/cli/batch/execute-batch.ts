@@ -1,7 +1,7 @@
 /** Executes a batch with the owner's approval on chain, or with one that is signed before or during the command. */
 import { parseDigestText } from '../../actions/pipelines.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
-import type { Batch, ExecuteResult, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
+import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Uuid } from '../../values/ids.js';
@@ -144,8 +144,11 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
   const { output } = session;
   const { executeResult: result } = batch;
   const { failedOut } = terms;
-  if (failedOut?.pipelines) writeRest(session, failedOut.file, failedOut.pipelines.slice(landed));
-  else if (failedOut !== null)
+  if (failedOut?.request) {
+    const { file, request } = failedOut;
+    writeRest(session, file, { ...request, pipelines: request.pipelines.slice(landed) });
+  }
+  if (failedOut?.request === null)
     output.warn(
       `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
     );
@@ -235,10 +238,10 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
   }
 }
 
-/** `pipelines` is `null` when this machine does not have them. */
+/** `request` is `null` when this machine does not have it. */
 interface FailedOut {
   readonly file: OutputFile;
-  readonly pipelines: readonly Pipeline[] | null;
+  readonly request: InitBatchRequest | null;
 }
 
 /** No service returns pipelines in full: they come from the journal or the file of `--expect`. @throws `ERR_INPUT_INVALID` */
@@ -249,13 +252,15 @@ export async function failedOutOf(
   expect: string | undefined,
 ): Promise<FailedOut> {
   if (expect !== undefined && parseDigestText(expect) === undefined) {
-    const { pipelines } = await checkedPipelines(session, await openInput(session.context, expect), false);
-    return { file, pipelines };
+    return {
+      file,
+      request: await checkedPipelines(session, await openInput(session.context, expect), false),
+    };
   }
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
-  if (own !== undefined) return { file, pipelines: own.stage.pipelines(own.pipelines) };
+  if (own !== undefined) return { file, request: own.stage.partOf(own.request) };
   // A final batch sends nothing, so its result is printed without the file.
-  if (isFinal(await getBatch(session, batchId))) return { file, pipelines: null };
+  if (isFinal(await getBatch(session, batchId))) return { file, request: null };
   throw notSent(
     `--failed-out: this machine does not have the pipelines of batch ${batchId}.`,
     'Add --expect pipelines.json.',

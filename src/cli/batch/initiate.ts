@@ -59,11 +59,11 @@ export async function initiate(
     const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id));
     return { answer: stored, batch, isNew: false };
   }
-  const pipelines = [...stage.pipelines(request.pipelines)];
-  session.output.progress.show(`setting up a batch of ${countText(pipelines.length, 'pipeline')} …`);
+  const part = stage.partOf(request);
+  session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
   const call = callWith(session, opened, stage.key);
-  const send = () => opened.service.initBatch({ pipelines }, call);
+  const send = () => opened.service.initBatch(part, call);
   const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
     throw await withCancel(session, stage.key, error);
   });
@@ -139,5 +139,5 @@ export function unansweredOf(
 ): Unanswered | undefined {
   const stage = new CurrentStage(operation);
   if (stage.runAnswer !== undefined) return undefined;
-  return { ask, elements, requests: [{ key: stage.key, indexes: stage.pipelines([...elements.keys()]) }] };
+  return { ask, elements, requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
 }

@@ -2,7 +2,8 @@
 import { pipelineContent, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { invariant } from '../../errors/flywheel-error.js';
-import { canonicalJson, isJsonObject } from '../../values/canonical-json.js';
+import { canonicalJson, isJsonObject, type JsonObject } from '../../values/canonical-json.js';
+import { fingerprint } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
 import type { BatchForesight } from '../context.js';
@@ -13,14 +14,14 @@ import { type PipelinesPlan, planPipelines, toSourcePipelines } from '../input/p
 import type { Input } from '../input/read-input.js';
 import { isOver, type Notes, type OperationRequest } from '../journal/journal.js';
 import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
-import { contentOf, pipelineElements, warnOfEqual } from '../operation/elements.js';
+import { pipelineElements, warnOfEqual } from '../operation/elements.js';
 import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
 import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
-import { CurrentStage } from './batch-stages.js';
+import { CurrentStage, partOf } from './batch-stages.js';
 import { pinnedFlywheel } from './pins.js';
 
 /** Payloads become canonical JSON, so that a file is the same request however its payloads are formatted. */
@@ -29,8 +30,9 @@ export async function checkedPipelines(
   input: Input,
   dryRun: boolean,
 ): Promise<InitBatchRequest> {
-  const { pipelines } = readPipelinesFile(input, await knownDecimals(session, dryRun));
-  return { pipelines: pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) })) };
+  const read = readPipelinesFile(input, await knownDecimals(session, dryRun));
+  const pipelines = read.pipelines.map((one) => ({ ...one, payload: canonicalPayload(one.payload) }));
+  return { ...read, pipelines };
 }
 
 const canonicalPayload = (payload: string): string => {
@@ -42,16 +44,16 @@ const canonicalPayload = (payload: string): string => {
 /** @param notes - of a new operation, beside its stages */
 const operationOf = (
   session: Session,
-  { pipelines }: InitBatchRequest,
+  request: InitBatchRequest,
   { origin, again, allowChanged }: HowOften,
   notes: Notes = {},
 ): OperationRequest => ({
   ...{ kind: 'batch', origin, again, allowChanged },
-  content: contentOf(pipelines),
-  body: () => JSON.stringify({ pipelines } satisfies InitBatchRequest),
+  content: fingerprint(request as unknown as JsonObject),
+  body: () => JSON.stringify(request),
   notes: (taken) => ({ ...notes, stages: [{ indexes: taken }] }),
   command: session.commandLine,
-  elements: pipelineElements(pipelines),
+  elements: pipelineElements(request.pipelines),
   taken: null,
 });
 
@@ -87,7 +89,8 @@ export async function showPipelinesPlan(
   const request = operationOf(session, whole, how);
   const { kind, content: ofFile, origin } = request;
   const taken = await takenByDryRun(session, request, workOf);
-  const pipelines = whole.pipelines.filter((_, index) => taken === null || taken.includes(index));
+  const part = partOf(whole, taken);
+  const { pipelines } = part;
   const equal =
     pipelines.length === 0
       ? []
@@ -102,7 +105,7 @@ export async function showPipelinesPlan(
   const foreseen =
     outlook.foresight === null || pipelines.length === 0 || isCounted
       ? null
-      : await outlook.foresight.batch({ pipelines }, outlook.credential);
+      : await outlook.foresight.batch(part, outlook.credential);
   const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
   const flywheel = pinnedFlywheel(opened?.pins ?? null);
   const sources = toSourcePipelines(pipelines);

@@ -47,8 +47,8 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
 export const kindsOf = ({ actions }: { readonly actions: readonly { readonly action: string }[] }) =>
   [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
 
-export const contentOf = (elements: readonly (BurnRequest | Pipeline)[]): Sha256 =>
-  sha256(elements.map((element) => fingerprint(element as unknown as JsonObject)).join(' '));
+export const contentOf = (burns: readonly BurnRequest[]): Sha256 =>
+  sha256(burns.map((burn) => fingerprint({ ...burn })).join(' '));
 
 const MAX_NAMED = 20;
 

@@ -9,8 +9,14 @@ import { pipelineContent, pipelinesDigest } from '../../../../../src/actions/pip
 import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
 import { openApprovalRecord } from '../../../../../src/cli/batch/approval-record.js';
+import { partOf } from '../../../../../src/cli/batch/batch-stages.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
-import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
+import type {
+  Batch,
+  ExecuteResult,
+  InitBatchRequest,
+  InitBatchResult,
+} from '../../../../../src/contract/schemas/batch.js';
 import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
@@ -353,3 +359,12 @@ function failing(journal: Journal, hasAnswered: () => boolean): Journal {
     },
   });
 }
+
+describe('a part of a request', () => {
+  it('has every other field of the request and every field of its pipelines', () => {
+    const [first, second] = [{ type: 'A' }, { type: 'B', later: true }];
+    const request = { pipelines: [first, second], later: 1 } as unknown as InitBatchRequest;
+    expect(partOf(request, [1])).toEqual({ pipelines: [second], later: 1 });
+    expect(partOf(request, null)).toEqual(request);
+  });
+});
