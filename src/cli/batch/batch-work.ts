@@ -246,7 +246,7 @@ export class BatchWork implements Work<Outcome> {
     if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
     if (entry.since === 0) {
       await noteDone(session, entry, { ask: this.ask, elements });
-      if (entry.lacking(elements).length < elements.length) return;
+      if (entry.landed(elements).size > 0) return;
     }
     entry.settle({ state: 'cancelled', landed: [] });
     entry.markPrinted();
@@ -337,8 +337,8 @@ export class BatchWork implements Work<Outcome> {
     if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId);
     if (!isOver(entry.state)) return;
     const elements = this.#elements;
-    const lacking = new Set(entry.lacking(elements));
-    const landed = elements.filter((_, index) => !lacking.has(index));
+    const noted = entry.landed(elements);
+    const landed = elements.filter(({ digest }) => noted.has(digest));
     await requireThere(session, elements, landed, async () => {
       const batch = await findBatch(session, batchId ?? '');
       const own = new Set(pick(elements, stage.note.indexes));

@@ -68,7 +68,7 @@ export const verdictOf = (
   const isCancelled = batch.dateCancelled !== undefined && stage.at === 0 && landed.length === 0;
   // What others landed since a repeat began is none of its landings.
   const isRepeat = entry.since > 0;
-  const isUnlanded = isCancelled && (isRepeat || entry.lacking(elements).length === elements.length);
+  const isUnlanded = isCancelled && (isRepeat || entry.landed(elements).size === 0);
   return {
     state: left.length === 0 ? 'done' : isUnlanded ? 'cancelled' : 'partial',
     landed: landed.flatMap((index) => elements[index]?.digest ?? []),

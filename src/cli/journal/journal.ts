@@ -100,28 +100,26 @@ export interface OperationSummary {
   readonly dateBegun: string;
   readonly dateChanged: string;
   readonly notes: Notes;
+  readonly serial: number;
+  /** `elsewhere`: of elements that others landed. */
+  readonly origin: KeyOrigin['from'] | 'elsewhere';
+  readonly content: Sha256;
+  readonly holder: string | null;
+  readonly resumed: boolean;
 }
 
 export type Begun =
   | { readonly status: 'taken'; readonly entry: SqliteEntry }
   /** For `again`: the last operation is not over. */
   | { readonly status: 'unfinished'; readonly entry: OperationSummary }
-  | InTheWay;
-
-export type InTheWay =
   | { readonly status: 'busy'; readonly process: string }
-  /** Other operations have some of its elements. `changes` covers the remaining ones. */
-  | {
-      readonly status: 'overlap';
-      readonly overlaps: readonly Overlap[];
-      readonly changes: readonly ChangedElement[];
-    }
-  /** Some of its elements landed from another file with another amount or recipient. */
-  | { readonly status: 'changed'; readonly changes: readonly ChangedElement[] };
+  | ({ readonly status: 'refused' } & Refused);
 
-export interface ChangedElement {
-  readonly index: number;
-  readonly date: string;
+export interface Refused {
+  /** Other operations have these elements. */
+  readonly overlaps: readonly Overlap[];
+  /** The others that landed from another file with another amount or recipient. */
+  readonly changes: readonly { readonly index: number; readonly date: string }[];
 }
 
 export interface Overlap {

@@ -10,22 +10,21 @@ import {
   type Overlap,
   type Verdict,
 } from './journal.js';
-import type { Changes, Row, Tables } from './tables.js';
+import type { Tables } from './tables.js';
 
-export class SqliteEntry implements OperationSummary {
+export class SqliteEntry {
   readonly id: string;
   readonly kind: OperationKind;
   readonly key: string;
   readonly command: readonly string[];
   readonly dateBegun: string;
   readonly isNew: boolean;
-  readonly busy = false;
   readonly #table: Tables;
   readonly #serial: number;
   #hasActed = false;
-  #row: Row;
+  #row: OperationSummary;
 
-  constructor(table: Tables, row: Row, isNew: boolean) {
+  constructor(table: Tables, row: OperationSummary, isNew: boolean) {
     this.#table = table;
     this.#row = row;
     this.#serial = row.serial;
@@ -106,9 +105,9 @@ export class SqliteEntry implements OperationSummary {
     return this.#table.answer(this.#serial, name);
   }
 
-  /** Indexes of elements that no operation has landed (with `again`: none since). */
-  lacking(elements: readonly Element[]): readonly number[] {
-    return this.#table.lacking(elements, this.since);
+  /** Those that any operation landed (with `again`: since). */
+  landed(elements: readonly Element[]): ReadonlySet<Sha256> {
+    return this.#table.landed(elements, this.since);
   }
 
   /** Elements that other operations landed (with `again`: since), or may still land. */
@@ -172,7 +171,7 @@ export class SqliteEntry implements OperationSummary {
         if (this.#row.origin === 'chance') return this.#table.remove(this.#serial);
         this.#table.require(this.#row);
         if (this.kind === 'burn') this.#table.unclaim(this.#serial);
-        const spent: Changes = this.state === 'done' ? { body: null } : {};
+        const spent = this.state === 'done' ? { body: null } : {};
         this.#row = this.#table.change(this.#serial, { told: 1, holder: null, ...spent });
       });
     } finally {

@@ -11,10 +11,8 @@ import { pick } from '../operation/elements.js';
 import { notSent } from '../operation/verdicts.js';
 import {
   type Begun,
-  type ChangedElement,
   type Element,
   type Entry,
-  type InTheWay,
   isOver,
   type KeyOrigin,
   type OperationKind,
@@ -26,7 +24,7 @@ import {
 } from './journal.js';
 import { prepareJournal } from './schema.js';
 import { SqliteEntry } from './sqlite-entry.js';
-import { digestBytes, type Row, Tables } from './tables.js';
+import { digestBytes, Tables } from './tables.js';
 
 interface JournalOptions {
   readonly directory: string;
@@ -55,23 +53,20 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Sqlite
 
 const PROLONG_EVERY_MS = 5_000;
 
-export class SqliteJournal {
-  readonly #file: SqliteFile;
+export class SqliteJournal extends Tables {
   readonly #options: JournalOptions;
-  readonly #table: Tables;
   readonly #timer: NodeJS.Timeout;
 
   constructor(file: SqliteFile, options: JournalOptions) {
-    this.#file = file;
+    super(file, options);
     this.#options = options;
-    this.#table = new Tables(file, options);
     this.#timer = setInterval(() => this.#prolong(), PROLONG_EVERY_MS).unref();
   }
 
   /** A later attempt, or the next step of the operation, tells of a file that cannot be written. */
   #prolong(): void {
     try {
-      this.#table.prolong();
+      this.prolong();
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     }
@@ -79,7 +74,7 @@ export class SqliteJournal {
 
   /** Starts an operation, or takes the existing one of this request. */
   begin(request: OperationRequest): Begun {
-    return this.#file.write(() => {
+    return this.file.write(() => {
       const known = this.#find(request);
       if (known === undefined) return this.#insert(request);
       if (!request.again) return this.#take(known);
@@ -95,36 +90,36 @@ export class SqliteJournal {
 
   /** Takes an operation by its id, also only to print its outcome; `undefined`: unknown id. */
   take(id: string): Begun | undefined {
-    return this.#file.write(() => {
-      const row = this.#table.row('id = ?', [id]);
+    return this.file.write(() => {
+      const row = this.row('id = ?', [id]);
       if (row === undefined || !isOver(row.state) || row.printed) return row && this.#take(row);
       // The first process prints the outcome and deletes the body.
       if (row.busy) return busy(row);
-      const { self } = this.#table;
-      this.#table.change(row.serial, { holder: self });
+      const { self } = this;
+      this.change(row.serial, { holder: self });
       return { status: 'taken', entry: this.#entry({ ...row, holder: self }) };
     });
   }
 
   /** Takes the operation of a batch, if it waits or landed in part and no other process works on it. */
   takeBatch(batchId: string): Entry | undefined {
-    return this.#file.write(() => {
+    return this.file.write(() => {
       const names = `kind = 'batch' AND state IN ('waiting', 'partial') AND instr(notes, ?) > 0`;
-      const row = this.#table.row(names, [batchId]);
+      const row = this.row(names, [batchId]);
       const begun = row && this.#take(row);
       return begun?.status === 'taken' ? begun.entry : undefined;
     });
   }
 
   ofBatch(batchId: string): Entry | undefined {
-    return this.#file.read(() => {
-      const row = this.#table.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
+    return this.file.read(() => {
+      const row = this.row(`kind = 'batch' AND instr(notes, ?) > 0`, [batchId]);
       return row && this.#entry(row);
     });
   }
 
   known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
-    return this.#file.read(() => {
+    return this.file.read(() => {
       const row =
         origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content);
       return row && this.#entry(row);
@@ -133,9 +128,9 @@ export class SqliteJournal {
 
   /** When the batch of this content was cancelled, if no operation of this content started since, under any key. */
   dateCancelled(kind: OperationKind, content: Sha256): string | undefined {
-    return this.#file.read(() => {
+    return this.file.read(() => {
       const of = [kind, digestBytes(content)];
-      const latest = this.#table.row('kind = ? AND content = ? ORDER BY serial DESC', of);
+      const latest = this.row('kind = ? AND content = ? ORDER BY serial DESC', of);
       return latest?.state === 'cancelled' ? latest.dateChanged : undefined;
     });
   }
@@ -144,67 +139,42 @@ export class SqliteJournal {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 
-  /**
-   * Landed elements by content. @param since - the first operation that counts; `null`: all do, and what one sent again counts
-   * again.
-   */
-  countLanded(elements: readonly Element[], since: number | null = 0): ReadonlyMap<Sha256, number> {
-    return this.#file.read(() => this.#table.countLanded(elements, since));
-  }
-
-  landed(elements: readonly Element[], since = 0): readonly Sha256[] {
-    const lacking = new Set(this.#file.read(() => this.#table.lacking(elements, since)));
-    return elements.flatMap(({ digest }, at) => (lacking.has(at) ? [] : [digest]));
-  }
-
-  /** @param except - the id of an operation to leave out. */
-  isOpen({ digest }: Element, except?: string): boolean {
-    return this.#file.read(() => {
-      const own = except === undefined ? undefined : this.#table.row('id = ?', [except]);
-      return this.#table.isOpen(digest, own?.serial ?? 0);
-    });
-  }
-
   /** Notes elements that landed by requests which are not in the journal. */
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
     const key = this.#options.ids.uuid();
-    this.#file.write(() => {
-      const { serial } = this.#table.insert({
+    this.file.write(() => {
+      const { serial } = this.insert({
         ...{ kind, key, origin: 'elsewhere', content: sha256(key), state: 'done', holder: null },
         ...{ command: [], notes: {}, body: null, date },
       });
-      this.#table.claim(serial, elements);
+      this.claim(serial, elements);
       const digests = elements.map(({ digest }) => digest);
-      this.#table.land(serial, digests);
+      this.land(serial, digests);
     });
   }
 
-  changed(elements: readonly Element[], taken: readonly number[]): readonly ChangedElement[] {
-    return this.#file.read(() => this.#table.changes(elements, taken));
-  }
-
   copyTo(path: string): void {
-    this.#file.prepare('VACUUM INTO ?').run([path]);
+    this.file.prepare('VACUUM INTO ?').run([path]);
   }
 
   /** With an unknown or unprinted outcome; oldest first. */
   pending(): readonly OperationSummary[] {
-    return this.#table.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
+    return this.rows(`(state = 'open' OR told = 0) ORDER BY serial`, []);
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.#file.close();
+    this.file.close();
   }
 
-  #find({ kind, content, origin }: OperationRequest): Row | undefined {
+  #find({ kind, content, origin }: OperationRequest): OperationSummary | undefined {
     if (origin.from === 'chance') return this.#unprinted(kind, content);
     if (origin.from === 'user') return this.#ofKey(kind, origin.key, content);
     return this.#latest(kind, content) ?? this.#ofKey(kind, this.#derivedKey(kind, content), content);
   }
 
-  #ofKey(kind: OperationKind, key: string, content: Sha256): Row | undefined {
-    const row = this.#table.row('kind = ? AND key = ?', [kind, key]);
+  #ofKey(kind: OperationKind, key: string, content: Sha256): OperationSummary | undefined {
+    const row = this.row('kind = ? AND key = ?', [kind, key]);
     if (row === undefined || row.content === content) return row;
     throw new FlywheelError(
       'ERR_IDEMPOTENCY_KEY_REUSED',
@@ -212,15 +182,15 @@ export class SqliteJournal {
     );
   }
 
-  #latest(kind: OperationKind, content: Sha256): Row | undefined {
+  #latest(kind: OperationKind, content: Sha256): OperationSummary | undefined {
     const of = [kind, digestBytes(content)];
-    return this.#table.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY serial DESC`, of);
+    return this.row(`kind = ? AND content = ? AND origin = 'content' ORDER BY serial DESC`, of);
   }
 
   /** @throws `ERR_INPUT_INVALID` while another process resumes an unprinted one: the command may mean that one, or another. */
-  #unprinted(kind: OperationKind, content: Sha256): Row | undefined {
+  #unprinted(kind: OperationKind, content: Sha256): OperationSummary | undefined {
     const unprinted = `kind = ? AND content = ? AND origin = 'chance' AND (state = 'open' OR told = 0) ORDER BY serial`;
-    const rows = this.#table.rows(unprinted, [kind, digestBytes(content)]);
+    const rows = this.rows(unprinted, [kind, digestBytes(content)]);
     const free = rows.find(({ busy }) => !busy);
     const resumed = rows.find((row) => row.resumed);
     if (free === undefined && resumed !== undefined) throw beingResumed(resumed);
@@ -228,15 +198,16 @@ export class SqliteJournal {
   }
 
   /** For a burn: another operation with its type and proof, of unknown or unprinted outcome, under any key. */
-  #sameBurn({ kind, origin, elements, again }: OperationRequest): Row | undefined {
+  #sameBurn({ kind, origin, elements, again }: OperationRequest): OperationSummary | undefined {
     const [element] = elements;
     if (kind !== 'burn' || element === undefined) return undefined;
-    const rows = this.#table.rows(
+    const rows = this.rows(
       `serial IN (SELECT operation FROM elements WHERE target = operations.target AND subject = ? AND (landed = 0 OR landed = 1 AND told = 0)) ORDER BY serial`,
       [digestBytes(element.subject)],
     );
     // Without --once two processes may burn the same at the same time.
-    const isBeside = (row: Row): boolean => row.busy && row.origin === 'chance' && origin.from === 'chance';
+    const isBeside = (row: OperationSummary): boolean =>
+      row.busy && row.origin === 'chance' && origin.from === 'chance';
     const others = rows.filter((row) => !isBeside(row) && !(again && row.kind === 'burn'));
     return others.find((row) => !row.busy) ?? others[0];
   }
@@ -246,7 +217,7 @@ export class SqliteJournal {
     if (isAlwaysNew(request)) return [];
     const stays = ({ operation: { state, printed, ...operation } }: Overlap): boolean =>
       (state === 'open' || !printed) && !(kind === 'burn' && operation.kind === 'burn');
-    return this.#table.overlaps(pick(elements, taken), null).filter((overlap) => !again || stays(overlap));
+    return this.overlaps(pick(elements, taken), null).filter((overlap) => !again || stays(overlap));
   }
 
   /** The same for every part of the file, so that two machines do not send two parts under two keys. */
@@ -255,7 +226,7 @@ export class SqliteJournal {
     return derivedUuid('operation', kind, content, flywheel ?? address);
   }
 
-  #inTheWay(request: OperationRequest): InTheWay | undefined {
+  #inTheWay(request: OperationRequest): Begun | undefined {
     const { elements, taken, again, allowChanged, isKnown = false } = request;
     const same = this.#sameBurn(request);
     if (same?.busy === true && same.kind === 'burn') return busy(same);
@@ -265,9 +236,8 @@ export class SqliteJournal {
     const isLookedFor = !isAlwaysNew(request) && !again && !isKnown && (!allowChanged || overlaps.length > 0);
     const met = new Set(overlaps.map(({ digest }) => digest));
     const left = (taken ?? [...elements.keys()]).filter((at) => !met.has(elements[at]?.digest as Sha256));
-    const changes = isLookedFor ? this.#table.changes(elements, left) : [];
-    if (overlaps.length > 0) return { status: 'overlap', overlaps, changes };
-    return changes.length > 0 ? { status: 'changed', changes } : undefined;
+    const changes = isLookedFor ? this.changes(elements, left) : [];
+    return overlaps.length + changes.length > 0 ? { status: 'refused', overlaps, changes } : undefined;
   }
 
   #insert(request: OperationRequest): Begun {
@@ -286,39 +256,39 @@ export class SqliteJournal {
       ...(again && { again: before ?? true }),
       ...(allowChanged && { allowChanged }),
     };
-    const row = this.#table.insert({
-      ...{ kind, key, origin: origin.from, content, state: 'open', holder: this.#table.self },
-      ...{ command, notes, body: request.body(), date: this.#table.now },
+    const row = this.insert({
+      ...{ kind, key, origin: origin.from, content, state: 'open', holder: this.self },
+      ...{ command, notes, body: request.body(), date: this.now },
     });
-    this.#table.claim(row.serial, pick(elements, taken));
-    return { status: 'taken', entry: new SqliteEntry(this.#table, row, true) };
+    this.claim(row.serial, pick(elements, taken));
+    return { status: 'taken', entry: new SqliteEntry(this, row, true) };
   }
 
   /** A finished operation needs no lock. */
-  #take(row: Row): Begun {
+  #take(row: OperationSummary): Begun {
     if (isOver(row.state)) return { status: 'taken', entry: this.#entry(row) };
     if (row.busy) return busy(row);
-    const held = this.#table.change(row.serial, { holder: this.#table.self, resumed: 1 });
+    const held = this.change(row.serial, { holder: this.self, resumed: 1 });
     return { status: 'taken', entry: this.#entry(held) };
   }
 
-  #entry(row: Row): SqliteEntry {
-    return new SqliteEntry(this.#table, row, false);
+  #entry(row: OperationSummary): SqliteEntry {
+    return new SqliteEntry(this, row, false);
   }
 }
 
 const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
   kind === 'burn' && origin.from !== 'content';
 
-const busy = ({ holder }: Row): InTheWay => ({
+const busy = ({ holder }: OperationSummary): Begun => ({
   status: 'busy',
   process: holder ?? '',
 });
 
-const overlapsWith = (operation: Row, elements: readonly Element[]): readonly Overlap[] =>
+const overlapsWith = (operation: OperationSummary, elements: readonly Element[]): readonly Overlap[] =>
   elements.map(({ digest }) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }));
 
-const beingResumed = ({ dateBegun, holder }: Row): FlywheelError =>
+const beingResumed = ({ dateBegun, holder }: OperationSummary): FlywheelError =>
   notSent(
     `The same operation was started ${dateBegun}, and process ${holder?.replace(/-.*/, '') ?? ''} is resuming it.`,
     'Wait for that process. If you run the command again later, everything is sent a second time.',

@@ -7,33 +7,23 @@ import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime } from '../../values/time.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
 import type {
-  ChangedElement,
   Element,
-  KeyOrigin,
   OperationKind,
   OperationSummary,
   Overlap,
   Processes,
+  Refused,
   Target,
 } from './journal.js';
 
-export interface Row extends OperationSummary {
-  readonly serial: number;
-  readonly origin: KeyOrigin['from'];
-  readonly content: Sha256;
-  readonly holder: string | null;
-  readonly resumed: boolean;
-}
-
-export type Changes = Readonly<
+type Changes = Readonly<
   Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>
 >;
 
-type Inserted = Pick<Row, 'kind' | 'key' | 'content' | 'state' | 'holder' | 'command' | 'notes'> & {
-  readonly origin: Row['origin'] | 'elsewhere';
-  readonly body: string | null;
-  readonly date: string;
-};
+type Inserted = Pick<
+  OperationSummary,
+  'kind' | 'key' | 'origin' | 'content' | 'state' | 'holder' | 'command' | 'notes'
+> & { readonly body: string | null; readonly date: string };
 
 const COLUMNS =
   'serial, id, kind, key, origin, content, state, told, holder, held_until, resumed, command, notes, date_begun, date_changed';
@@ -88,18 +78,29 @@ export class Tables {
     return isoTime(this.#clock.nowMs());
   }
 
-  row(where: string, parameters: readonly SqlValue[]): Row | undefined {
+  row(where: string, parameters: readonly SqlValue[]): OperationSummary | undefined {
     return this.rows(`${where} LIMIT 1`, parameters)[0];
   }
 
-  rows(where: string, parameters: readonly SqlValue[]): readonly Row[] {
+  rows(where: string, parameters: readonly SqlValue[]): readonly OperationSummary[] {
     return this.#all(
       `SELECT ${COLUMNS} FROM operations WHERE target IN ${this.#place} AND ${where}`,
       parameters,
     ).map((row) => this.file.decode(() => this.#toRow(row)));
   }
 
-  insert({ kind, key, origin, content, state, holder, command, notes, body, date }: Inserted): Row {
+  insert({
+    kind,
+    key,
+    origin,
+    content,
+    state,
+    holder,
+    command,
+    notes,
+    body,
+    date,
+  }: Inserted): OperationSummary {
     this.#run(
       `INSERT INTO operations (id, target, kind, key, origin, content, state, told, holder, held_until, command, notes, body, date_begun, date_changed)
        VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
@@ -119,7 +120,7 @@ export class Tables {
     return this.#written('kind = ? AND key = ?', [kind, key]);
   }
 
-  change(serial: number, changes: Changes): Row {
+  change(serial: number, changes: Changes): OperationSummary {
     const columns = Object.entries({ ...changes, held_until: this.#leaseEnd });
     const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
     this.#run(`UPDATE operations SET ${set} WHERE serial = ?`, [
@@ -144,7 +145,7 @@ export class Tables {
    * @param holder - who held it when it was read.
    * @throws `ERR_OUTCOME_UNKNOWN` for an operation that another process dropped or took over meanwhile.
    */
-  require({ serial, holder }: Pick<Row, 'serial' | 'holder'>): void {
+  require({ serial, holder }: Pick<OperationSummary, 'serial' | 'holder'>): void {
     const found = this.#get('SELECT holder FROM operations WHERE serial = ?', [serial]);
     if (found !== undefined && (holder !== this.self || found[0] === holder)) return;
     const [what, hint] =
@@ -158,7 +159,7 @@ export class Tables {
     );
   }
 
-  #written(where: string, parameters: readonly SqlValue[]): Row {
+  #written(where: string, parameters: readonly SqlValue[]): OperationSummary {
     const row = this.row(where, parameters);
     invariant(row !== undefined, 'What was written can be read, and an operation that is held stays.');
     return row;
@@ -236,43 +237,48 @@ export class Tables {
     });
   }
 
-  isOpen(digest: Sha256, except: number): boolean {
-    const where = `target IN ${this.#place} AND digest = ? AND landed = 0 AND operation <> ?`;
-    return this.#hasElement(where, [digestBytes(digest), except]);
+  /** @param except - the id of an operation to leave out. */
+  isOpen({ digest }: Element, except = ''): boolean {
+    const own = `SELECT serial FROM operations WHERE id = ?`;
+    const where = `target IN ${this.#place} AND digest = ? AND landed = 0 AND operation NOT IN (${own})`;
+    return this.file.read(() => this.#hasElement(where, [digestBytes(digest), except]));
   }
 
   /** Elements whose subject landed with another content that is neither in this file nor beside this content in another. */
-  changes(elements: readonly Element[], taken: readonly number[] | null): readonly ChangedElement[] {
+  changes(elements: readonly Element[], indexes: readonly number[]): Refused['changes'] {
     if (this.#isEmpty) return [];
     const contents = new Set(elements.map(({ content }) => content));
     const sql = `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
        WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
          AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`;
-    return (taken ?? [...elements.keys()]).flatMap((index) => {
-      const element = elements[index];
-      if (element === undefined) return [];
-      const others = this.#all(sql, [digestBytes(element.subject), digestBytes(element.content)]);
-      const other = others.find(([content]) => !contents.has(digestOf(content)));
-      return other === undefined ? [] : { index, date: String(other[1]) };
-    });
+    return this.file.read(() =>
+      indexes.flatMap((index) => {
+        const element = elements[index];
+        if (element === undefined) return [];
+        const others = this.#all(sql, [digestBytes(element.subject), digestBytes(element.content)]);
+        const other = others.find(([content]) => !contents.has(digestOf(content)));
+        return other === undefined ? [] : { index, date: String(other[1]) };
+      }),
+    );
   }
 
-  countLanded(elements: readonly Element[], from: number | null): Map<Sha256, number> {
+  /**
+   * Landed elements by content. @param from - the first operation that counts; `null`: all do, and what one sent again counts
+   * again.
+   */
+  countLanded(elements: readonly Element[], from: number | null): ReadonlyMap<Sha256, number> {
     const sql = `SELECT count(${from === null ? '*' : 'DISTINCT digest'}) FROM elements
        WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`;
-    return new Map(
-      elements.map(({ content, subject }) => [
-        content,
-        Number(this.#get(sql, [digestBytes(subject), digestBytes(content), from ?? 0])?.[0] ?? 0),
-      ]),
-    );
+    const count = ({ subject, content }: Element): number =>
+      Number(this.#get(sql, [digestBytes(subject), digestBytes(content), from ?? 0])?.[0] ?? 0);
+    return this.file.read(() => new Map(elements.map((element) => [element.content, count(element)])));
   }
 
-  lacking(elements: readonly Element[], from = 0): readonly number[] {
+  /** Those that any operation landed. @param from - the first operation that counts */
+  landed(elements: readonly Element[], from = 0): ReadonlySet<Sha256> {
     const where = `target IN ${this.#place} AND digest = ? AND landed = 1 AND operation >= ?`;
-    return elements.flatMap(({ digest }, at) =>
-      this.#hasElement(where, [digestBytes(digest), from]) ? [] : at,
-    );
+    const hasLanded = ({ digest }: Element): boolean => this.#hasElement(where, [digestBytes(digest), from]);
+    return this.file.read(() => new Set(elements.filter(hasLanded).map(({ digest }) => digest)));
   }
 
   get #isEmpty(): boolean {
@@ -283,14 +289,14 @@ export class Tables {
     return this.#get(`SELECT 1 FROM elements WHERE ${where} LIMIT 1`, parameters) !== undefined;
   }
 
-  #toRow(row: readonly SqlValue[]): Row {
+  #toRow(row: readonly SqlValue[]): OperationSummary {
     const [serial, id, kind, key, origin, content, state, told, holder, until, resumed, ...rest] = row;
     const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
     const name = typeof holder === 'string' ? holder : null;
     const isHeld = (): boolean => Number(until) > this.#clock.nowMs();
     return {
       ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
-      ...{ origin: origin as Row['origin'], state: state as Row['state'] },
+      ...{ origin: origin as OperationSummary['origin'], state: state as OperationSummary['state'] },
       ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
       busy: name !== null && name !== this.self && (this.#processes.isRunning(name) ?? isHeld()),
       ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },

@@ -17,7 +17,7 @@ import { type OutputFile, requireFree } from '../output/output-file.js';
 import { countText } from '../views/unit.js';
 import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
 import { nounOf } from './elements.js';
-import { changedElements, hasLandedInPart, wasCancelled, withoutOverlap } from './overlap.js';
+import { hasLandedInPart, wasCancelled, withoutOverlap } from './overlap.js';
 import { commandLine, resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
 import { notSent } from './verdicts.js';
@@ -95,18 +95,13 @@ async function begin(
   }
   for (let asked: OperationRequest | null = request; asked !== null; ) {
     const now: OperationRequest = asked;
-    const begun = await take(
-      session,
-      () => journal.begin(now),
-      (entry) => requireLost(session, journal, entry, now, work),
-    );
-    if ('changes' in begun && !('overlaps' in begun))
-      throw changedElements(begun.changes, now.kind, (now.taken ?? now.elements).length);
-    if (!('overlaps' in begun)) {
-      await requireToDo(session, journal, begun, now, isRest);
-      return begun;
+    const begun = await take(session, () => journal.begin(now));
+    if (begun?.status === 'taken') {
+      await requireToDo(session, journal, begun.entry, now, isRest);
+      return begun.entry;
     }
-    asked = withoutOverlap(session, now, begun, isRest);
+    if (begun?.status === 'unfinished') await requireLost(session, journal, begun.entry, now, work);
+    if (begun?.status === 'refused') asked = withoutOverlap(session, now, begun, isRest);
   }
   return null;
 }
@@ -119,7 +114,7 @@ async function requireToDo(
   isRest: boolean,
 ): Promise<void> {
   const { elements, origin, taken, isKnown } = request;
-  const isRepeat = begun.since > 0 && begun.lacking(elements).length === elements.length;
+  const isRepeat = begun.since > 0 && begun.landed(elements).size === 0;
   if (isRest && isRepeat && !isOver(begun.state)) {
     begun.release();
     throw await unfinished(session, begun, '--rest sends nothing of a file that --again repeats.');
@@ -157,32 +152,24 @@ export async function takeOperation(
   id: string,
 ): Promise<Entry | undefined> {
   const begun = await take(session, () => journal.take(id));
-  invariant(begun === undefined || 'kind' in begun, 'What is taken up is not new.');
-  return begun;
+  if (begun === undefined) return undefined;
+  invariant(begun.status === 'taken', 'What is taken up is not new.');
+  return begun.entry;
 }
 
 const POLL_MS = 100;
 
-type InTheWay = Extract<Begun, { readonly status: 'overlap' | 'changed' }>;
-
-/** @param unfinished - for `--again` of an operation that is not over. */
-async function take<Asked extends Begun | undefined>(
+/** Waits while another process works on it. */
+async function take(
   session: Session,
-  begin: () => Asked,
-  unfinished?: (entry: OperationSummary) => Promise<void>,
-): Promise<Entry | InTheWay | Extract<Asked, undefined>> {
+  begin: () => Begun | undefined,
+): Promise<Exclude<Begun, { readonly status: 'busy' }> | undefined> {
   const { clock } = session.context;
   const endMs = clock.nowMs() + session.settings.waitSeconds.value * 1_000;
   let isSaid = false;
   for (;;) {
-    const begun: Begun | undefined = begin();
-    if (begun === undefined) return undefined as Extract<Asked, undefined>;
-    if (begun.status === 'taken') return begun.entry;
-    if (begun.status === 'overlap' || begun.status === 'changed') return begun;
-    if (begun.status === 'unfinished') {
-      await unfinished?.(begun.entry);
-      continue;
-    }
+    const begun = begin();
+    if (begun?.status !== 'busy') return begun;
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
       throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still running this operation.`, {
@@ -222,7 +209,7 @@ async function isLost(
   ask: AskDoneThere | undefined,
 ): Promise<boolean> {
   const { since = 0, before = [] } = journal.known(kind, content, origin) ?? {};
-  const landed = new Set(journal.landed(elements, since));
+  const landed = journal.landed(elements, since);
   const noted = elements.filter(({ digest }) => landed.has(digest));
   // If the service still has some of it, it must not be sent in full.
   if (noted.length > 0)
@@ -231,7 +218,11 @@ async function isLost(
   return (await findBatch(session, batchId)) === null;
 }
 
-async function unfinished(session: Session, entry: OperationSummary, rule: string): Promise<FlywheelError> {
+async function unfinished(
+  session: Session,
+  entry: Entry | OperationSummary,
+  rule: string,
+): Promise<FlywheelError> {
   const { settings } = session;
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const cancel = commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings));

@@ -96,7 +96,7 @@ async function compare(
   const journal = await opened.journal();
   const landed = landedSince(elements, before, answer);
   const open = openThere(answer);
-  const inJournal = new Set(journal.landed(elements, since));
+  const inJournal = journal.landed(elements, since);
   const noted = new Set([...inJournal, ...own]);
   const isNoted = ({ digest }: Element): boolean => noted.has(digest);
   // An open pipeline of its own batch has not landed yet, whatever landed elsewhere.
@@ -187,7 +187,7 @@ async function tellOfUnnoted(
   answer: DoneThere,
 ): Promise<void> {
   const landed = landedThere(answer);
-  const noted = new Set(journal.landed(landed));
+  const noted = journal.landed(landed);
   const counts = less(countBy(landed), journal.countLanded(landed, null));
   const news = firstOf(
     landed.filter(({ digest }) => !noted.has(digest)),
@@ -257,7 +257,7 @@ async function findRemaining(
   // For a burn, its own requests are done or in progress. A pipeline that has not landed needs the operation to continue.
   const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));
-  const landed = new Set(journal.landed(unsettled, since));
+  const landed = journal.landed(unsettled, since);
   const isThere = ({ digest }: Element): boolean => landed.has(digest);
   const done = unsettled.filter(isThere);
   // A request that the service knows cannot be replaced: only it can land its elements.
@@ -291,7 +291,7 @@ async function remainingOfCancelled(
   await compare(session, operation, { elements, own }, answer);
   const journal = await (await session.service()).journal();
   const { since } = operation;
-  const landed = new Set(journal.landed(elements, since));
+  const landed = journal.landed(elements, since);
   if (isRest && (since > 0 ? landed.size > 0 : hasLandedInPart(journal, elements))) {
     const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
     return { left, leftOut: [], isCancelled: true };
@@ -387,7 +387,7 @@ export async function requireNoted(
   ask: AskDoneThere,
 ): Promise<void> {
   const journal = await (await session.service()).journal();
-  const noted = new Set(journal.landed(elements, since));
+  const noted = journal.landed(elements, since);
   const landed = elements.filter(({ digest }) => noted.has(digest));
   await requireThere(session, elements, landed, () => lostThere(ask, elements, landed, before));
 }

@@ -4,16 +4,15 @@ import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import {
-  type ChangedElement,
   type Element,
   type Entry,
-  type InTheWay,
   isOver,
   type Journal,
   type Notes,
   type OperationKind,
   type OperationRequest,
   type Overlap,
+  type Refused,
 } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
 import { namedText, nounOf, pick } from './elements.js';
@@ -26,10 +25,11 @@ import { notSent } from './verdicts.js';
 export function withoutOverlap(
   session: Session,
   request: OperationRequest,
-  { overlaps, changes }: Extract<InTheWay, { readonly status: 'overlap' }>,
+  { overlaps, changes }: Refused,
   isRest: boolean,
 ): OperationRequest | null {
   const { elements, taken, kind, isKnown = false } = request;
+  if (overlaps.length === 0) throw changedElements(changes, kind, (taken ?? elements).length);
   const noun = nounOf(kind);
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
@@ -80,7 +80,7 @@ export async function requireUnchanged(
   // Consent given with an operation ends with it.
   if (allowChanged || since > 0 || (!isOver(state) && notes['allowChanged'] === true)) return;
   const journal = await (await session.service()).journal();
-  const changes = journal.changed(elements, indexes);
+  const changes = journal.changes(elements, indexes);
   if (changes.length === 0) return;
   const error = changedElements(changes, kind, indexes.length).with({ keyUnused: false });
   if (isNew || isOver(state)) throw error;
@@ -99,11 +99,7 @@ export async function requireUnchanged(
 }
 
 /** @param count - of all elements to send */
-export function changedElements(
-  changes: readonly ChangedElement[],
-  kind: OperationKind,
-  count: number,
-): FlywheelError {
+function changedElements(changes: Refused['changes'], kind: OperationKind, count: number): FlywheelError {
   const noun = nounOf(kind);
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
@@ -157,7 +153,7 @@ export async function beginRest(
 
 /** By any operation, also with another amount or recipient. */
 export const hasLandedInPart = (journal: Journal, elements: readonly Element[]): boolean =>
-  journal.landed(elements).length > 0 || journal.changed(elements, [...elements.keys()]).length > 0;
+  journal.landed(elements).size > 0 || journal.changes(elements, [...elements.keys()]).length > 0;
 
 /** Its hint pays nothing twice. @param elements - of the whole file */
 export function wasCancelled(

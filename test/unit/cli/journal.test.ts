@@ -139,24 +139,24 @@ describe('the journal', () => {
     const first = taken(journal.begin(request({ elements: elements('a', 'b', 'c') })));
     const other = request({ content: sha256('changed'), elements: elements('b', 'c', 'd') });
     expect(journal.begin(other)).toMatchObject({
-      status: 'overlap',
+      status: 'refused',
       overlaps: ['b', 'c'].map(() => ({ hasLanded: false, operation: { id: first.id, state: 'open' } })),
     });
-    expect(journal.begin({ ...other, again: true }).status).toBe('overlap');
+    expect(journal.begin({ ...other, again: true }).status).toBe('refused');
     // Elements that may still land are refused to other operations, until they no longer can.
     first.settle({ state: 'partial', landed: digests('b'), mayLand: true });
     expect(journal.begin({ ...other, elements: elements('c', 'd') })).toMatchObject({
-      ...{ status: 'overlap', overlaps: [{ digest: digests('c')[0], hasLanded: false }] },
+      ...{ status: 'refused', overlaps: [{ digest: digests('c')[0], hasLanded: false }] },
     });
     first.settle({ state: 'partial', landed: digests('b') });
     expect(journal.begin(other)).toMatchObject({
-      status: 'overlap',
+      status: 'refused',
       overlaps: [{ digest: digests('b')[0], hasLanded: true, operation: { state: 'partial' } }],
     });
     expect(taken(journal.begin({ ...other, elements: elements('c', 'd') })).isNew).toBe(true);
     const more = request({ content: sha256('more'), elements: elements('b') });
-    expect(journal.begin(more).status).toBe('overlap');
-    expect(journal.begin({ ...more, again: true }).status).toBe('overlap');
+    expect(journal.begin(more).status).toBe('refused');
+    expect(journal.begin({ ...more, again: true }).status).toBe('refused');
     first.markPrinted();
     expect(journal.begin({ ...more, again: true }).status).toBe('taken');
   });
@@ -166,14 +166,14 @@ describe('the journal', () => {
     const first = taken(journal.begin(request({ elements: elements('a/3', 'b/1') })));
     first.settle({ state: 'done', landed: digests('a/3', 'b/1') });
     const changed = request({ content: sha256('changed'), elements: elements('c/1', 'a/4') });
-    expect(journal.begin(changed)).toMatchObject({ status: 'changed', changes: [{ index: 1 }] });
+    expect(journal.begin(changed)).toMatchObject({ status: 'refused', changes: [{ index: 1 }] });
     expect(journal.begin({ ...changed, taken: [0] }).status).toBe('taken');
     // Landed elements are still in the file; another operation on the same subject is permitted.
     const more = request({ content: sha256('more'), elements: elements('a/3', 'a/4'), taken: [1] });
     const second = taken(journal.begin(more));
     const other = request({ content: sha256('all'), elements: elements('a/5'), allowChanged: true });
     // An element that may still land is no landed one, whatever its amount.
-    expect(journal.begin(other)).toMatchObject({ status: 'overlap', overlaps: [{ hasLanded: false }] });
+    expect(journal.begin(other)).toMatchObject({ status: 'refused', overlaps: [{ hasLanded: false }] });
     second.settle({ state: 'done', landed: digests('a/4') });
     expect(journal.begin(other).status).toBe('taken');
   });
