@@ -6,7 +6,7 @@ import { apiKeyFile, ownerFile } from '../files/directories.js';
 import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
 import { canAsk } from './consent.js';
-import { commandLine, runFlags } from './operation/resume-line.js';
+import { agreedLine, commandLine, runFlags } from './operation/resume-line.js';
 import { shellLine } from './shell-line.js';
 
 const COMMAND = /`flywheel ([^`]+)`/g;
@@ -82,3 +82,9 @@ export async function nextCommand(session: Session, batchId: string, typed?: str
   const expected = own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'pipelines.json';
   return commandLine(settings, 'batch', 'execute', batchId, ...owner, '--expect', expected, '--yes');
 }
+
+export const cancelLine = (settings: Settings, batchId: string): string =>
+  `\`${agreedLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings))}\``;
+
+export const executeOrCancel = async (session: Session, batchId: string): Promise<string> =>
+  `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancelLine(session.settings, batchId)}`;

@@ -18,8 +18,9 @@ import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel
 import type { Address } from '../../values/address.js';
 import { utcDay } from '../../values/time.js';
 import type { Session } from '../command.js';
+import { cancelLine } from '../hints.js';
 import type { Entry } from '../journal/journal.js';
-import { commandLine, typedLine } from '../operation/resume-line.js';
+import { typedLine } from '../operation/resume-line.js';
 import { contentAlarms, lookAlikeText, twiceText } from '../views/approval.js';
 import {
   type ApprovalRecord,
@@ -106,9 +107,8 @@ export function requireUnpaid(
   if (!settings.yes || again || twice.length === 0) return;
   // Only this machine's own commands note that a batch is over.
   const waiting = twice.find(({ isExecuted }) => !isExecuted)?.batchId;
-  const cancel = `\`${commandLine(settings, 'batch', 'cancel', waiting ?? '')}\``;
   throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, {
-    hint: `${waiting === undefined ? '' : `If batch ${waiting} was cancelled, note it here: ${cancel}. `}${hint}`,
+    hint: `${waiting === undefined ? '' : `If batch ${waiting} was cancelled, note it here: ${cancelLine(settings, waiting)}. `}${hint}`,
   });
 }
 

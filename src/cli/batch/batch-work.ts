@@ -20,7 +20,7 @@ import type {
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
-import { nextCommand, ownerFlags } from '../hints.js';
+import { cancelLine, nextCommand } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import {
   type Element,
@@ -34,7 +34,7 @@ import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/do
 import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
-import type { Performed, Work } from '../operation/run-operation.js';
+import type { Work } from '../operation/run-operation.js';
 import {
   type AskDoneThere,
   findBatch,
@@ -99,12 +99,12 @@ const besides = (next: string | undefined, batchId: string, cancel: string): str
 
 export class BatchWork implements Work<Outcome> {
   readonly ask: AskDoneThere;
+  readonly elements: readonly Element[];
   readonly rest: boolean;
   readonly allowChanged: boolean;
   readonly outputs: readonly OutputFile[];
   readonly #session: Session;
   readonly #request: InitBatchRequest;
-  readonly #elements: readonly Element[];
   readonly #how: Terms;
   readonly #options: BatchOptions;
   readonly #wallet: boolean;
@@ -116,7 +116,7 @@ export class BatchWork implements Work<Outcome> {
     const { run, out, failedOut } = options;
     this.#session = session;
     this.#request = request;
-    this.#elements = pipelineElements(request.pipelines);
+    this.elements = pipelineElements(request.pipelines);
     this.#how = how;
     this.#options = options;
     this.#wallet = run?.wallet === true;
@@ -140,10 +140,10 @@ export class BatchWork implements Work<Outcome> {
     return isOver(state) || (state === 'waiting' && this.#options.run === null);
   }
 
-  readonly unanswered = (operation: Entry) => unansweredOf(operation, this.#elements, this.ask);
+  readonly unanswered = (operation: Entry) => unansweredOf(operation, this.elements);
 
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const all = new CurrentStage(entry).indexes(this.#elements);
+    const all = new CurrentStage(entry).indexes(this.elements);
     const left = all.filter((index) => !indexes.has(index));
     if (left.length > 0) addToStage(entry, { indexes: left });
     return left.length > 0;
@@ -177,7 +177,7 @@ export class BatchWork implements Work<Outcome> {
     const session = this.#session;
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
-    const all = this.#elements;
+    const all = this.elements;
     const own = stage.indexes(all);
     let batch = batchId === undefined ? undefined : await seenBatch(session, batchId);
     // A dry run assumes that the batch can be cancelled.
@@ -193,7 +193,7 @@ export class BatchWork implements Work<Outcome> {
     }
     const hasLanded = all.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
     // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
-    await noteDone(session, entry, { ask: this.ask, keys: [stage.key], elements: all, own: hasLanded });
+    await noteDone(session, entry, this, { keys: [stage.key], own: hasLanded });
     return beginRest(session, entry, {
       ...{ all, indexes: left, allowChanged: this.allowChanged, hasLanded },
       notes: (indexes) => nextStage(entry, indexes),
@@ -203,8 +203,7 @@ export class BatchWork implements Work<Outcome> {
   /** Makes sure that nothing of a batch can land any more, if its rest could begin. @param left - indexes of that rest */
   async #end(batch: Batch, left: readonly number[]): Promise<void> {
     const session = this.#session;
-    const { settings } = session;
-    const cancel = `\`${commandLine(settings, 'batch', 'cancel', batch.id, ...ownerFlags(settings))}\``;
+    const cancel = cancelLine(session.settings, batch.id);
     if (this.#options.run === null)
       throw notSent(
         `Members of the multisig can still execute the rest of batch ${batch.id}.`,
@@ -240,12 +239,12 @@ export class BatchWork implements Work<Outcome> {
    */
   async #requireWanted(entry: Entry, batch: Batch): Promise<void> {
     const session = this.#session;
-    const elements = this.#elements;
+    const elements = this.elements;
     const stage = new CurrentStage(entry);
     if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
     if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
     if (entry.since === 0) {
-      await noteDone(session, entry, { ask: this.ask, elements });
+      await noteDone(session, entry, this);
       if (entry.landed(elements).size > 0) return;
     }
     entry.settle({ state: 'cancelled', landed: [] });
@@ -254,7 +253,7 @@ export class BatchWork implements Work<Outcome> {
     throw wasCancelled(journal, elements, batch.dateCancelled);
   }
 
-  async perform(entry: Entry): Promise<Performed<Outcome>> {
+  async perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
     const session = this.#session;
     if (this.#stored !== undefined) {
       await this.requireKnown(entry);
@@ -283,7 +282,7 @@ export class BatchWork implements Work<Outcome> {
       session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
     const isListed = this.#options.failedOut !== null && isFinal(batch);
     const { left } = isListed
-      ? await concludeStage(session, new CurrentStage(entry), batch, this.#elements)
+      ? await concludeStage(session, new CurrentStage(entry), batch, this.elements)
       : { left: [] };
     const answer = await freshAnswer(session, initiated);
     return {
@@ -336,7 +335,7 @@ export class BatchWork implements Work<Outcome> {
     const { batchId } = stage.note;
     if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId);
     if (!isOver(entry.state)) return;
-    const elements = this.#elements;
+    const elements = this.elements;
     const noted = entry.landed(elements);
     const landed = elements.filter(({ digest }) => noted.has(digest));
     await requireThere(session, elements, landed, async () => {
@@ -349,8 +348,8 @@ export class BatchWork implements Work<Outcome> {
 
   /** Another machine may have landed what this batch has not. */
   async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
-    const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.#elements, entry));
-    const own = new CurrentStage(entry).indexes(this.#elements);
+    const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.elements, entry));
+    const own = new CurrentStage(entry).indexes(this.elements);
     return { ...result, landed: own.filter((index) => !result.left.includes(index)), isRestDone };
   }
 
@@ -469,7 +468,7 @@ export class BatchWork implements Work<Outcome> {
     }
   }
 
-  async #conclude(entry: Entry, batch: Executed): Promise<Performed<Outcome>> {
+  async #conclude(entry: Entry, batch: Executed) {
     const session = this.#session;
     const { pipelines } = this.#request;
     const stage = new CurrentStage(entry);

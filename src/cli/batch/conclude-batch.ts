@@ -3,6 +3,7 @@ import { CANCELLED } from '../../contract/call.js';
 import type { Batch, InitBatchRequest, Pipeline } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
+import { cancelLine } from '../hints.js';
 import { type Entry, isOver, type Verdict } from '../journal/journal.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
@@ -126,12 +127,11 @@ export function batchFailure(
   const reason = says === undefined ? '' : `; ${says.replace(/\.$/, '')}`;
   // Other batches may have landed a part of the file, also where this one landed nothing.
   const rest = `\`${commandLine(settings, 'batch', 'run', 'FILE', '--rest')}\``;
-  const cancel = `\`${commandLine(settings, 'batch', 'cancel', id)}\``;
   return new FlywheelError(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancel}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(settings, id)}.`}`,
     },
   );
 }

@@ -6,7 +6,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
-import { ownerFlags } from '../hints.js';
+import { cancelLine, ownerFlags } from '../hints.js';
 import { openInput } from '../input/read-input.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
@@ -276,9 +276,10 @@ async function requireNotLandedElsewhere(session: Session, batch: Batch): Promis
   if (!entry.isToldApart) return;
   // The same check as in `batch run`, which knows the whole file.
   const { pipelines } = JSON.parse(body) as InitBatchRequest;
-  const ask = pipelinesDoneThere(session, pipelines);
-  const unanswered = unansweredOf(entry, pipelineElements(pipelines), ask);
-  if (unanswered !== undefined) await foreseeUnchanged(session, entry, unanswered, {});
+  const elements = pipelineElements(pipelines);
+  const unanswered = unansweredOf(entry, elements);
+  const looked = { ask: pipelinesDoneThere(session, pipelines), elements };
+  if (unanswered !== undefined) await foreseeUnchanged(session, entry, looked, unanswered);
 }
 
 /** For a batch whose file this machine does not have. @throws as {@link requireNotLandedElsewhere} */
@@ -295,9 +296,8 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   const elsewhere = new Set(others.map(({ element }) => element.subject));
   const twice = pipelineElements(own).filter(({ subject }) => elsewhere.has(subject)).length;
   if (twice === 0) return;
-  const cancel = commandLine(session.settings, 'batch', 'cancel', batch.id);
   throw notSent(
     `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait there.`,
-    `Cancel this batch: \`${cancel}\`. --again executes it anyway.`,
+    `Cancel this batch: ${cancelLine(session.settings, batch.id)}. --again executes it anyway.`,
   );
 }

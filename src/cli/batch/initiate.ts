@@ -2,11 +2,11 @@
 import type { Batch, InitBatchRequest, InitBatchResult } from '../../contract/schemas/batch.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
-import { ownerFlags } from '../hints.js';
+import { cancelLine } from '../hints.js';
 import type { Element, Entry } from '../journal/journal.js';
 import { requireAnswersKey, type Unanswered } from '../operation/done-there.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { type AskDoneThere, findBatch, getBatch, isEnded } from '../operation/service-record.js';
+import { findBatch, getBatch, isEnded } from '../operation/service-record.js';
 import { outcomeUnknown, trying } from '../operation/verdicts.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -99,11 +99,9 @@ async function withCancel(session: Session, idempotencyKey: string, error: unkno
   const listed = opened.service.listBatches(asked, callWith(session, opened));
   const [batch] = (await listed.catch(() => null))?.value.items ?? [];
   if (batch === undefined) return error;
-  const { settings } = session;
   if (batch.dateCancelled !== undefined)
     return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
-  const cancel = commandLine(settings, 'batch', 'cancel', batch.id, ...ownerFlags(settings));
-  return error.with({ hint: `To give the batch up: \`${cancel}\`` });
+  return error.with({ hint: `To give the batch up: ${cancelLine(session.settings, batch.id)}` });
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
@@ -132,12 +130,8 @@ export async function freshAnswer(
 }
 
 /** The request of a batch without an answer: its init. A stored result is printed, which needs no query. */
-export function unansweredOf(
-  operation: Entry,
-  elements: readonly Element[],
-  ask: AskDoneThere,
-): Unanswered | undefined {
+export function unansweredOf(operation: Entry, elements: readonly Element[]): Unanswered | undefined {
   const stage = new CurrentStage(operation);
   if (stage.runAnswer !== undefined) return undefined;
-  return { ask, elements, requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
+  return { requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
 }

@@ -15,7 +15,7 @@ import type { Input } from '../input/read-input.js';
 import { isOver, type Notes, type OperationRequest } from '../journal/journal.js';
 import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
 import { pipelineElements, warnOfEqual } from '../operation/elements.js';
-import { runOperation, tellAllSkipped, type Work } from '../operation/run-operation.js';
+import { runOperation, type Work } from '../operation/run-operation.js';
 import { pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
@@ -64,10 +64,8 @@ export async function runBatchOperation<Result>(
   work: Work<Result>,
   notes: Notes = {},
 ): Promise<void> {
-  const { pipelines } = request;
-  warnOfEqual(session, pipelineElements(pipelines), 'pipeline', 'executed');
-  if (!(await runOperation(session, operationOf(session, request, how, notes), work)))
-    tellAllSkipped(session, pipelines.length);
+  warnOfEqual(session, work.elements, 'pipeline', 'executed');
+  await runOperation(session, operationOf(session, request, how, notes), work);
 }
 
 export interface BatchPlan extends PipelinesPlan {

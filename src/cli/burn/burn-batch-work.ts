@@ -9,7 +9,7 @@ import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import { noteDone, requireAnswersBurn, requireNoted, requireRefused } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
-import { type Performed, REPLAYED, type Work } from '../operation/run-operation.js';
+import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
 import { outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
@@ -94,7 +94,7 @@ export function burnBatchWork(
     }
   }
 
-  async function perform(entry: Entry): Promise<Performed<Outcomes> | null> {
+  async function perform(entry: Entry) {
     const parts = partsOf(entry);
     if (entry.state === 'done' && isDoneByOthers(latestOutcomes(parts))) {
       output.tell('Other requests landed the burns that this one did not. Nothing was sent.');
@@ -139,12 +139,12 @@ export function burnBatchWork(
   }
 
   return {
-    ...{ ask, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
+    ...{ ask, elements, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
     outputs: failedOut === null ? [] : [failedOut],
     unanswered: (operation) => {
       const parts = partsOf(operation);
       return {
-        ...{ ask, elements, own: landedOf(elements, outcomesOf(parts)) },
+        own: landedOf(elements, outcomesOf(parts)),
         requests: parts.filter(({ outcomes }) => outcomes === undefined),
       };
     },
@@ -176,6 +176,7 @@ export function burnBatchWork(
       };
       return beginRest(session, entry, { all: elements, indexes, allowChanged: how.allowChanged, notes });
     },
+    nothing: { success: [], errors: [] },
     summary: (outcomes) => {
       const burned = outcomes.filter(({ status }) => status === 'success').length;
       return `${grouped(burned)} of ${countText(outcomes.length, 'burn')} succeeded.`;

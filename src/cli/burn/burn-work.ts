@@ -31,11 +31,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const requireKnown = ({ before }: Entry): Promise<void> =>
     requireThere(session, elements, elements, () => lostThere(ask, elements, elements, before));
   return {
-    ask: once ? ask : undefined,
+    ...{ ask, elements },
     unanswered: (operation) => {
       // Of a burn that is not new the service may have dropped the key, whatever the clock of this machine says.
       if (operation.answer(ANSWER) !== undefined || !(once || !operation.isNew)) return undefined;
-      return { ask, elements, requests: [{ key: operation.key, indexes: [0] }] };
+      return { requests: [{ key: operation.key, indexes: [0] }] };
     },
     leaveOut: () => false,
     prepare: async () => true,

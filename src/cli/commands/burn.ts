@@ -16,7 +16,7 @@ import { inputError, openInput, readOptionText, readProof } from '../input/read-
 import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
 import { takenByDryRun } from '../operation/begin-operation.js';
 import { burnElements, contentOf, pick, warnOfEqual } from '../operation/elements.js';
-import { runOperation, tellAllSkipped } from '../operation/run-operation.js';
+import { runOperation } from '../operation/run-operation.js';
 import {
   AGAIN_OPTION,
   ALLOW_CHANGED_OPTION,
@@ -167,8 +167,7 @@ async function burnBatch(
     if (strict) await requireAllPossible(session, pick(burns, taken), taken ?? [...burns.keys()]);
     return showBurnBatchPlan(session, pick(burns, taken));
   }
-  if (!(await runOperation(session, request, workOf(session))))
-    tellAllSkipped(session, burns.length, { success: [], errors: [] });
+  await runOperation(session, request, workOf(session));
 }
 
 export const commands = {

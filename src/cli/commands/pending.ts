@@ -11,7 +11,7 @@ import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
-import { nextCommand, ownerFlags } from '../hints.js';
+import { executeOrCancel, nextCommand } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation } from '../operation/begin-operation.js';
 import { pipelineElements } from '../operation/elements.js';
@@ -298,7 +298,7 @@ const notThere = async (session: Session, id: string): Promise<FlywheelError> =>
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
     {
       hint: isUuid(id)
-        ? `The journal of this machine does not have that batch. Execute it: \`${await nextCommand(session, id)}\`. Or cancel it: \`${commandLine(settings, 'batch', 'cancel', id, ...ownerFlags(settings))}\``
+        ? `The journal of this machine does not have that batch. ${await executeOrCancel(session, id)}`
         : `List pending operations: \`${commandLine(settings, 'pending')}\``,
     },
   );

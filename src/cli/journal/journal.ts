@@ -77,6 +77,10 @@ export interface OperationRequest {
   readonly before?: readonly number[];
 }
 
+/** A burn without `--once`. */
+export const isAlwaysNew = ({ kind, origin }: Pick<OperationRequest, 'kind' | 'origin'>): boolean =>
+  kind === 'burn' && origin.from !== 'content';
+
 export type Notes = Readonly<Record<string, unknown>>;
 
 /** The end of an operation, with answers to store. */

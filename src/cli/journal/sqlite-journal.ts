@@ -13,6 +13,7 @@ import {
   type Begun,
   type Element,
   type Entry,
+  isAlwaysNew,
   isOver,
   type KeyOrigin,
   type OperationKind,
@@ -276,9 +277,6 @@ export class SqliteJournal extends Tables {
     return new SqliteEntry(this, row, false);
   }
 }
-
-const isAlwaysNew = ({ kind, origin }: OperationRequest): boolean =>
-  kind === 'burn' && origin.from !== 'content';
 
 const busy = ({ holder }: OperationSummary): Begun => ({
   status: 'busy',

@@ -3,9 +3,10 @@ import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import { nextCommand, ownerFlags } from '../hints.js';
+import { executeOrCancel } from '../hints.js';
 import {
   type Begun,
+  type Element,
   type Entry,
   isOver,
   type Journal,
@@ -18,20 +19,22 @@ import { countText } from '../views/unit.js';
 import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
 import { nounOf } from './elements.js';
 import { hasLandedInPart, wasCancelled, withoutOverlap } from './overlap.js';
-import { commandLine, resumeLine } from './resume-line.js';
+import { resumeLine } from './resume-line.js';
 import { type AskDoneThere, findBatch, locate } from './service-record.js';
 import { notSent } from './verdicts.js';
 
 export interface Preparation {
-  /** Looks up at the service which elements landed; `undefined`: every call is new. */
-  readonly ask: AskDoneThere | undefined;
+  /** The whole file. */
+  readonly elements: readonly Element[];
+  /** Looks up at the service which of them landed. */
+  readonly ask: AskDoneThere;
   readonly rest?: boolean;
   readonly allowChanged?: boolean;
   /** Files that it may write. A sending command refuses to replace an existing one. */
   readonly outputs?: readonly OutputFile[];
   /** Sends nothing for an operation in this state? @default true if it is over */
   isRepeat?(state: OperationState): boolean;
-  /** Requests without an answer; `undefined`: no other request could have done the same. */
+  /** `undefined`: no other request could have done the same. */
   unanswered(operation: Entry): Unanswered | undefined;
   /** Removes elements from the requests without an answer. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
@@ -206,14 +209,13 @@ async function isLost(
   journal: Journal,
   batchId: string | undefined,
   { kind, content, origin, elements }: OperationRequest,
-  ask: AskDoneThere | undefined,
+  ask: AskDoneThere,
 ): Promise<boolean> {
   const { since = 0, before = [] } = journal.known(kind, content, origin) ?? {};
   const landed = journal.landed(elements, since);
   const noted = elements.filter(({ digest }) => landed.has(digest));
   // If the service still has some of it, it must not be sent in full.
-  if (noted.length > 0)
-    return ask !== undefined && (await lostThere(ask, elements, noted, before))?.length === noted.length;
+  if (noted.length > 0) return (await lostThere(ask, elements, noted, before))?.length === noted.length;
   if (batchId === undefined) return false;
   return (await findBatch(session, batchId)) === null;
 }
@@ -223,20 +225,13 @@ async function unfinished(
   entry: Entry | OperationSummary,
   rule: string,
 ): Promise<FlywheelError> {
-  const { settings } = session;
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
-  const cancel = commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings));
-  const next = entry.state === 'waiting' ? await nextCommand(session, batchId) : '';
-  const [state, hint] = (
-    {
-      open: ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`],
-      waiting: [
-        `is not finished: its batch ${batchId} waits for approval`,
-        `Approve and execute the batch: \`${next}\`. Or cancel it: \`${cancel}\``,
-      ],
-      partial: ['has landed in part', 'Use --rest in place of --again to send what did not land.'],
-    } as const
-  )[entry.state as 'open' | 'waiting' | 'partial'];
+  const [state, hint] =
+    entry.state === 'waiting'
+      ? [`is not finished: its batch ${batchId} waits for approval`, await executeOrCancel(session, batchId)]
+      : entry.state === 'open'
+        ? ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`]
+        : ['has landed in part', 'Use --rest in place of --again to send what did not land.'];
   return notSent(`${rule} The operation started ${entry.dateBegun} ${state}.`, hint, {
     idempotencyKey: entry.key,
   });
@@ -261,7 +256,7 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
   if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return {};
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return {};
-  const found = await foreseeUnchanged(session, entry, unanswered, work);
+  const found = await foreseeUnchanged(session, entry, work, unanswered);
   if (found?.isOver === true) return null;
   if (found === null && !entry.isNew) tellByNotes(session);
   if (found?.isCancelled === true && !giveUpRest(entry)) {

@@ -10,10 +10,18 @@ import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { nextCommand, ownerFlags } from '../hints.js';
-import type { Element, Entry, Journal, OperationKind, OperationRequest } from '../journal/journal.js';
+import { cancelLine, executeOrCancel } from '../hints.js';
+import {
+  type Element,
+  type Entry,
+  isAlwaysNew,
+  type Journal,
+  type OperationKind,
+  type OperationRequest,
+} from '../journal/journal.js';
 import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
 import { countText, grouped } from '../views/unit.js';
+import type { Preparation } from './begin-operation.js';
 import { namedText, nounOf, pick } from './elements.js';
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
@@ -88,7 +96,7 @@ const SAYS_ALL = { keyUnused: false } as const;
 async function compare(
   session: Session,
   operation: Pick<Entry, 'kind'> & Partial<Entry>,
-  { elements, own = [] }: Pick<Unanswered, 'elements' | 'own'>,
+  { elements, own = [] }: { readonly elements: readonly Element[]; readonly own?: readonly Sha256[] },
   answer: DoneThere,
 ): Promise<void> {
   const { kind, id, since = 0, before = [] } = operation;
@@ -137,13 +145,11 @@ async function finishHint(
   [id = 'BATCH_ID']: readonly string[],
   { isOnThisMachine }: Pick<OpenedService, 'isOnThisMachine'>,
 ): Promise<string> {
+  if (kind === 'batch') return executeOrCancel(session, id);
   const { settings } = session;
-  const line = (...words: readonly string[]): string => commandLine(settings, ...words);
-  if (kind === 'batch')
-    return `Finish that batch first: \`${await nextCommand(session, id)}\`. Or cancel it: \`${line('batch', 'cancel', id, ...ownerFlags(settings))}\``;
   return isOnThisMachine
-    ? `Finish that request first: \`${line('pending', 'resume')}\``
-    : `The service finishes that request by itself. Wait until it is no longer listed: \`${line('history', '--status', 'PENDING')}\``;
+    ? `Finish that request first: \`${commandLine(settings, 'pending', 'resume')}\``
+    : `The service finishes that request by itself. Wait until it is no longer listed: \`${commandLine(settings, 'history', '--status', 'PENDING')}\``;
 }
 
 /**
@@ -155,12 +161,13 @@ async function finishHint(
 export async function askWhatIsDone(
   session: Session,
   journal: Journal,
-  { kind, content, origin, elements, again }: OperationRequest,
-  { ask }: { readonly ask: AskDoneThere | undefined },
+  request: OperationRequest,
+  { ask }: LookedUp,
 ): Promise<'known' | boolean | readonly number[]> {
+  const { kind, content, origin, elements, again } = request;
   const known = journal.known(kind, content, origin);
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
-  if (ask === undefined || goesOn) return false;
+  if (isAlwaysNew(request) || goesOn) return false;
   const answer = await ask([journal.keyOf(kind, content, origin)]);
   if (answer === null) {
     tellByNotes(session);
@@ -207,15 +214,15 @@ async function tellOfUnnoted(
   else session.output.warn(`${text} With --again everything is sent again.`);
 }
 
+/** The requests of an operation that have no answer. */
 export interface Unanswered {
-  readonly ask: AskDoneThere;
-  /** The whole file. */
-  readonly elements: readonly Element[];
   /** `indexes` are those of elements in the file. */
   readonly requests: readonly { readonly key: string; readonly indexes: readonly number[] }[];
   /** Elements that landed by requests with an answer. */
   readonly own?: readonly Sha256[];
 }
+
+type LookedUp = Pick<Preparation, 'ask' | 'elements' | 'rest' | 'allowChanged'>;
 
 interface Remaining {
   readonly left: readonly number[];
@@ -236,20 +243,21 @@ interface Remaining {
 async function findRemaining(
   session: Session,
   operation: Entry,
-  unanswered: Unanswered,
-  isRest: boolean,
+  { ask, elements, rest: isRest = false }: LookedUp,
+  { requests, own = [] }: Unanswered,
 ): Promise<Remaining | null> {
   const { kind, since } = operation;
-  const { ask, elements, requests, own = [] } = unanswered;
   const answer = await ask(requests.map(({ key }) => key));
   if (answer === null) return null;
   const { batch, found } = answer;
   const journal = await (await session.service()).journal();
   const numbers = new Map(elements.map((element, index) => [element, index]));
   const numbersOf = (some: readonly Element[]) => some.flatMap((one) => numbers.get(one) ?? []);
-  if (batch?.dateCancelled !== undefined)
-    return remainingOfCancelled(session, operation, unanswered, { answer, batch, isRest });
   const next = requests.flatMap(({ indexes }) => pick(elements, indexes));
+  if (batch?.dateCancelled !== undefined) {
+    await compare(session, operation, { elements, own }, answer);
+    return remainingOfCancelled(journal, operation, { elements, count: next.length, batch, isRest });
+  }
   const ownFound = found.filter(({ isOwn }) => isOwn);
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
@@ -277,27 +285,25 @@ async function findRemaining(
   return { left, leftOut: numbersOf(done), isOver };
 }
 
-/** @throws `ERR_INPUT_INVALID` where the key is of a part of this file, which another machine sent */
-async function remainingOfCancelled(
-  session: Session,
-  operation: Entry,
-  { elements, own = [], requests }: Unanswered,
-  {
-    answer,
-    batch: { totals, dateCancelled = '' },
-    isRest,
-  }: { readonly answer: DoneThere; readonly batch: ListedBatch; readonly isRest: boolean },
-): Promise<Remaining> {
-  await compare(session, operation, { elements, own }, answer);
-  const journal = await (await session.service()).journal();
-  const { since } = operation;
+/** @throws `ERR_INPUT_INVALID` where the key is of another part of this file, which another machine sent */
+function remainingOfCancelled(
+  journal: Journal,
+  { since }: Entry,
+  asked: {
+    readonly elements: readonly Element[];
+    readonly count: number;
+    readonly batch: ListedBatch;
+    readonly isRest: boolean;
+  },
+): Remaining {
+  const { elements, count, batch, isRest } = asked;
   const landed = journal.landed(elements, since);
   if (isRest && (since > 0 ? landed.size > 0 : hasLandedInPart(journal, elements))) {
     const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
     return { left, leftOut: [], isCancelled: true };
   }
-  if (totals.pipelines !== requests.flatMap(({ indexes }) => indexes).length)
-    throw wasCancelled(journal, elements, dateCancelled).with(SAYS_ALL);
+  if (batch.totals.pipelines !== count)
+    throw wasCancelled(journal, elements, batch.dateCancelled ?? '').with(SAYS_ALL);
   return { left: [], leftOut: [] };
 }
 
@@ -307,12 +313,12 @@ const isOpenThere = ({ state }: Found): boolean => state === 'open';
 export async function foreseeUnchanged(
   session: Session,
   operation: Entry,
+  work: LookedUp,
   unanswered: Unanswered,
-  work: { readonly rest?: boolean; readonly allowChanged?: boolean },
 ): Promise<Remaining | null> {
-  const found = await findRemaining(session, operation, unanswered, work.rest === true);
+  const found = await findRemaining(session, operation, work, unanswered);
   const indexes = found?.left ?? unanswered.requests.flatMap((request) => request.indexes);
-  await requireUnchanged(session, operation, unanswered.elements, indexes, work);
+  await requireUnchanged(session, operation, work.elements, indexes, work);
   return found;
 }
 
@@ -330,8 +336,7 @@ function wayOut(
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
   if (!isBegun) return 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
-  if (batchId !== undefined)
-    return `Cancel its batch: \`${commandLine(settings, 'batch', 'cancel', batchId)}\`. ${rest}`;
+  if (batchId !== undefined) return `Cancel its batch: ${cancelLine(settings, batchId)}. ${rest}`;
   if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;
   const list = commandLine(settings, ...(kind === 'batch' ? ['batch', 'list'] : ['history']));
   return `See what landed: \`${list}\`${isNew ? '' : `, then ${forget}`}, then send the others in a new file.`;
@@ -341,11 +346,12 @@ function wayOut(
 export async function noteDone(
   session: Session,
   entry: Entry,
-  { ask, keys = [], ...compared }: Omit<Unanswered, 'requests'> & { readonly keys?: readonly string[] },
+  { ask, elements }: LookedUp,
+  { keys = [], own = [] }: { readonly keys?: readonly string[]; readonly own?: readonly Sha256[] } = {},
 ): Promise<void> {
   const answer = entry.isToldApart ? await ask(keys) : null;
   if (answer === null) return tellByNotes(session);
-  await compare(session, entry, compared, answer);
+  await compare(session, entry, { elements, own }, answer);
 }
 
 const told = new WeakSet<Session['output']>();
@@ -485,11 +491,10 @@ function notThere(
   const apart = 'put the missing ones into a new file and send it with --again';
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
   const batchId = batchStages(notes).at(-1)?.batchId ?? '';
-  const cancel = `\`${commandLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings))}\``;
   const way =
     state === 'open'
       ? `: drop the requests without an answer (${forget}), and ${apart}. Then send the others: this file with --rest.`
-      : `: ${state === 'waiting' ? `cancel the batch of this file (${cancel}), and ` : ''}${lost.length === noted ? 'send this file with --again' : apart}.`;
+      : `: ${state === 'waiting' ? `cancel the batch of this file (${cancelLine(settings, batchId)}), and ` : ''}${lost.length === noted ? 'send this file with --again' : apart}.`;
   return outcomeUnknown(
     `The journal of this machine says that ${lost.length} of ${grouped(elements.length)} landed, but the service does not have these: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
     `Look them up on chain. If some landed, remove them from the file. If none landed${way}`,

@@ -3,6 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
+import { cancelLine } from '../hints.js';
 import {
   type Element,
   type Entry,
@@ -16,7 +17,7 @@ import {
 } from '../journal/journal.js';
 import { countText } from '../views/unit.js';
 import { namedText, nounOf, pick } from './elements.js';
-import { agreedLine, commandLine, resumeLine } from './resume-line.js';
+import { commandLine, resumeLine } from './resume-line.js';
 import { notSent } from './verdicts.js';
 
 /**
@@ -85,8 +86,11 @@ export async function requireUnchanged(
   const error = changedElements(changes, kind, indexes.length).with({ keyUnused: false });
   if (isNew || isOver(state)) throw error;
   const batchId = batchStages(notes).at(-1)?.batchId;
-  const words = batchId === undefined ? ['pending', 'forget', id] : ['batch', 'cancel', batchId];
-  const drop = `\`${commandLine(session.settings, ...words)}\``;
+  const { settings } = session;
+  const drop =
+    batchId === undefined
+      ? `\`${commandLine(settings, 'pending', 'forget', id)}\``
+      : cancelLine(settings, batchId);
   if (kind === 'burn' && !isOnce)
     throw error.with({
       hint: `Drop this operation: ${drop}. To burn this amount too, run the command again.`,
@@ -199,9 +203,9 @@ function wayOut(session: Session, { operation }: Overlap): string {
   const resume = resumeLine(session, operation);
   if (operation.state === 'open' || operation.kind === 'burn') return `Resume the other operation: ${resume}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
-  const cancel = agreedLine(session.settings, 'batch', 'cancel', batchId);
+  const cancel = cancelLine(session.settings, batchId);
   return operation.state === 'waiting'
-    ? `Resume the other operation: \`${resume}\`. Or cancel its batch: \`${cancel}\`.`
+    ? `Resume the other operation: \`${resume}\`. Or cancel its batch: ${cancel}.`
     : `Cancel the other batch: ${cancel}`;
 }
 

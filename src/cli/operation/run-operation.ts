@@ -18,7 +18,7 @@ import {
   saysNothingWasEverDone,
 } from './verdicts.js';
 
-export interface Performed<Result> {
+interface Performed<Result> {
   readonly result: Result;
   /** `undefined` while it is open. */
   readonly verdict?: Verdict;
@@ -29,6 +29,8 @@ export interface Work<Result> extends Preparation {
   perform(entry: Entry): Promise<Performed<Result> | null>;
   /** Prints the result and writes its files. @returns the error for a failed result. */
   present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
+  /** What JSON has beside `skipped`, if others have landed everything. */
+  readonly nothing?: object;
   /** One sentence, for the error when the result cannot be printed. */
   summary(result: Result): string;
 }
@@ -36,22 +38,22 @@ export interface Work<Result> extends Preparation {
 export const REPLAYED =
   'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
 
-/** @returns false when `--rest` left nothing to do. @throws the error of the result or of the interruption */
+/** @throws the error of the result or of the interruption */
 export async function runOperation<Result>(
   session: Session,
   request: OperationRequest,
   work: Work<Result>,
-): Promise<boolean> {
+): Promise<void> {
   const taken = await beginOperation(session, request, work);
-  if (taken === null) return false;
-  return carryOut(session, taken, work).catch((error: unknown) => {
+  if (taken === null) return tellAllSkipped(session, work);
+  await carryOut(session, taken, work).catch((error: unknown) => {
     throw explained(request, error);
   });
 }
 
-export function tellAllSkipped({ output }: Session, skipped: number, result: object = {}): void {
+function tellAllSkipped({ output }: Session, { elements, nothing }: Work<unknown>): void {
   output.warn('Everything in this file already landed. Nothing was sent.');
-  output.result({ ...result, skipped }, () => []);
+  output.result({ ...nothing, skipped: elements.length }, () => []);
 }
 
 /** The derived key belongs to the first request of a file, from any machine. The service refuses another part under it. */
@@ -63,8 +65,7 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   });
 }
 
-/** @returns false when other requests landed all of it. */
-export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<boolean> {
+export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<void> {
   const { entry } = taken;
   session.output.detail(`idempotency key: ${entry.key}`);
   const { state } = entry;
@@ -79,7 +80,7 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   });
   if (performed === null) {
     endLanded(entry);
-    return false;
+    return tellAllSkipped(session, work);
   }
   if (!entry.isNew && isOver(state) && entry.state === state)
     session.output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
@@ -91,7 +92,6 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   if (isFlywheelError(unprinted, 'ERR_OUTCOME_UNKNOWN')) throw unprinted;
   if (unprinted !== undefined) throw notKept(entry, unprinted);
   if (failure !== undefined) throw failure.with({ idempotencyKey: entry.key });
-  return true;
 }
 
 function endLanded(entry: Entry): void {
