@@ -3,7 +3,7 @@ import { Keypair } from '@solana/web3.js';
 import { multisigFacts, readTokenOnChain } from '../../src/approval/flywheel-facts.js';
 import { readMultisigAccount } from '../../src/approval/read-batch.js';
 import { createSimulator } from '../../src/chain/local/simulator.js';
-import { expectedPipelines, type ReviewInput, reviewBatch } from '../../src/cli/batch/review.js';
+import { expectedPipelines, reviewBatch } from '../../src/cli/batch/review.js';
 import { toSourcePipelines } from '../../src/cli/input/pipelines-plan.js';
 import type { Pipeline } from '../../src/contract/schemas/batch.js';
 import { address } from '../../src/values/address.js';
@@ -44,7 +44,7 @@ export async function benchApprovals(): Promise<BenchRatio[]> {
       (pipeline) => ({ ...pipeline, payload: JSON.stringify(pipeline.payload) }) as Pipeline,
     );
     const { value } = await engine.initBatch({ pipelines: sources }, call());
-    const input: ReviewInput = {
+    const input: Parameters<typeof reviewBatch>[3] = {
       batchIndex: BigInt(value.batch.batchIndex),
       expectation: expectedPipelines(toSourcePipelines(sources)),
     };

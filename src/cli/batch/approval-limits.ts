@@ -1,5 +1,6 @@
 /** Checks a batch against the limits and earlier approvals: before the question, and in the write that records the approval. */
 import type { PipelineContent } from '../../actions/pipelines.js';
+import type { BatchContent } from '../../approval/batch-content.js';
 import {
   type Asked,
   type KnownAddress,
@@ -24,7 +25,6 @@ import { typedLine } from '../operation/resume-line.js';
 import { contentAlarms, lookAlikeText, twiceText } from '../views/approval.js';
 import {
   type ApprovalRecord,
-  type AskedBatch,
   hasApprovalRecord,
   type Known,
   openApprovalRecord,
@@ -158,26 +158,27 @@ async function newestBatch(session: Session, multisig: Address): Promise<bigint 
   return (await readMultisigAccount(chain, multisig)).transactionIndex;
 }
 
+/** Of a file that is no batch yet. */
+export const PLANNED = { batchIndex: null, digest: null } as const;
+
 /** Findings from earlier approvals about a batch, or about a file without index and digest. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
-  {
-    pipelines,
-    batchIndex = null,
-    digest = null,
-  }: Pick<AskedBatch, 'pipelines'> & Partial<Pick<AskedBatch, 'batchIndex' | 'digest'>>,
+  batch: Pick<BatchContent, 'digest'> & {
+    readonly pipelines: readonly PipelineContent[];
+    readonly batchIndex: bigint | null;
+  },
   { own, setUp }: Pick<Repeat, 'own' | 'setUp'> = { own: [] },
 ): Promise<Earlier> {
   const { multisig, mint } = flywheel;
-  const asked = { multisig, mint, pipelines, batchIndex, digest };
   const newest = await newestBatch(session, multisig);
   const knownBut = (own: readonly string[]) =>
-    withRecord(session, (record) => record.known({ ...asked, newest, own }));
+    withRecord(session, (record) => record.known({ ...batch, multisig, mint, newest, own }));
   let known = (await knownBut(own)) ?? NOTHING;
   const id = known.paid.length === 0 ? undefined : await setUp?.();
   if (id !== undefined) known = (await knownBut([...own, id])) ?? NOTHING;
-  return comparedWith(known, pipelines, flywheel, (await session.service()).symbol);
+  return comparedWith(known, batch.pipelines, flywheel, (await session.service()).symbol);
 }
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
@@ -216,7 +217,7 @@ export async function requirePlanApprovable(
   const used = (await withRecord(session, (record) => record.usedToday(flywheel))) ?? none;
   requireWithin(session.settings, asked, used);
   if (repeat === null) return;
-  const earlier = await earlierOf(session, flywheel, { pipelines }, repeat);
+  const earlier = await earlierOf(session, flywheel, { ...PLANNED, pipelines }, repeat);
   // A batch that the service has already is checked before it is signed.
   if (earlier.paid.length > 0 && (await repeat.setUp?.()) === undefined)
     requireUnpaid(session, earlier, pipelines, repeat);

@@ -60,7 +60,7 @@ interface ApprovalRecordOptions {
 /** Approvals of all profiles with the same multisig and mint count together. */
 type Project = Pick<Flywheel, 'multisig' | 'mint'>;
 
-export interface AskedBatch extends Project {
+interface AskedBatch extends Project {
   /** `null`: not set up yet. */
   readonly batchIndex: bigint | null;
   readonly digest: Sha256 | null;
@@ -71,7 +71,7 @@ export interface AskedBatch extends Project {
   readonly newest: bigint | null;
 }
 
-export interface RecordedBatch extends AskedBatch {
+interface RecordedBatch extends AskedBatch {
   readonly batchIndex: bigint;
   readonly digest: Sha256;
   readonly batchId: string;

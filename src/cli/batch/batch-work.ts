@@ -22,14 +22,7 @@ import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { cancelLine, nextCommand } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
-import {
-  type Element,
-  type Entry,
-  hasRest,
-  isOver,
-  type Notes,
-  type OperationState,
-} from '../journal/journal.js';
+import { type Element, type Entry, hasRest, isOver, type Notes } from '../journal/journal.js';
 import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest, wasCancelled } from '../operation/overlap.js';
@@ -57,10 +50,12 @@ import { lookUntil } from './chain-agrees.js';
 import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
 import { endBatch } from './end-batch.js';
 import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
-import { freshAnswer, type Initiated, initiate, seenBatch, unansweredOf } from './initiate.js';
+import { freshAnswer, initiate, seenBatch, unansweredOf } from './initiate.js';
 import { requireAsPinned, requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { expectedPipelines } from './review.js';
 import { approveInWallet, requireWalletPays } from './wallet-approval.js';
+
+type Initiated = Awaited<ReturnType<typeof initiate>>;
 
 type Terms = Pick<HowOften, 'rest' | 'allowChanged'> & Partial<Pick<HowOften, 'again'>>;
 
@@ -77,12 +72,14 @@ interface BatchOptions {
 }
 
 /** Stored so that `resume` needs no options. The keypair itself is never stored. */
-export interface RunNote {
+interface RunNote {
   /** `null`: not from a file. */
   readonly keypair: string | null;
   readonly wallet: boolean;
   readonly failedOut: OutputFile | null;
 }
+
+export const runNoteOf = ({ notes }: Entry): RunNote | undefined => notes['run'] as RunNote | undefined;
 
 type Outcome =
   | { readonly batch: Batch; readonly left: readonly number[]; readonly answer: InitBatchResult }
@@ -136,7 +133,7 @@ export class BatchWork implements Work<Outcome> {
   }
 
   /** For a waiting batch `init` only fetches a fresh approval. */
-  isRepeat(state: OperationState): boolean {
+  isRepeat(state: Entry['state']): boolean {
     return isOver(state) || (state === 'waiting' && this.#options.run === null);
   }
 

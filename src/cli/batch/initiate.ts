@@ -12,7 +12,7 @@ import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js'
 import { countText } from '../views/unit.js';
 import { addToStage, CurrentStage } from './batch-stages.js';
 
-export interface Initiated {
+interface Initiated {
   readonly answer: InitBatchResult;
   /** As the service has it now. */
   readonly batch: Batch;

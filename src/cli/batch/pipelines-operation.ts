@@ -10,7 +10,7 @@ import type { BatchForesight } from '../context.js';
 import { outlookOf } from '../dry-run.js';
 import { knownDecimals, sumAmounts } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
-import { type PipelinesPlan, planPipelines, toSourcePipelines } from '../input/pipelines-plan.js';
+import { planPipelines, toSourcePipelines } from '../input/pipelines-plan.js';
 import type { Input } from '../input/read-input.js';
 import { isOver, type Notes, type OperationRequest } from '../journal/journal.js';
 import { type Preparation, takenByDryRun } from '../operation/begin-operation.js';
@@ -20,7 +20,7 @@ import { pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
-import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
+import { againHint, earlierOf, PLANNED, repeatOf, requireUnpaid } from './approval-limits.js';
 import { CurrentStage, partOf } from './batch-stages.js';
 import { pinnedFlywheel } from './pins.js';
 
@@ -68,11 +68,6 @@ export async function runBatchOperation<Result>(
   await runOperation(session, operationOf(session, request, how, notes), work);
 }
 
-export interface BatchPlan extends PipelinesPlan {
-  /** `null`: no forecast here. */
-  readonly foreseen: BatchForesight | null;
-}
-
 /**
  * @param signs - the command itself approves, so proofs that were paid before are refused.
  * @throws `ERR_INPUT_INVALID` for those, and all that the command would refuse
@@ -104,7 +99,7 @@ export async function showPipelinesPlan(
     outlook.foresight === null || pipelines.length === 0 || isCounted
       ? null
       : await outlook.foresight.batch(part, outlook.credential);
-  const plan: BatchPlan = { ...planPipelines(pipelines), foreseen };
+  const plan = { ...planPipelines(pipelines), foreseen };
   const flywheel = pinnedFlywheel(opened?.pins ?? null);
   const sources = toSourcePipelines(pipelines);
   const decimals = flywheel?.decimals ?? mostFractionDigits(sources);
@@ -113,7 +108,8 @@ export async function showPipelinesPlan(
   const setUp = async () =>
     journal && (await ask([stage?.key ?? journal.keyOf(kind, ofFile, origin)]))?.batch?.id;
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
-  const earlier = flywheel && (await earlierOf(session, flywheel, { pipelines: content }, repeat));
+  const earlier =
+    flywheel && (await earlierOf(session, flywheel, { ...PLANNED, pipelines: content }, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
   const alarms = earlier?.alarms ?? contentAlarms(content, { decimals, symbol: outlook.symbol });
   if (session.output.mode !== 'human') alarms.forEach(session.output.warn);

@@ -46,7 +46,7 @@ export interface Look {
 /** Of a batch that may be approved, or that the owner has approved. */
 export type Review = Look & { readonly token: TokenOnChain };
 
-export interface ReviewInput {
+interface ReviewInput {
   readonly batchIndex: bigint;
   readonly expectation: Expectation | null;
 }

@@ -31,7 +31,7 @@ import {
   totalsOf,
 } from './requests.js';
 
-export interface BurnBatchBody {
+interface BurnBatchBody {
   readonly burns: readonly BurnRequest[];
   /** `null`: not requested. */
   readonly failedOut: OutputFile | null;

@@ -18,7 +18,7 @@ import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
 
-export interface BurnBody {
+interface BurnBody {
   readonly request: BurnRequest;
   readonly once: boolean;
 }

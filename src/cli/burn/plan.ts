@@ -4,22 +4,12 @@ import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import type { Session } from '../command.js';
-import type { BurnsForesight } from '../context.js';
 import { outlookOf } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { Problems } from '../input/problems.js';
 import { viewBurnBatchPlan, viewBurnPlan } from '../views/burn.js';
 import { countText } from '../views/unit.js';
 import { cutBurns } from './requests.js';
-
-export interface BurnPlan {
-  readonly dryRun: true;
-  readonly type: string;
-  readonly hash: string;
-  readonly amount: number;
-  /** `null`: no forecast here. */
-  readonly foreseen: Omit<BurnsForesight, 'failures'> | null;
-}
 
 /** @param isDone - nothing would be sent. @throws the same errors as the burn. */
 export async function showBurnPlan(
@@ -37,25 +27,12 @@ export async function showBurnPlan(
     const code: ErrorCode = isErrorCode(failure.type) ? failure.type : 'ERR_BURN_TOKENOMICS_FAILED';
     throw new FlywheelError(code, failure.message);
   }
-  const { failures: _none, ...foreseen } = looked ?? { failures: [] };
-  const plan: BurnPlan = {
-    dryRun: true,
-    type: request.type,
-    hash: proofHash(request.proof),
-    amount: request.burnAmount,
-    foreseen: looked === null ? null : (foreseen as BurnPlan['foreseen']),
+  const { type, proof, burnAmount: amount } = request;
+  const foreseen = looked && {
+    ...{ burnWallet: looked.burnWallet, supply: looked.supply, usedToday: looked.usedToday },
   };
+  const plan = { dryRun: true, type, hash: proofHash(proof), amount, foreseen };
   session.output.result(plan, (style) => viewBurnPlan(plan, outlook, style));
-}
-
-export interface BurnBatchPlan {
-  readonly dryRun: true;
-  readonly elements: number;
-  readonly requests: number;
-  readonly totalAmount: string;
-  readonly types: Readonly<Record<string, { readonly elements: number; readonly amount: string }>>;
-  /** `null`: no forecast here. */
-  readonly foreseen: BurnsForesight | null;
 }
 
 /** @throws `ERR_PARTIAL` when some would fail. */
@@ -63,7 +40,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
   const outlook = await outlookOf(session);
   const foreseen =
     outlook.foresight === null ? null : await outlook.foresight.burns(burns, outlook.credential);
-  const plan: BurnBatchPlan = {
+  const plan = {
     dryRun: true,
     elements: burns.length,
     requests: cutBurns(burns).length,
@@ -80,7 +57,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
   );
 }
 
-function sumByType(burns: readonly BurnRequest[]): BurnBatchPlan['types'] {
+function sumByType(burns: readonly BurnRequest[]) {
   const groups = new Map<string, number[]>();
   for (const { type, burnAmount } of burns) {
     const group = groups.get(type);

@@ -109,15 +109,12 @@ const unknown = (index: number, { type, proof }: BurnRequest): ElementOutcome =>
 });
 
 /** Counts of one kind of element; amounts in whole tokens. */
-export type Tally = ReturnType<typeof tallyOf>;
-/** `proofs`: burns whose proof is recorded on chain. */
-export type Totals = ReturnType<typeof totalsOf>;
-
-const tallyOf = (burns: readonly BurnRequest[]) => ({
+export const tallyOf = (burns: readonly BurnRequest[]) => ({
   elements: burns.length,
   amount: sumAmounts(burns.map(({ burnAmount }) => burnAmount)),
 });
 
+/** `proofs`: burns whose proof is recorded on chain. */
 export function totalsOf(outcomes: readonly ElementOutcome[], burns: readonly BurnRequest[]) {
   const of = (wanted: ElementOutcome['status']): readonly BurnRequest[] =>
     pick(

@@ -6,7 +6,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
-import { type BurnBatchBody, burnBatchWork } from '../burn/burn-batch-work.js';
+import { burnBatchWork } from '../burn/burn-batch-work.js';
 import { burnWork } from '../burn/burn-work.js';
 import { requireAllPossible, showBurnBatchPlan, showBurnPlan } from '../burn/plan.js';
 import { stageOf } from '../burn/requests.js';
@@ -149,18 +149,18 @@ async function burnBatch(
   const { dryRun = false, strict = false } = options;
   const { readBurnsFile } = await import('../input/burns-file.js');
   const burns = readBurnsFile(input, await knownDecimals(session, dryRun));
+  const body = { burns, failedOut };
   const request: OperationRequest = {
     ...how,
     kind: 'burn-batch',
     content: contentOf(burns),
-    body: () => JSON.stringify({ burns, failedOut } satisfies BurnBatchBody),
+    body: () => JSON.stringify(body),
     notes: (taken) => ({ stages: [stageOf(burns, taken)] }),
     command: session.commandLine,
     elements: burnElements(burns),
     taken: null,
   };
-  const workOf = (of: Session) =>
-    burnBatchWork(of, { burns, failedOut }, { rest, strict, allowChanged: how.allowChanged });
+  const workOf = (of: Session) => burnBatchWork(of, body, { rest, strict, allowChanged: how.allowChanged });
   if (dryRun) {
     const taken = await takenByDryRun(session, request, workOf);
     if (taken?.length !== 0) warnOfEqual(session, request.elements, 'burn', 'burned');

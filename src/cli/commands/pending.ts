@@ -5,9 +5,6 @@ import type { InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
-import type { RunNote } from '../batch/batch-work.js';
-import type { BurnBatchBody } from '../burn/burn-batch-work.js';
-import type { BurnBody } from '../burn/burn-work.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent } from '../consent.js';
@@ -219,11 +216,11 @@ async function workOf(session: Session, entry: Entry, body: unknown, terms: Term
   switch (entry.kind) {
     case 'burn': {
       const { burnWork } = await import('../burn/burn-work.js');
-      return burnWork(session, body as BurnBody) as Work<unknown>;
+      return burnWork(session, body as Parameters<typeof burnWork>[1]) as Work<unknown>;
     }
     case 'burn-batch': {
       const { burnBatchWork } = await import('../burn/burn-batch-work.js');
-      const burns = body as BurnBatchBody;
+      const burns = body as Parameters<typeof burnBatchWork>[1];
       const noted = { ...burns, failedOut: stillFree(session, burns.failedOut) };
       return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
@@ -245,10 +242,10 @@ async function batchWork(
   request: InitBatchRequest,
   { keypair: typed, isExecuted = false }: Terms,
 ): Promise<Work<unknown>> {
+  const { BatchWork, runNoteOf } = await import('../batch/batch-work.js');
   const run =
-    (entry.notes['run'] as RunNote | undefined) ??
+    runNoteOf(entry) ??
     (isExecuted && entry.state === 'waiting' ? { keypair: null, wallet: false, failedOut: null } : undefined);
-  const { BatchWork } = await import('../batch/batch-work.js');
   if (run === undefined)
     return new BatchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
   const { context, settings } = session;
@@ -335,7 +332,7 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
 async function giveUp(entry: Entry): Promise<boolean> {
   if (entry.kind === 'batch') return giveUpRest(entry);
   if (!entry.hasAnswers) return false;
-  giveUpBurns(entry, (JSON.parse(entry.body() ?? '') as BurnBatchBody).burns);
+  giveUpBurns(entry, JSON.parse(entry.body() ?? '').burns);
   return true;
 }
 

@@ -9,7 +9,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
-import { openPendingCount, type PendingCount } from '../journal/names.js';
+import { openPendingCount } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { type Profile, type ProfileFile, readKeys, readProfiles } from './profile-file.js';
@@ -27,6 +27,8 @@ async function alone<Result>(configDir: string, change: () => Result): Promise<R
     lock.close();
   }
 }
+
+type PendingCount = Awaited<ReturnType<typeof openPendingCount>>;
 
 async function withPending(configDir: string, change: (pending: PendingCount) => void): Promise<void> {
   const pending = await openPendingCount(configDir);

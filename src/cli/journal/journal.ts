@@ -15,22 +15,11 @@ export type OperationKind = 'burn' | 'burn-batch' | 'batch';
  * - `done`, `partial`: all or a part of it landed, and no more will under its keys.
  * - `cancelled`: its batch was cancelled before anything landed.
  */
-export type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'cancelled';
+type OperationState = 'open' | 'waiting' | 'done' | 'partial' | 'cancelled';
 
 export const isOver = (state: OperationState): boolean => state !== 'open' && state !== 'waiting';
 
 export const hasRest = (state: OperationState): boolean => state === 'partial' || state === 'cancelled';
-
-/**
- * Where operations go. Two targets are the same if their projects are the same, or, while a project is unknown, their
- * addresses. API keys and profiles are not part of it, so changing them changes nothing.
- */
-export interface Target {
-  /** `embedded:` and the id of the ledger, or the address of an API. */
-  readonly address: string;
-  /** Multisig and mint; `null`: unknown. */
-  readonly flywheel: string | null;
-}
 
 export interface Processes {
   /** Unique among all processes, past and present. */

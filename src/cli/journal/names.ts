@@ -53,19 +53,13 @@ export async function pendingOperations(directory: string): Promise<readonly Nam
   return (await rows(directory, sql)).map(([id = '', state = '', date = '']) => ({ id, state, date }));
 }
 
-export interface PendingCount {
-  /** Operations with an unknown or unprinted outcome, and waiting batches, at this address. */
-  at(address: string): number;
-  close(): void;
-}
-
-/** @throws `ERR_STORE_UNAVAILABLE` */
-export async function openPendingCount(directory: string): Promise<PendingCount> {
+/** Counts operations with an unknown or unprinted outcome, and waiting batches. @throws `ERR_STORE_UNAVAILABLE` */
+export async function openPendingCount(directory: string) {
   const file = await openFile(directory);
   const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
     WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;
   return {
-    at: (address) => Number(file?.prepare(sql).get([address])?.[0] ?? 0),
+    at: (address: string): number => Number(file?.prepare(sql).get([address])?.[0] ?? 0),
     close: () => file?.close(),
   };
 }

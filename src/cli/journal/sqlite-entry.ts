@@ -5,7 +5,6 @@ import {
   isOver,
   type Notes,
   type OperationKind,
-  type OperationState,
   type OperationSummary,
   type Overlap,
   type Verdict,
@@ -36,7 +35,7 @@ export class SqliteEntry {
     this.dateBegun = row.dateBegun;
   }
 
-  get state(): OperationState {
+  get state(): OperationSummary['state'] {
     return this.#row.state;
   }
 

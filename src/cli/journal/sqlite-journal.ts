@@ -6,7 +6,6 @@ import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
-import type { Clock } from '../../values/time.js';
 import { pick } from '../operation/elements.js';
 import { notSent } from '../operation/verdicts.js';
 import {
@@ -20,20 +19,15 @@ import {
   type OperationRequest,
   type OperationSummary,
   type Overlap,
-  type Processes,
-  type Target,
 } from './journal.js';
 import { prepareJournal } from './schema.js';
 import { SqliteEntry } from './sqlite-entry.js';
 import { digestBytes, Tables } from './tables.js';
 
-interface JournalOptions {
+type JournalOptions = ConstructorParameters<typeof Tables>[1] & {
   readonly directory: string;
-  readonly target: Target;
-  readonly processes: Processes;
-  readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
-}
+};
 
 /** @throws `ERR_STORE_UNAVAILABLE` with the file and the reason. */
 export async function openSqliteJournal(options: JournalOptions): Promise<SqliteJournal> {

@@ -6,15 +6,18 @@ import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime } from '../../values/time.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
-import type {
-  Element,
-  OperationKind,
-  OperationSummary,
-  Overlap,
-  Processes,
-  Refused,
-  Target,
-} from './journal.js';
+import type { Element, OperationKind, OperationSummary, Overlap, Processes, Refused } from './journal.js';
+
+/**
+ * Where operations go. Two targets are the same if their projects are the same, or, while a project is unknown, their
+ * addresses. API keys and profiles are not part of it, so changing them changes nothing.
+ */
+interface Target {
+  /** `embedded:` and the id of the ledger, or the address of an API. */
+  readonly address: string;
+  /** Multisig and mint; `null`: unknown. */
+  readonly flywheel: string | null;
+}
 
 type Changes = Readonly<
   Partial<Record<'state' | 'told' | 'holder' | 'resumed' | 'notes' | 'body', SqlValue>>

@@ -11,7 +11,6 @@ import {
   isOver,
   type Journal,
   type OperationRequest,
-  type OperationState,
   type OperationSummary,
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
@@ -33,7 +32,7 @@ export interface Preparation {
   /** Files that it may write. A sending command refuses to replace an existing one. */
   readonly outputs?: readonly OutputFile[];
   /** Sends nothing for an operation in this state? @default true if it is over */
-  isRepeat?(state: OperationState): boolean;
+  isRepeat?(state: Entry['state']): boolean;
   /** `undefined`: no other request could have done the same. */
   unanswered(operation: Entry): Unanswered | undefined;
   /** Removes elements from the requests without an answer. @returns whether anything is left to send. */
@@ -272,7 +271,7 @@ async function leaveOutDone(session: Session, entry: Entry, work: Preparation): 
   return work.leaveOut(entry, new Set(leftOut)) ? { left } : null;
 }
 
-const WOULD: Readonly<Record<OperationState, string>> = {
+const WOULD: Readonly<Record<Entry['state'], string>> = {
   open: 'its outcome is unknown, and the command would resume the operation',
   waiting: 'its batch waits for approval, and the command would resume the batch',
   partial: 'part of it landed, and only --rest would send the others',

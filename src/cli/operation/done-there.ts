@@ -25,8 +25,10 @@ import type { Preparation } from './begin-operation.js';
 import { namedText, nounOf, pick } from './elements.js';
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
-import type { AskDoneThere, DoneThere, Found } from './service-record.js';
+import type { AskDoneThere, Found } from './service-record.js';
 import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
+
+type DoneThere = NonNullable<Awaited<ReturnType<AskDoneThere>>>;
 
 const elementsOf = (found: readonly Found[]): readonly Element[] => found.map(({ element }) => element);
 const landedThere = ({ found }: DoneThere): readonly Element[] =>

@@ -27,7 +27,7 @@ export interface Found {
   readonly date: string;
 }
 
-export interface DoneThere {
+interface DoneThere {
   /** Keys that the service knows. */
   readonly known: ReadonlySet<string>;
   readonly batch?: ListedBatch | undefined;

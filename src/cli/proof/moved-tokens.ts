@@ -24,7 +24,7 @@ import { type Call, callsIn, type Instruction } from '../../chain/transaction/me
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
 
-export interface ProofMemo {
+interface ProofMemo {
   readonly type: string;
   readonly hash: string;
 }

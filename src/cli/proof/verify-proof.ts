@@ -26,7 +26,6 @@ import {
   type MovedTokens,
   movedBy,
   movedDifferences,
-  type ProofMemo,
   proofMemos,
   readMoved,
   type Told,
@@ -138,6 +137,8 @@ async function verified(chain: ChainReader, { tx, hash, candidates, pins }: Proo
 /** `not compared`: no expectation was given; `not told`: only the hash is verified. */
 const amountsOf = (told: Told, held: Candidate | null): 'agree' | 'not compared' | 'not told' =>
   'untold' in told ? 'not told' : held === null ? 'not compared' : 'agree';
+
+type ProofMemo = ReturnType<typeof proofMemos>[number];
 
 const notVerified = (tx: string, reason: string): FlywheelError =>
   new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);

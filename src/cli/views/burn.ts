@@ -1,8 +1,7 @@
 /** Burns, results of a burn-batch and dry-run plans as text for people. */
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
-import type { BurnBatchPlan, BurnPlan } from '../burn/plan.js';
-import type { Tally, Totals } from '../burn/requests.js';
+import type { tallyOf, totalsOf } from '../burn/requests.js';
 import type { BurnsForesight } from '../context.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
@@ -38,6 +37,24 @@ export const viewBurn = (
   ),
 ];
 
+type Tally = ReturnType<typeof tallyOf>;
+
+interface BurnPlan {
+  readonly type: string;
+  readonly hash: string;
+  readonly amount: number;
+  /** `null`: no forecast here. */
+  readonly foreseen: Omit<BurnsForesight, 'failures'> | null;
+}
+
+interface BurnBatchPlan {
+  readonly elements: number;
+  readonly requests: number;
+  readonly totalAmount: string;
+  readonly types: Readonly<Record<string, Tally>>;
+  readonly foreseen: BurnsForesight | null;
+}
+
 export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): readonly string[] {
   const { foreseen } = plan;
   return [
@@ -68,7 +85,7 @@ const burnFields = (foreseen: BurnPlan['foreseen'], symbol: string | null): read
 export const MAX_LISTED = 50;
 
 interface BurnBatchSummary {
-  readonly totals: Totals;
+  readonly totals: ReturnType<typeof totalsOf>;
   readonly symbol: string | null;
   readonly failures: readonly (ElementOutcome & { readonly status: 'error' })[];
 }

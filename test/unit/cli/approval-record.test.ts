@@ -4,13 +4,14 @@ import type { PipelineContent } from '../../../src/actions/pipelines.js';
 import {
   type ApprovalRecord,
   openApprovalRecord,
-  type RecordedBatch,
   type Standing,
 } from '../../../src/cli/batch/approval-record.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
+
+type RecordedBatch = Parameters<ApprovalRecord['reserve']>[0];
 
 const NOON = Date.parse('2026-01-31T12:00:00.000Z');
 const TOMORROW = NOON + 86_400_000;

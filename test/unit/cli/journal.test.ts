@@ -2,21 +2,14 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type {
-  Begun,
-  Element,
-  Entry,
-  Journal,
-  OperationRequest,
-  Target,
-} from '../../../src/cli/journal/journal.js';
+import type { Begun, Element, Entry, Journal, OperationRequest } from '../../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import { JOURNAL_FILE } from '../../../src/files/directories.js';
 import { type Sha256, sha256 } from '../../../src/values/digest.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
-const TARGET: Target = { address: 'https://api.example.com', flywheel: null };
+const TARGET = { address: 'https://api.example.com', flywheel: null };
 /** Each name is an element; the part before a `/` is its subject. */
 const elements = (...names: string[]): readonly Element[] =>
   names.map((name) => {
@@ -52,7 +45,10 @@ class World {
     this.directory = directory;
   }
 
-  async process(name: string, target = TARGET): Promise<Journal> {
+  async process(
+    name: string,
+    target: { address: string; flywheel: string | null } = TARGET,
+  ): Promise<Journal> {
     this.living.add(name);
     const journal = await openSqliteJournal({
       directory: this.directory,
