@@ -30,6 +30,8 @@ const withoutUnused = {
 const common = {
   bundle: true,
   minify: true,
+  // Node prints the line that threw.
+  lineLimit: 110,
   platform: 'node',
   target: 'node20',
   external: EXTERNAL,

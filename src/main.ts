@@ -201,9 +201,19 @@ async function endLookUps(signal: NodeJS.Signals): Promise<void> {
   process.kill(process.pid, signal);
 }
 
+/** Reports what a library threw outside of every call. Node would print the line that threw, and minified lines are long. */
+async function endAtOnce(context: CliContext, error: unknown, words: readonly string[]): Promise<void> {
+  const { reportFailure } = await import('./cli/report-failure.js');
+  const exit = await reportFailure(context, error, words);
+  await context.io.stderr.flush();
+  process.exit(exit);
+}
+
 async function main(words: readonly string[]): Promise<void> {
+  const context = createContext();
+  process.once('uncaughtException', (error) => void endAtOnce(context, error, words));
   const { runCli } = await import('./cli/run.js');
-  const exit = await runCli(createContext(), words);
+  const exit = await runCli(context, words);
   // A failed write has already set an exit code. Success does not overwrite it.
   process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;
   if (received !== undefined) await endLookUps(received);

@@ -19,18 +19,23 @@ export function showSubject(session: Session, text: string): void {
 
 /**
  * Returns only with `--yes` or the answer y; if `typed` is given, only that text is consent. The default answer is no.
+ * @param otherwise - what the refusal says
  * @throws `ERR_DECLINED` for another answer; `ERR_USAGE` without a terminal or with `--no-input`
  */
 export async function requireConsent(
   session: Session,
   question: string,
-  { without = '--yes', typed }: { without?: string; typed?: string } = {},
+  {
+    without = '--yes',
+    typed,
+    otherwise = 'Nothing was changed.',
+  }: { readonly without?: string; readonly typed?: string; readonly otherwise?: string } = {},
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
     throw new FlywheelError(
       'ERR_USAGE',
-      `${withoutQuestion(session)} this command needs ${without}. Nothing was changed.`,
+      `${withoutQuestion(session)} this command needs ${without}. ${otherwise}`,
       { hint: `The command asks "${question}" To agree, add ${without}.` },
     );
   }
@@ -42,7 +47,7 @@ export async function requireConsent(
   const said = answer?.trim().toLowerCase() ?? '';
   if (isConsent(said, typed)) return;
   const what = typed === undefined || /^(no?)?$/.test(said) ? 'Declined.' : 'The typed text does not match.';
-  throw new FlywheelError('ERR_DECLINED', `${what} Nothing was signed or changed.`);
+  throw new FlywheelError('ERR_DECLINED', `${what} ${otherwise}`);
 }
 
 const isConsent = (answer: string, typed: string | undefined): boolean =>

@@ -68,19 +68,36 @@ export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: strin
 }
 
 /**
- * The one command that every screen prints for a batch that waits for approval. Without a terminal it needs `--expect` and `--yes`;
- * for a batch of this machine the digest is that of the own file.
+ * The command that approves and executes a batch that waits for approval, or only approves it. Without a terminal it needs `--expect`
+ * and `--yes`; for a batch of this machine the digest is that of the own file.
  */
-export async function nextCommand(session: Session, batchId: string, typed?: string | null): Promise<string> {
+export async function nextCommand(
+  session: Session,
+  batchId: string,
+  { typed, verb = 'execute', digest }: NextTerms = {},
+): Promise<string> {
   const { settings } = session;
   const owner = ownerFlags(settings, typed);
-  if (owner.length === 0) return commandLine(settings, 'batch', 'approve', batchId, '--wallet');
-  if (canAsk(session)) return commandLine(settings, 'batch', 'execute', batchId, ...owner);
+  const [word = '', ...signs] = owner.length === 0 ? ['approve', '--wallet'] : [verb, ...owner];
+  const isAsked = owner.length === 0 || canAsk(session);
+  const expected = digest ?? (isAsked ? undefined : await ownDigest(session, batchId));
+  const expect = expected === undefined ? [] : ['--expect', expected];
+  return commandLine(settings, 'batch', word, batchId, ...signs, ...expect, ...(isAsked ? [] : ['--yes']));
+}
+
+interface NextTerms {
+  /** File of the owner's keypair. */
+  readonly typed?: string | null | undefined;
+  readonly verb?: 'approve' | 'execute';
+  /** What the batch was compared with. */
+  readonly digest?: string | undefined;
+}
+
+async function ownDigest(session: Session, batchId: string): Promise<string> {
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
   // Shapes load slowly, and most commands print no such line.
   const { planPipelines } = await import('./input/pipelines-plan.js');
-  const expected = own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'pipelines.json';
-  return commandLine(settings, 'batch', 'execute', batchId, ...owner, '--expect', expected, '--yes');
+  return own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'pipelines.json';
 }
 
 export const cancelLine = (settings: Settings, batchId: string): string =>

@@ -17,7 +17,10 @@ const ROOT_NOTES = [
   'More: flywheel help COMMAND | settings | exit-codes | files | output',
 ];
 
-const NOTES = ['Settings of all commands: flywheel help settings', 'Exit codes: flywheel help exit-codes'];
+const NOTES = [
+  'Options of all commands (--yes, --json, --profile …): flywheel help settings',
+  'Exit codes: flywheel help exit-codes',
+];
 
 const MAX_WIDTH = 100;
 /** Help texts also wrap in columns as narrow as this. */

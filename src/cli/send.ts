@@ -53,9 +53,13 @@ function waitingText(waiting: Waiting): string {
   return `${state}${slot === undefined ? '' : ` (slot ${slot})`}: ${signature}${more} …`;
 }
 
-function costSentence(cost: BatchCost): string {
+function costSentence(cost: BatchCost, isOpen: boolean): string {
   const { operatorLamports, vaultLamports } = cost;
-  return `Cost of the batch: ${solText(costLamports(cost))} (operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}).`;
+  const who = `operator ${solText(operatorLamports)}, vault ${solText(vaultLamports)}`;
+  const rent = isOpen
+    ? 'including rent that comes back when the batch is closed'
+    : 'without the rent that came back';
+  return `Cost of the batch${isOpen ? ' so far' : ''}: ${solText(costLamports(cost))} (${who}), ${rent}.`;
 }
 
 export function noteReply(
@@ -63,11 +67,9 @@ export function noteReply(
   { meta }: Reply<unknown>,
   { isLast = true, isOpen = false }: { readonly isLast?: boolean; readonly isOpen?: boolean } = {},
 ): void {
-  const rent = isOpen
-    ? 'Rent is included and comes back when the batch is closed.'
-    : 'Rent that came back is not included.';
-  // The cost in the last reply covers all steps.
-  if (isLast && meta.cost !== undefined) output.notice(`${costSentence(meta.cost)} ${rent}`);
+  // The cost in the last reply covers all steps. It is 0 while the first transaction is on its way.
+  if (isLast && meta.cost !== undefined && costLamports(meta.cost) > 0n)
+    output.notice(costSentence(meta.cost, isOpen));
   if (meta.requestId !== undefined) output.detail(`request id: ${meta.requestId}`);
 }
 

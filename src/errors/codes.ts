@@ -35,7 +35,7 @@ function retryOfStatus(status: number): RetryRule {
 }
 
 const FUNDS =
-  'If funds are missing, send them to the address in the message. On the machine of the project: `flywheel vault` shows the balances, and `flywheel local fund` adds test tokens and test SOL.';
+  'Reduce the amounts, or send what is missing to the address in the message. For test tokens and test SOL of an embedded project: `flywheel local fund --tokens N --sol N`.';
 
 export const ERRORS = {
   ERR_INVALID_REQUEST: wire(400, 'the request is not JSON, has the wrong shape, or has an invalid header', {
@@ -72,7 +72,7 @@ export const ERRORS = {
     { hint: FUNDS },
   ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
-    hint: 'Reduce the amount, wait for the next UTC day, or change the cap: `flywheel caps`.',
+    hint: 'Reduce the amount, wait for the next UTC day, or raise the cap: `flywheel caps --burn N` or `flywheel caps --airdrop N`.',
   }),
   ERR_INVALID_SIGNED_TX: wire(
     400,
@@ -86,7 +86,7 @@ export const ERRORS = {
     hint: 'Check the key in FLYWHEEL_API_KEY or the profile, and the API address: `flywheel whoami`',
   }),
   ERR_KEY_SCOPES_UNAUTHORIZED: wire(403, 'the API key lacks the scope', {
-    hint: 'Create a key with that scope: `flywheel keys create --scope …`.',
+    hint: 'Create a key with both scopes: `flywheel keys create --scope burn --scope airdrop`.',
   }),
   ERR_BATCH_NOT_FOUND: wire(404, "the API key's project has no batch with this id"),
   ERR_NOT_FOUND: wire(404, 'nothing is at this path'),

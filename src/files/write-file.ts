@@ -113,5 +113,6 @@ export function moveFile(from: string, to: string): void {
  */
 export function checkWritable(path: string, error: ErrorCode): void {
   checkOccupant(path, error);
-  onFile(error, `${path}: cannot be written`, () => accessSync(dirname(path), constants.W_OK));
+  const directory = dirname(path);
+  onFile(error, `${path}: cannot be written to ${directory}`, () => accessSync(directory, constants.W_OK));
 }

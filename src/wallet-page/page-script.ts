@@ -202,7 +202,7 @@ export function runPage(page: PageWindow): void {
     if (isBusy || isOver) return;
     isBusy = true;
     await post('/decline', {}).catch(() => undefined);
-    end('Declined. Nothing was signed or changed.', 'bad');
+    end('Declined. Nothing was signed.', 'bad');
     show();
   };
 

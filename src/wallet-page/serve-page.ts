@@ -231,7 +231,7 @@ class PageServer<Result> {
 
   async #decline(response: ServerResponse): Promise<void> {
     await this.#send(response, {});
-    this.#fail(new FlywheelError('ERR_DECLINED', 'Declined. Nothing was signed or changed.'));
+    this.#fail(new FlywheelError('ERR_DECLINED', 'Declined. Nothing was signed.'));
   }
 }
 

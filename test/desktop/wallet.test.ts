@@ -246,7 +246,7 @@ describe('batch approve --wallet', () => {
     expect(isAsked).toBe(true);
     expect(await page.getByRole('button', { name: 'Approve with Testwallet' }).isEnabled()).toBe(true);
     await click(page, 'Decline');
-    await statusOf(page, 'Declined. Nothing was signed or changed.');
+    await statusOf(page, 'Declined. Nothing was signed.');
     const spawned = await ended;
     expect([spawned.exit, problemOf(spawned).error]).toEqual([130, 'ERR_DECLINED']);
     expect(await operator.pending()).toEqual(PENDING);

@@ -66,7 +66,7 @@ describe('flywheel', () => {
     const declined = await onTerminal(home, command('local reset'), {}, '');
     expect(declined.status).toBe(130);
     expect(declined.text).toContain('[y/N]');
-    expect(declined.text).toContain('Declined. Nothing was signed or changed.');
+    expect(declined.text).toContain('Declined. Nothing was deleted.');
     expect((await onTerminal(home, command('local status'))).status).toBe(0);
     expect((await onTerminal(home, command('local reset'), {}, 'y')).status).toBe(0);
     expect((await onTerminal(home, command('local status'))).status).toBe(2);

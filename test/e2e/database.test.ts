@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const running: ServeProcess[] = [];
 interface Registered {
   readonly project: string;
   readonly registration: { readonly burnWallet: string };
-  readonly apiKey: { readonly key: string };
+  readonly apiKey: { readonly file: string };
 }
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ describe('a flywheel in a database', () => {
   it('is registered, burned from and served', async () => {
     expect(await failed('a', 'vault')).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
     const registered: Registered = await run('a', ...register(project.token.mint));
-    expect(registered).toMatchObject({ project: expect.any(String), apiKey: { key: expect.any(String) } });
+    expect(registered).toMatchObject({ project: expect.any(String), apiKey: { file: expect.any(String) } });
     expect(await run('a', ...register(project.token.mint))).toMatchObject({
       project: registered.project,
       registration: registered.registration,
@@ -85,7 +85,8 @@ describe('a flywheel in a database', () => {
     expect(await run('a', 'audit')).toContainEqual(
       expect.objectContaining({ action: 'register', project: registered.project }),
     );
-    const { registration, apiKey } = registered;
+    const { registration } = registered;
+    const key = readFileSync(registered.apiKey.file, 'utf8').trim();
     await send(registration.burnWallet, 50n, 10_000_000n);
 
     await run(
@@ -109,7 +110,7 @@ describe('a flywheel in a database', () => {
     running.push(...servers);
     const body = { type: 'PRODUCT_BUY', proof: { order: 7 }, burnAmount: 1, persistOnchain: false };
     const answers = await Promise.all(
-      servers.map(({ url }) => ask(`${url}/v1/tokenomics/burn`, apiKey.key, { body, idempotencyKey: 'k' })),
+      servers.map(({ url }) => ask(`${url}/v1/tokenomics/burn`, key, { body, idempotencyKey: 'k' })),
     );
     const [one] = answers;
     for (const answer of answers) expect([200, 409]).toContain(answer.status);
@@ -117,7 +118,7 @@ describe('a flywheel in a database', () => {
     expect(await run('a', 'vault')).toMatchObject({ today: { burn: { used: '4', cap: '100' } } });
 
     const burnAt = (url: string, order: number) =>
-      ask(`${url}/v1/tokenomics/burn`, apiKey.key, {
+      ask(`${url}/v1/tokenomics/burn`, key, {
         body: { type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
         idempotencyKey: `order-${order}`,
       });
@@ -136,7 +137,7 @@ describe('a flywheel in a database', () => {
       const burned = await burnAt(to?.url ?? '', order);
       expect(burned.status).toBe(200);
       const { txHash } = (await burned.json()) as { txHash: string };
-      const listed = await ask(`${other?.url}/v1/tokenomics/burns?limit=1`, apiKey.key);
+      const listed = await ask(`${other?.url}/v1/tokenomics/burns?limit=1`, key);
       expect(await listed.json()).toMatchObject({ items: [{ txHash }] });
     }
 
@@ -146,19 +147,19 @@ describe('a flywheel in a database', () => {
       const { status, headers } = await burnAt(servers[0]?.url ?? '', 200);
       expect([status, headers.get('retry-after')]).toEqual([503, expect.any(String)]);
     });
-    const after = await ask(`${servers[0]?.url}/v1/tokenomics/burns?limit=1`, apiKey.key);
+    const after = await ask(`${servers[0]?.url}/v1/tokenomics/burns?limit=1`, key);
     expect(after.status).toBe(200);
   }, 120_000);
 
   it('is waited for by a server that runs, and not by one that starts', async () => {
     // The first key may have used up its rate.
-    const apiKey: Registered['apiKey'] = await run('a', 'keys', 'create');
+    const { key }: { key: string } = await run('a', 'keys', 'create');
     const ready = async ({ url }: ServeProcess): Promise<number> => (await fetch(`${url}/readyz`)).status;
     const until = async (server: ServeProcess, status: number): Promise<void> => {
       while ((await ready(server)) !== status) await setTimeout(20);
     };
     const burn = ({ url }: ServeProcess) =>
-      ask(`${url}/v1/tokenomics/burn`, apiKey.key, {
+      ask(`${url}/v1/tokenomics/burn`, key, {
         body: { type: 'PRODUCT_BUY', proof: { away: 1 }, burnAmount: 1, persistOnchain: false },
         idempotencyKey: 'away',
       });

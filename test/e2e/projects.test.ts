@@ -23,7 +23,7 @@ let server: ServeProcess | undefined;
 interface Registered {
   readonly project: string;
   readonly registration: { readonly burnWallet: string; readonly multisig: string };
-  readonly apiKey: { readonly id: string; readonly key: string };
+  readonly apiKey: { readonly id: string; readonly file: string };
 }
 let shop: Registered;
 let game: Registered;
@@ -80,6 +80,8 @@ const lamports = async (of: string): Promise<bigint> =>
 const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
   sendByRpc(node.url, token, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 
+const keyOf = ({ apiKey }: Registered): string => readFileSync(apiKey.file, 'utf8').trim();
+
 const burn = (key: string, order: number, idempotencyKey: string) =>
   ask(`${server?.url}/v1/tokenomics/burn`, key, {
     body: { type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
@@ -92,7 +94,7 @@ describe('two projects of a database', () => {
     game = await run(...register('game', tokens.game));
     expect([shop.project, game.project]).toEqual(['shop', 'game']);
     for (const { project: name, apiKey } of [shop, game])
-      expect(readFileSync(join(home, 'data', 'api-keys', name), 'utf8').trim()).toBe(apiKey.key);
+      expect(apiKey.file).toBe(join(home, 'data', 'api-keys', name));
     const { checks } = (await run('doctor', '--project', 'shop')) as {
       checks: { name: string; ok: boolean }[];
     };
@@ -123,7 +125,7 @@ describe('two projects of a database', () => {
     });
     await run('burn', '--yes', ...typed, '--project', 'game');
     server = await serve(machine({ FLYWHEEL_DATABASE_POOL: '4' }), '--rate', 'burn=3/min');
-    const [ofShop, ofGame] = [await burn(shop.apiKey.key, 1, 'k'), await burn(game.apiKey.key, 1, 'k')];
+    const [ofShop, ofGame] = [await burn(keyOf(shop), 1, 'k'), await burn(keyOf(game), 1, 'k')];
     expect([ofShop.status, ofGame.status]).toEqual([200, 200]);
     const hashes = await Promise.all(
       [ofShop, ofGame].map(async (one) => JSON.parse(await one.text()).txHash),
@@ -134,15 +136,13 @@ describe('two projects of a database', () => {
       const { items } = (await answer.json()) as { items: readonly { txHash: string }[] };
       return items.map(({ txHash }) => txHash);
     };
-    expect(await listed(shop.apiKey.key)).toEqual([hashes[0]]);
-    expect(await listed(game.apiKey.key)).toEqual([hashes[1], expect.any(String)]);
+    expect(await listed(keyOf(shop))).toEqual([hashes[0]]);
+    expect(await listed(keyOf(game))).toEqual([hashes[1], expect.any(String)]);
     expect(await run('vault', '--project', 'shop')).toMatchObject({ today: { burn: { used: '1' } } });
     expect(await run('vault', '--project', 'game')).toMatchObject({ today: { burn: { used: '3' } } });
-    expect(await failed({ FLYWHEEL_API_KEY: shop.apiKey.key }, 'history', '--project', 'game')).toMatchObject(
-      {
-        error: 'ERR_CONFIG_INVALID',
-        message: expect.stringContaining('belongs to the project shop'),
-      },
-    );
+    expect(await failed({ FLYWHEEL_API_KEY: keyOf(shop) }, 'history', '--project', 'game')).toMatchObject({
+      error: 'ERR_CONFIG_INVALID',
+      message: expect.stringContaining('belongs to the project shop'),
+    });
   }, 60_000);
 });

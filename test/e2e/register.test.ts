@@ -53,7 +53,7 @@ for await (const line of createInterface({ input: process.stdin }))
 
 interface Registered {
   readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };
-  readonly apiKey: { key: string } | null;
+  readonly apiKey: { file: string } | null;
   readonly txHash: string | null;
 }
 
@@ -207,7 +207,8 @@ describe('flywheel register', () => {
     );
     for (const file of ['local.json', 'api-key']) expect(statSync(join(dataDir, file)).mode & 0o077).toBe(0);
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
-    expect(readFileSync(join(dataDir, 'api-key'), 'utf8').trim()).toBe(apiKey?.key);
+    expect(apiKey).toMatchObject({ file: join(dataDir, 'api-key') });
+    expect(JSON.stringify(done)).not.toContain(readFileSync(join(dataDir, 'api-key'), 'utf8').trim());
 
     const status = JSON.parse((await run('local', 'status')).stdout);
     expect(status).toMatchObject({

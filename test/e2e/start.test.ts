@@ -91,3 +91,20 @@ describe('a node that is too old', () => {
     expect(/=>|`|\b(const|let|class|async)\b|\?\.|\.\.\./.test(text)).toBe(false);
   });
 });
+
+it('reports an error that a library throws outside of every call as one line, and where with FLYWHEEL_DEBUG', async () => {
+  const home = emptyDirectory();
+  const preloaded = join(home, 'throws.cjs');
+  writeFileSync(preloaded, `setImmediate(() => { throw new Error('out of nowhere'); });`);
+  const at = (debug: string) =>
+    flywheel(
+      { home, env: { NODE_OPTIONS: `--require ${preloaded}`, FLYWHEEL_DEBUG: debug } },
+      ...['whoami', '--output', 'human'],
+    );
+  expect(await at('')).toMatchObject({
+    exit: 1,
+    stderr:
+      'error: Internal error (a bug). Run again with FLYWHEEL_DEBUG=1 and report the stack trace. (ERR_INTERNAL)\n',
+  });
+  expect((await at('1')).stderr).toMatch(/Error: out of nowhere\n.*throws\.cjs:1/);
+});

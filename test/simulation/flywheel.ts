@@ -9,7 +9,7 @@ export type Made = Readonly<
   Record<'mintAddress' | 'multisig' | 'operator' | 'vaultAddress' | 'burnWallet', string>
 > & {
   readonly owner: { readonly address: string };
-  readonly apiKey: { readonly key: string };
+  readonly apiKey: { readonly file: string };
 };
 
 /** Whole tokens a day. */

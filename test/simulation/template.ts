@@ -1,5 +1,5 @@
 /** Prepares homes with a project and a profile, each sort once, and copies them for every world. */
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
@@ -64,7 +64,11 @@ async function make(setting: Setting): Promise<Template> {
   const [text = ''] = await setUp(home, [initWords(setting)]);
   const made = JSON.parse(text) as Made;
   cpSync(join(home, 'data', 'owner.json'), join(home, 'owner.json'));
-  await setUp(home, [profileWords(made, 'http://127.0.0.1:8080'), PIN_WORDS], made.apiKey.key);
+  await setUp(
+    home,
+    [profileWords(made, 'http://127.0.0.1:8080'), PIN_WORDS],
+    readFileSync(made.apiKey.file, 'utf8'),
+  );
   const wallets = { vault: made.vaultAddress, burnWallet: made.burnWallet };
   return { home, opening: openingOf(made, setting), wallets };
 }

@@ -40,7 +40,7 @@ const errors = (): string =>
   );
 
 const ownText = ({ text }: HelpPage): string =>
-  text.replace(/\nSettings of all commands: .*\nExit codes: .*\n/, '').trimEnd();
+  text.replace(/\nOptions of all commands .*\nExit codes: .*\n/, '').trimEnd();
 
 const section = (page: HelpPage): string =>
   `## ${page.command.replace(/ --help$/, '')}\n\n${FENCE}text\n${ownText(page)}\n${FENCE}`;

@@ -1,6 +1,6 @@
 /** Runs `flywheel serve` of the present build as a process on a free loopback port. */
 import type { ChildProcess } from 'node:child_process';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyDirectory, flywheel, startFlywheel } from './spawn.js';
 
@@ -45,8 +45,14 @@ async function makeHome(words: readonly string[]): Promise<ServedHome> {
     ...words,
   );
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
-  const made = JSON.parse(stdout) as { apiKey: { id: string; key: string }; burnWallet: string };
-  return { home, dataDir, key: made.apiKey.key, keyId: made.apiKey.id, burnWallet: made.burnWallet };
+  const made = JSON.parse(stdout) as { apiKey: { id: string; file: string }; burnWallet: string };
+  return {
+    home,
+    dataDir,
+    key: readFileSync(made.apiKey.file, 'utf8').trim(),
+    keyId: made.apiKey.id,
+    burnWallet: made.burnWallet,
+  };
 }
 
 /** The home must have no open server. */

@@ -44,7 +44,7 @@ export interface Template {
 }
 
 interface Registered {
-  readonly apiKey: { readonly key: string };
+  readonly apiKey: { readonly file: string };
   readonly multisig: string;
   readonly owner: { readonly address: string };
   readonly operator: string;
@@ -123,6 +123,8 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
   return { dataDir, made, lamports, operatorLamports, vaultLamports };
 }
 
+const keyOf = ({ made }: Template): string => readFileSync(made.apiKey.file, 'utf8').trim();
+
 /** A line with one command and no redirection or chaining. */
 const isOneCommand = (line: string): boolean => /^flywheel [^>|&;]*$/.test(line);
 
@@ -155,24 +157,23 @@ async function openRemote(
   template: Template,
   startNode: ((dataDir: string) => Promise<OwnNode>) | null,
 ): Promise<Remote> {
-  const { made } = template;
   const [server, node] = await Promise.all([
     serveHere({ home: join(directory, 'server'), dataDir }, ...RATES),
     startNode?.(dataDir) ?? null,
   ]);
-  const gate = await startGate(server.url, [made.apiKey.key]);
+  const gate = await startGate(server.url, [keyOf(template)]);
   await (node === null ? addProfile(directory, template, gate) : pinProfile(directory, template, gate, node));
   return { server, gate, node };
 }
 
 async function addProfile(
   home: string,
-  { made }: Template,
+  template: Template,
   gate: Gate,
   ...more: readonly string[]
 ): Promise<void> {
   const words = ['profile', 'add', 'works', '--api-key-stdin', '--api-url', gate.url, ...more];
-  expect((await flywheelHere({ home, stdin: made.apiKey.key }, ...words)).stderr).toBe('');
+  expect((await flywheelHere({ home, stdin: keyOf(template) }, ...words)).stderr).toBe('');
 }
 
 /** Pins by command once; later operators get a copy with their own addresses. */
@@ -226,7 +227,7 @@ export async function anOperator(
     directory,
     dataDir,
     owner,
-    key: template.made.apiKey.key,
+    key: keyOf(template),
     gate: remote?.gate ?? null,
     write: (name, content) => {
       writeFileSync(join(directory, name), JSON.stringify(content));

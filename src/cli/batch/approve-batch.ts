@@ -153,9 +153,10 @@ export async function approveBatch(
     const { typed } = held;
     const question = viewQuestion(review, held, unit);
     // With `--yes` the digest was given by --expect.
-    await (typed === null
-      ? requireConsent(session, question)
-      : requireConsent(session, `${question} ${TYPE_DIGEST}`, { typed }));
+    await requireConsent(session, typed === null ? question : `${question} ${TYPE_DIGEST}`, {
+      ...(typed !== null && { typed }),
+      otherwise: 'Nothing was signed.',
+    });
     invariant(checked !== null, 'What was issued has been checked.');
     const isValid = await chain.isBlockhashValid(checked.blockhash);
     const current = isValid ? wire : await freshWire(chain, pins, batchIndex);

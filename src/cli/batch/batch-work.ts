@@ -300,7 +300,7 @@ export class BatchWork implements Work<Outcome> {
     const failure = batchFailure(session, batch);
     const { symbol } = await session.service();
     if ('answer' in outcome) {
-      const next = `Next: ${await nextCommand(session, batch.id)}`;
+      const next = `Next: ${await nextCommand(session, batch.id, { verb: 'approve' })}`;
       output.result(outcome.answer, (style) => [
         ...viewInitBatch(outcome.answer, symbol, style),
         ...(isFinal(batch) ? [] : [next]),
@@ -431,7 +431,7 @@ export class BatchWork implements Work<Outcome> {
       ? commandLine(settings, 'batch', 'approve', id, '--wallet')
       : settings.yes
         ? agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest)
-        : await nextCommand(this.#session, id, file);
+        : await nextCommand(this.#session, id, { typed: file });
     const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
     try {
       if (this.#wallet) {

@@ -83,12 +83,11 @@ async function inspectOpen(
     warnings.length === 0
       ? checked
       : `${countText(warnings.length, 'warning')}, in capitals above. No other problem was found.`;
-  const next =
-    problem === null && batch.id !== ''
-      ? [
-          `Next: ${look.isApproved ? commandLine(session.settings, 'batch', 'execute', batch.id) : await nextCommand(session, batch.id)}`,
-        ]
-      : [];
+  const digest = expectation === null ? undefined : digestText(expectation.digest);
+  const nextLine = look.isApproved
+    ? commandLine(session.settings, 'batch', 'execute', batch.id)
+    : await nextCommand(session, batch.id, { verb: 'approve', digest });
+  const next = problem === null && batch.id !== '' ? [`Next: ${nextLine}`] : [];
   return {
     value: openJson(batch, look, unit, { problem, warnings }),
     view: (style: Style): readonly string[] => {

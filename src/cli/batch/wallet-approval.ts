@@ -144,7 +144,10 @@ async function requireDigest(
   if (typed === null) return;
   if (session.settings.yes && expectation === null)
     throw refuse('Large batch: --yes needs --expect. Nothing was signed.');
-  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, { typed });
+  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
+    typed,
+    otherwise: 'Nothing was signed.',
+  });
 }
 
 /** @param signed - called for a signed approval, before it is sent */

@@ -134,5 +134,5 @@ export async function confirmSpending(
     kind === 'remote'
       ? `through ${session.settings.apiUrl.value ?? ''}`
       : `on ${explorer ?? 'your own cluster'}`;
-  await requireConsent(session, `${deed}${mint} ${place}?`);
+  await requireConsent(session, `${deed}${mint} ${place}?`, { otherwise: 'Nothing was burned.' });
 }

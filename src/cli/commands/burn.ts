@@ -66,7 +66,7 @@ async function parse(options: BurnOptions, { context }: Session): Promise<Omit<B
 function amountOf({ amount, baseUnits }: BurnOptions, decimals: number | null): number {
   if (baseUnits === true && decimals === null)
     throw inputError('--base-units', 'the decimals of the mint are not known here').with({
-      hint: 'Pin the project with its mint: `flywheel profile add NAME --mint … --multisig … --owner … --operator …`, then `flywheel profile pin --rpc-url URL`. Or give the amount in whole tokens.',
+      hint: 'Give the amount in whole tokens, or pin the project first: see `flywheel profile add --help` and `flywheel profile pin --help`.',
     });
   const text = baseUnits === true ? formatTokenAmount(BigInt(amount), decimals ?? 0) : amount;
   const read = readAmountText(text);

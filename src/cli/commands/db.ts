@@ -116,7 +116,7 @@ async function acceptGap(session: Session, _args: [], { expect }: OptionsOf<type
   await requireConsent(
     session,
     `Accept ${burnsText(gap)} without a record? A lost request that is sent again burns again.`,
-    { without: `--yes --expect ${gap.transactions}` },
+    { without: `--yes --expect ${gap.transactions}`, otherwise: 'Nothing was accepted.' },
   );
   await local.acceptGap(gap.transactions);
   return { accepted: true, gap };

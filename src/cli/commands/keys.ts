@@ -147,7 +147,9 @@ export const commands = {
       const key = keyNamed(await local.listKeys(), named);
       if (!key.isInUse || key.dateRevoked !== null) return local.revokeKey(key.id, after);
       const name = keyName(key);
-      await requireConsent(session, `Commands on this machine use the API key ${name}. Revoke it?`);
+      await requireConsent(session, `Commands on this machine use the API key ${name}. Revoke it?`, {
+        otherwise: 'Nothing was revoked.',
+      });
       const revoked = await local.revokeKey(key.id, after);
       session.output.warn(`Replace the key of this machine. ${newKeyHint(session.settings)}`);
       return revoked;

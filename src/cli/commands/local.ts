@@ -97,7 +97,7 @@ export const commands = {
     run: async (session) => (await session.local()).status(),
     view: viewStatus,
     output: [
-      'the output of `flywheel local init` without the key, and',
+      'the output of `flywheel local init` without "apiKey", and',
       '{ "supply", "burned", "balances": { "vault", "burnWallet", "owner" }, "usedToday": { "burn", "airdrop" } }',
     ],
     examples: ['flywheel local status', 'flywheel local status --json'],
@@ -128,7 +128,9 @@ export const commands = {
   reset: defineCommand({
     run: async (session) => {
       const dataDir = session.settings.dataDir.value;
-      await requireConsent(session, `Delete the project, its ledger and all its keys in ${dataDir}?`);
+      await requireConsent(session, `Delete the project, its ledger and all its keys in ${dataDir}?`, {
+        otherwise: 'Nothing was deleted.',
+      });
       await (await session.local()).reset();
       return { dataDir, reset: true };
     },

@@ -106,10 +106,10 @@ function viewPending(
     ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
     ...fieldLines(
       [
-        ['outcome', row.running ? `${row.outcome} (still running)` : row.outcome],
-        ['begun', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
+        ['status', row.running ? `${row.outcome} (still running)` : row.outcome],
+        ['started', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
         ...fieldsOf(row, symbol),
-        [row.outcome === WAITS ? 'to approve' : 'to resume', row.resume, 'whole'],
+        ['next', row.resume, 'whole'],
       ],
       style,
     ),

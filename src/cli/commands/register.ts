@@ -30,7 +30,7 @@ import {
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
 import { multisigFields, tokenFields } from '../views/facts.js';
-import { clusterText, registrationFields, viewKeptKey } from '../views/project.js';
+import { clusterText, keptKey, registrationFields, viewKeptKey } from '../views/project.js';
 import { grouped, linkField, solText, tokensText } from '../views/unit.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
@@ -52,7 +52,7 @@ const PROOF_TYPE_OPTION = proofTypes(
 );
 const OPERATOR_SOL_OPTION = lamports(
   '--min-operator-sol <n>',
-  'least SOL that `batch init` leaves the operator (default: 0.1)',
+  'minimum SOL that `batch init` leaves the operator (default: 0.1)',
 );
 const BATCH_RENT_OPTION = lamports(
   '--max-batch-rent <n>',
@@ -167,7 +167,7 @@ async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
   const what = { new: 'register', unfinished: 'resume', finished: 'pin the project as it is now' }[
     plan.state
   ];
-  await requireConsent(session, `Type ${word} to ${what}`, { typed: word });
+  await requireConsent(session, `Type ${word} to ${what}`, { typed: word, otherwise: 'Nothing was sent.' });
 }
 
 const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
@@ -233,8 +233,12 @@ const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly st
   ),
 ];
 
+type Registered = Omit<RegistrationResult, 'apiKey'> & {
+  readonly apiKey: ReturnType<typeof keptKey> | null;
+};
+
 const viewRegistered = (
-  { cluster, registration, apiKey, txHash, project }: RegistrationResult,
+  { cluster, registration, apiKey, txHash }: Registered,
   settings: Settings,
   style: Style,
 ): readonly string[] => [
@@ -252,7 +256,7 @@ const viewRegistered = (
     ],
     style,
   ),
-  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, project ?? null, settings, style)]),
+  ...(apiKey === null ? [] : ['', ...viewKeptKey(apiKey, settings, style)]),
   '',
   ...wrapText('Commands with this data directory now use that cluster.', style.width),
   ...wrapText(
@@ -266,7 +270,7 @@ async function register(
   session: Session,
   _args: [],
   options: RegisterOptions,
-): Promise<RegistrationResult | (RegistrationPlan & { readonly dryRun: true })> {
+): Promise<Registered | (RegistrationPlan & { readonly dryRun: true })> {
   const { settings, context, output } = session;
   const input = await parse(session, options);
   const agree = async (plan: RegistrationPlan): Promise<boolean> => {
@@ -277,7 +281,9 @@ async function register(
   };
   const done = await context.register(settings, options.cluster, { input, agree });
   output.linkTo(done.cluster.name);
-  return 'registration' in done ? done : { dryRun: true, ...done };
+  if (!('registration' in done)) return { dryRun: true, ...done };
+  const { apiKey, project } = done;
+  return { ...done, apiKey: apiKey && keptKey(apiKey, settings, project) };
 }
 
 const amount = <const Usage extends string>(flags: Usage, help: string, usual: string) =>
@@ -332,7 +338,7 @@ async function initInput(
 }
 
 const viewInit = (
-  value: LocalInitResult,
+  value: Omit<LocalInitResult, 'apiKey'> & { readonly apiKey: ReturnType<typeof keptKey> },
   input: LocalInitInput,
   settings: Settings,
   style: Style,
@@ -350,7 +356,7 @@ const viewInit = (
     style,
   ),
   '',
-  ...viewKeptKey(value.apiKey, null, settings, style),
+  ...viewKeptKey(value.apiKey, settings, style),
   '',
   'Next:',
   `  ${commandLine(settings, 'local', 'export-owner', 'owner.json')}`,
@@ -371,7 +377,7 @@ export const commands = {
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
-      '  "apiKey": { "id", "key", "scopes" }|null, "txHash": signature|null }',
+      '  "apiKey": { "id", "name", "scopes", "file" }|null, "txHash": signature|null }',
       '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
     ],
     examples: [
@@ -384,12 +390,13 @@ export const commands = {
     run: async (session, _args, options) => {
       const { settings, output } = session;
       const input = await initInput(session, options);
-      const value = await (await session.local()).init(input);
+      const made = await (await session.local()).init(input);
+      const value = { ...made, apiKey: keptKey(made.apiKey, settings) };
       output.result(value, (style) => viewInit(value, input, settings, style));
     },
     output: [
       '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
-      '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "key", "scopes" },',
+      '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "name", "scopes", "file" },',
       '  "proofTypes", "dailyLimits": { "burn", "airdrop" } }',
     ],
     examples: [

@@ -79,7 +79,7 @@ function readSecretFile(path: string, name: string, platform: string): string {
   } catch (error) {
     throw refuse(fileProblem(error));
   }
-  if (text === undefined) throw refuse('there is no such file');
+  if (text === undefined) throw refuse('no such file or directory');
   if (platform !== 'win32' && (statSync(path).mode & WORLD) !== 0)
     throw refuse(
       'every user can read this file, which has the database password',
@@ -344,7 +344,11 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   const uses = usesOf(path.split(' ').slice(1));
   if (!uses.includes('directory') && !(isTyped && uses.includes('local'))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
-  throw new FlywheelError('ERR_USAGE', `\`${path}\` reads a data directory, but ${remote} is a remote API.`, {
-    hint: 'Add --local to use the data directory of this machine.',
-  });
+  throw new FlywheelError(
+    'ERR_USAGE',
+    `\`${path}\` works on a data directory, but ${remote} is a remote API.`,
+    {
+      hint: 'Add --local to use the data directory of this machine.',
+    },
+  );
 }

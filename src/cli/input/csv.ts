@@ -135,7 +135,8 @@ function readHeader(
     Object.hasOwn(aliases, field) ? (aliases[field] ?? field) : field;
   const isField = (field: string): boolean =>
     fields.includes(field) || field === object || field.startsWith(`${object}.`);
-  const known = [...fields, object, `${object}.KEY`].map((one) => JSON.stringify(one)).join(', ');
+  const quoted = (texts: readonly string[]): string => texts.map((one) => JSON.stringify(one)).join(', ');
+  const known = quoted([...fields, object, `${object}.KEY`]);
   const own = new Map([...mapped].map(([field, name]) => [plain(field), name]));
   const byName = new Map([...own].map(([field, name]) => [name, field]));
   for (const [field, name] of own) {
@@ -146,13 +147,18 @@ function readHeader(
         `${option}: no column ${JSON.stringify(name)}; the file has ${namedText(names.map((one) => JSON.stringify(one)))}`,
       );
   }
+  const unknown: string[] = [];
   const problemOf = (name: string, at: number): string | undefined => {
     if (name.trim() === '') return `column ${at + 1} has no name`;
     if (names.indexOf(name) < at) return `column ${JSON.stringify(name)} occurs twice`;
     if (byName.has(name)) return undefined;
     const field = plain(name);
-    if (!isField(field)) return `unknown column ${JSON.stringify(name)}; known: ${known}`;
-    if (own.has(field)) return `the file has a column ${field}, but --column names another column for it`;
+    if (!isField(field)) {
+      unknown.push(name);
+      return undefined;
+    }
+    if (names.includes(own.get(field) ?? ''))
+      return `the file has a column ${field}, but --column names another column for it`;
     return field === `${object}.` || field.slice(object.length + 1).includes('.')
       ? `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`
       : undefined;
@@ -162,6 +168,8 @@ function readHeader(
     if (problem !== undefined) complain(problem);
     return { name, field: problem === undefined ? (byName.get(name) ?? plain(name)) : '' };
   });
+  if (unknown.length > 0)
+    complain(`unknown column${unknown.length === 1 ? '' : 's'} ${quoted(unknown)}; known: ${known}`);
   checkFields(columns, kind, complain);
   return columns;
 }

@@ -212,7 +212,8 @@ async function tellOfUnnoted(
   ].join(', and ');
   const text = `The service has requests for this content that the journal of this machine does not have: ${what}.`;
   const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
-  if (isAsked) await requireConsent(session, `${text} Send everything again?`);
+  if (isAsked)
+    await requireConsent(session, `${text} Send everything again?`, { otherwise: 'Nothing was sent.' });
   else session.output.warn(`${text} With --again everything is sent again.`);
 }
 

@@ -23,7 +23,9 @@ export const REPORT_CSV: Columns<ReportRow> = {
 
 const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
   period: ({ period }) => period ?? 'all',
-  ...(rows.some(({ type }) => type !== null) ? { type: ({ type }: ReportRow) => type ?? '(batches)' } : {}),
+  ...(rows.some(({ type }) => type !== null)
+    ? { type: ({ type }: ReportRow) => type ?? '(fees of batches)' }
+    : {}),
   burned: ({ burned }) => grouped(burned),
   airdropped: ({ airdropped }) => grouped(airdropped),
 });
@@ -69,7 +71,7 @@ const reportTotals = ({
   ['operator paid', solText(total.operatorLamports)],
   ['vault paid', solText(total.vaultLamports)],
   ['cost', solText(total.costLamports)],
-  ['', 'Includes rent of open batches, which comes back.'],
+  ['', 'Includes the rent of open batches until it comes back.'],
   ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];
 

@@ -43,22 +43,19 @@ export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): rea
   ['scopes', scopes.join(', ')],
 ];
 
-/** The key stays in the data directory and is not shown. */
+/** Names the file of a new key instead of the key: the output of a set-up often ends in a log. */
+export const keptKey = ({ key: _, ...about }: ApiKeyCreated, { dataDir }: Settings, project?: string) => ({
+  ...about,
+  file: apiKeyFile(dataDir.value, project ?? null),
+});
+
 export const viewKeptKey = (
-  key: ApiKeyCreated,
-  project: string | null,
+  { file, ...key }: ReturnType<typeof keptKey>,
   settings: Settings,
   style: Style,
 ): readonly string[] => [
   style.good('Created an API key for commands on this machine.'),
-  ...fieldLines(
-    [
-      ...keyFields(key),
-      ['stored in', apiKeyFile(settings.dataDir.value, project), 'whole'],
-      ['', 'readable by this user only'],
-    ],
-    style,
-  ),
+  ...fieldLines([...keyFields(key), ['stored in', file, 'whole'], ['', 'readable by this user only']], style),
   ...wrapText('Create other keys for other users:', style.width),
   `  ${commandLine(settings, 'keys', 'create')}`,
 ];

@@ -11,7 +11,7 @@ import { sha256 } from '../../../src/values/digest.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
-type RecordedBatch = Parameters<ApprovalRecord['reserve']>[0];
+type RecordedBatch = Parameters<ApprovalRecord['approve']>[0];
 
 const NOON = Date.parse('2026-01-31T12:00:00.000Z');
 const TOMORROW = NOON + 86_400_000;

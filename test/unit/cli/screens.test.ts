@@ -34,8 +34,8 @@ async function shown(name: string, options: TestCliOptions): Promise<string> {
 /** Lines wider than the terminal, except single words and commands to copy. */
 const tooWide = (text: string, columns: number): readonly string[] =>
   text.split('\n').filter((line) => {
-    const isWord = !/\S\s+\S/.test(line.replace(/^\s*to resume/, ''));
-    const isCommand = /^\s*(?:to resume +)?(?:\$ |Next: )?`?flywheel /.test(line);
+    const isWord = !/\S\s+\S/.test(line.replace(/^\s*next/, ''));
+    const isCommand = /^\s*(?:next +)?(?:\$ |Next: )?`?flywheel /.test(line);
     return line.length > columns && !isWord && !isCommand;
   });
 

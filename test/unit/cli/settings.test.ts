@@ -312,7 +312,7 @@ describe('an option that has no effect', () => {
       const { exit, stderr } = await (await withProfile()).run('-p', 'staging', ...words);
       expect(exit).toBe(2);
       expect(complaint(stderr).message).toContain(
-        'reads a data directory, but profile staging is a remote API.',
+        'works on a data directory, but profile staging is a remote API.',
       );
     },
   );

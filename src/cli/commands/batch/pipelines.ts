@@ -24,10 +24,7 @@ const fileOptions = <Args extends unknown[], Options extends Record<string, unkn
   command: Command<Args, Options>,
 ) =>
   command
-    .option(
-      '--failed-out <file>',
-      'if the batch is finished: write the pipelines that did not land to a file',
-    )
+    .option('--failed-out <file>', 'when the batch has ended: write the pipelines that did not land here')
     .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)

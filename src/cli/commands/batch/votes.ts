@@ -147,10 +147,9 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
 /** @throws `ERR_USAGE` unless the owner's approval is on chain, sent by another tool or a wallet. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
   if (!(await needsNoApproval(session, await getBatch(session, batchId))))
-    throw new FlywheelError(
-      'ERR_USAGE',
-      'The owner has not approved the batch on chain. Nothing was sent. Add --keypair FILE, or --signed-tx @FILE with a signed approval, or run `batch approve --wallet` first.',
-    );
+    throw new FlywheelError('ERR_USAGE', 'The owner has not approved the batch on chain. Nothing was sent.', {
+      hint: 'Add --keypair FILE, or --signed-tx @FILE with a signed approval.',
+    });
   await requireExecutesFromChain(session, batchId);
 }
 

@@ -119,7 +119,11 @@ describe('of the admin', () => {
     const openers = localWith(Object.fromEntries(parts) as Partial<LocalAdmin>);
     const cli = testCli({ openers });
     const { exit, stdout } = await cli.run(...line.split(' '), '--data-dir', 'd');
-    expect([exit, JSON.parse(stdout), asked]).toMatchObject([0, ANSWERS[method] as object, [given]]);
+    expect([exit, JSON.parse(stdout), asked]).toMatchObject([
+      0,
+      method === 'init' ? { owner: MADE.owner } : (ANSWERS[method] as object),
+      [given],
+    ]);
     expect(openers.opened).toEqual([join(cli.home, 'd'), 'closed']);
   });
 

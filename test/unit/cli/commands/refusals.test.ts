@@ -59,7 +59,7 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   [`batch approve none.json ${KEY}`, 'ERR_INPUT_INVALID', 'none.json'],
   [`batch approve ${ID} --wallet ${KEY}`, 'ERR_USAGE', '--keypair'],
   [`batch approve ${ID} --wallet --out s.json`, 'ERR_USAGE', '--out'],
-  [`batch execute ${ID}`, 'ERR_USAGE', '--signed-tx'],
+  [`batch execute ${ID}`, 'ERR_USAGE', 'has not approved the batch on chain'],
   [`batch execute ${ID} --signed-tx base64?`, 'ERR_INPUT_INVALID', '--signed-tx'],
   [`batch execute ${ID} --signed-tx @none.json`, 'ERR_INPUT_INVALID', 'none.json'],
   [`batch execute ${ID} --signed-tx {"signedTx":1}`, 'ERR_INPUT_INVALID', '--signed-tx'],

@@ -35,8 +35,9 @@ describe('register', () => {
     );
     expect([exit, JSON.parse(stdout)]).toMatchObject([
       0,
-      { apiKey: { key: 'fk_secret' }, txHash: 'signature' },
+      { apiKey: { id: 'k', file: expect.stringMatching(/api-key$/) }, txHash: 'signature' },
     ]);
+    expect(stdout).not.toContain('fk_secret');
     expect(seen.done).toEqual(['devnet', 'performed']);
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
     expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
