@@ -18,7 +18,7 @@ export type {
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';
 export type * from './contract/schemas/burn.js';
-export type { Service } from './contract/service.js';
+export type { AnswerOf, InputOf, Service } from './contract/service.js';
 export type { EngineDeps, EngineLimits } from './engine/deps.js';
 export { createEngine, type Engine } from './engine/engine.js';
 export { ERRORS, type ErrorCode } from './errors/codes.js';

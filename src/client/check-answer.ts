@@ -6,7 +6,6 @@ import type { OperationId } from '../contract/operations.js';
 import {
   ACTION_FIELDS,
   type Batch,
-  type CompiledPipeline,
   type InitBatchRequest,
   type ListedBatch,
 } from '../contract/schemas/batch.js';
@@ -215,7 +214,7 @@ function samePayload(sent: string, answered: string): boolean {
   return knownHashesOfText(answered).some((hash) => known.has(hash));
 }
 
-const sameActions = (sent: SentPipeline['actions'], answered: CompiledPipeline['actions']): boolean =>
+const sameActions = (sent: SentPipeline['actions'], answered: SentPipeline['actions']): boolean =>
   sent.length === answered.length &&
   sent.every((action, at) =>
     ACTION_FIELDS.every((field) => Reflect.get(action, field) === Reflect.get(answered[at] ?? {}, field)),
@@ -223,7 +222,7 @@ const sameActions = (sent: SentPipeline['actions'], answered: CompiledPipeline['
 
 function pipelineProblem(
   sent: SentPipeline,
-  answered: CompiledPipeline | undefined,
+  answered: AnswerOf<'initBatch'>['batch']['pipelines'][number] | undefined,
   at: number,
 ): Contradiction {
   const name = `batch.pipelines[${at}]`;

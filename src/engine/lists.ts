@@ -1,5 +1,4 @@
 /** Paginated lists: burns, and the history (contract, section 1.7). */
-import { normalKey } from '../contract/headers.js';
 import { DEFAULT_PAGE_ITEMS } from '../contract/limits.js';
 import { type BurnState, listBurnsQuerySchema } from '../contract/schemas/burn.js';
 import { type HistoryItem, historyQuerySchema } from '../contract/schemas/report.js';
@@ -7,7 +6,7 @@ import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BurnRecord, BurnStatus, TokenRecord } from '../store/records.js';
 import type { MovedFilter, MovedRow } from '../store/repositories/pipelines.js';
 import type { Uuid } from '../values/ids.js';
-import { isoTime, parseTime } from '../values/time.js';
+import { parseTime } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
 import { done, operation, type Principal, requireToken } from './operation.js';
 
@@ -22,15 +21,6 @@ function permittedTypes({ key: { proofTypes } }: Pick<Principal, 'key'>, asked: 
   if (asked === undefined) return proofTypes ?? undefined;
   return [asked].filter((one) => proofTypes?.includes(one) ?? true);
 }
-
-type AskedTimes = { readonly [Name in 'since' | 'until']?: string | undefined };
-
-export const boundsOf = ({ since, until }: AskedTimes) => ({
-  ...(since === undefined ? {} : { since: isoTime(Date.parse(since)) }),
-  ...(until === undefined ? {} : { until: isoTime(Date.parse(until)) }),
-});
-
-export const askedKey = (key: string | undefined): string | undefined => key && normalKey(key);
 
 export const badCursor = (): Error => invalidRequest(['cursor: expected a cursor']);
 
@@ -74,23 +64,14 @@ export const listBurns = operation('listBurns', {
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
-    const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, idempotencyKey, status, txHash } = query;
-    const statuses = status && shownAs(status);
-    const types = permittedTypes(principal, type);
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, status, ...asked } = query;
     const { items, last } = await deps.store.read(async ({ burns }) => {
       const place = cursor === undefined ? undefined : { tokenId: token.id, ...readBurnCursor(cursor) };
       const before = place && (await burns.find(place))?.sequence;
       if (cursor !== undefined && before === undefined) throw badCursor();
       const page = await burns.list({
-        tokenId: token.id,
-        limit,
-        txHash,
-        statuses,
-        proofHashes: proofHash?.split(','),
-        idempotencyKey: askedKey(idempotencyKey),
-        ...(types === undefined ? {} : { types }),
-        ...boundsOf(query),
-        ...(before === undefined ? {} : { before }),
+        ...{ ...asked, tokenId: token.id, limit, before, statuses: status && shownAs(status) },
+        ...{ types: permittedTypes(principal, type), proofHashes: proofHash?.split(',') },
       });
       return { items: page.items, last: page.next && (await burns.find({ sequence: page.next })) };
     });
@@ -127,14 +108,21 @@ export const history = operation('history', {
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
-    const { limit = DEFAULT_PAGE_ITEMS, cursor, action, type, proofHash, toAddress, txHash, batchId } = query;
+    const {
+      limit = DEFAULT_PAGE_ITEMS,
+      cursor,
+      action,
+      type,
+      proofHash,
+      toAddress,
+      txHash,
+      ...asked
+    } = query;
     const before = cursor === undefined ? undefined : readMovedCursor(cursor);
     const rows = await deps.store.read((tx) =>
       tx.pipelines.moved({
-        ...{ tokenId: token.id, kind: action, types: permittedTypes(principal, type), batchId, before },
-        ...{ proofHashes: proofHash?.split(','), recipient: toAddress, signature: txHash },
-        ...boundsOf(query),
-        limit: limit + 1,
+        ...{ ...asked, tokenId: token.id, kind: action, types: permittedTypes(principal, type), before },
+        ...{ proofHashes: proofHash?.split(','), recipient: toAddress, signature: txHash, limit: limit + 1 },
       }),
     );
     const items = rows.slice(0, limit);

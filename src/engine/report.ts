@@ -3,10 +3,11 @@
 import { chargesTransferFee, decodeMint } from '../chain/tokens/accounts.js';
 import { type BatchCost, costLamports, isCancelled } from '../contract/call.js';
 import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
-import { type ReportRow, type ReportSums, reportQuerySchema } from '../contract/schemas/report.js';
+import { type Report, type ReportRow, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BatchHead, TokenRecord } from '../store/records.js';
 import type { ListedBatches } from '../store/repositories/batches.js';
+import type { BurnSumsQuery } from '../store/repositories/burns.js';
 import type { PipelineAmounts } from '../store/repositories/pipelines.js';
 import { createPause } from '../values/event-loop.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
@@ -14,7 +15,6 @@ import { formatTokenAmount } from '../values/token-amount.js';
 import { isFinal } from './batches/batch-context.js';
 import { countVotes } from './batches/costs.js';
 import type { EngineDeps } from './deps.js';
-import { boundsOf } from './lists.js';
 import { done, operation, requireToken } from './operation.js';
 
 const BURNS_AT_ONCE = 4_000;
@@ -26,11 +26,11 @@ export const report = operation('report', {
     token: requireToken(principal),
   }),
   perform: async ({ deps, principal, input: { query, token } }) => {
-    const bounds = boundsOf(query);
+    const { since, until } = query;
     await countVotes(deps, { tokenId: token.id });
     const table = createTable(query.period ?? 'day', query.byType === 'true');
     const types = principal.key.proofTypes;
-    const scope = { tokenId: token.id, ...bounds, ...(types === null ? {} : { types }) };
+    const scope = { tokenId: token.id, since, until, types: types ?? undefined };
     await addBurns(deps, scope, table);
     await addBatches(deps, scope, table);
     const [account] = await deps.chain.getAccounts([token.mintAddress]);
@@ -40,16 +40,15 @@ export const report = operation('report', {
       ...{ symbol: token.symbol, mintAddress: token.mintAddress, decimals: token.decimals },
       supply: formatTokenAmount(mint?.supply ?? 0n, token.decimals),
       chargesTransferFee: chargesTransferFee(mint),
-      since: bounds.since ?? null,
-      until: bounds.until ?? null,
+      since: since ?? null,
+      until: until ?? null,
       pendingBurns: open.filter(({ status }) => status === 'PENDING').length,
       ...table.result(token),
     });
   },
 });
 
-type Bounds = ReturnType<typeof boundsOf>;
-type Scope = Bounds & { readonly tokenId: string; readonly types?: readonly string[] };
+type Scope = Pick<BurnSumsQuery, 'tokenId' | 'since' | 'until' | 'types'>;
 
 const AMOUNTS = [
   ...(['burned', 'airdropped', 'burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const),
@@ -88,7 +87,7 @@ function createTable(period: ReportPeriod, byType: boolean) {
         ]);
       add(row.amounts, amounts);
     },
-    result(token: TokenRecord): { readonly rows: ReportRow[]; readonly total: ReportSums } {
+    result(token: TokenRecord): Pick<Report, 'rows' | 'total'> {
       const sorted = [...rows].sort(([left], [right]) => (left < right ? -1 : 1));
       return {
         rows: sorted.map(([, { amounts, ...of }]) => ({ ...of, ...sumsOf(amounts, token) })),
@@ -98,7 +97,7 @@ function createTable(period: ReportPeriod, byType: boolean) {
   };
 }
 
-const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): ReportSums => ({
+const sumsOf = (amounts: Amounts, { decimals }: TokenRecord): Report['total'] => ({
   burned: formatTokenAmount(amounts.burned, decimals),
   airdropped: formatTokenAmount(amounts.airdropped, decimals),
   burns: Number(amounts.burns),
@@ -125,27 +124,23 @@ async function addBurns({ store }: EngineDeps, scope: Scope, table: Table): Prom
   }
 }
 
-const isWithin = ({ since, until }: Bounds, time: string): boolean =>
+const isWithin = ({ since, until }: Scope, time: string): boolean =>
   (since === undefined || time >= since) && (until === undefined || time < until);
 
 /** A batch counts on the day of its end; until then its cost counts on the day of its latest change. */
-async function addBatches(
-  { store }: EngineDeps,
-  { tokenId, types, ...bounds }: Scope,
-  table: Table,
-): Promise<void> {
+async function addBatches({ store }: EngineDeps, scope: Scope, table: Table): Promise<void> {
   const pause = createPause();
   for (let before: number | undefined; ; ) {
     const page: ListedBatches = await store.read((tx) =>
-      tx.batches.list({ tokenId, limit: BATCHES_AT_ONCE, ...(before === undefined ? {} : { before }) }),
+      tx.batches.list({ tokenId: scope.tokenId, limit: BATCHES_AT_ONCE, before }),
     );
     for (const listed of page.items) {
-      if (!isWithin(bounds, listed.dateUpdated)) continue;
+      if (!isWithin(scope, listed.dateUpdated)) continue;
       const [amounts, cost] = await store.read(async (tx) => [
         isFinal(listed) ? await tx.pipelines.amounts(listed.id) : [],
         await tx.batches.cost(listed.id),
       ]);
-      addBatch({ ...listed, cost }, amounts, types, table);
+      addBatch({ ...listed, cost }, amounts, scope.types, table);
       await pause();
     }
     before = page.next ?? undefined;

@@ -8,9 +8,9 @@ import type { ChainReader } from '../../chain/chain.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { addSignature } from '../../chain/transaction/sign.js';
-import type { SignedApproval } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import type { Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent, withoutQuestion } from '../consent.js';
 import type { OpenedService } from '../context.js';
@@ -125,7 +125,9 @@ export function showJudgement(
   if (isShown) output.show(viewSummary(summedFor(judgement, held), unit, style).join('\n'));
 }
 
-export interface Signed extends SignedApproval {
+export interface Signed {
+  readonly batchId: Uuid;
+  readonly signedTx: string;
   readonly batchIndex: bigint;
   readonly digest: Sha256 | null;
 }

@@ -8,7 +8,8 @@ import type { BatchDescription } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { addSignature, type KeypairSigner } from '../../chain/transaction/sign.js';
-import type { Batch, CancelBatchRequest } from '../../contract/schemas/batch.js';
+import type { Batch } from '../../contract/schemas/batch.js';
+import type { InputOf } from '../../contract/service.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Session } from '../command.js';
@@ -83,7 +84,7 @@ export async function endBatch(
   const { id: batchId, batchIndex } = batch;
   const opened = await session.service();
   if (!isEnded(batch)) await agree(session, opened, batch);
-  let request: CancelBatchRequest = { batchId };
+  let request: InputOf<'cancelBatch'> = { batchId };
   for (let votes = 0; votes <= MAX_VOTES; votes += 1) {
     session.output.progress.show('cancelling the batch …');
     const reply = await opened.service.cancelBatch(request, callWith(session, opened)).catch(notOffered);

@@ -3,7 +3,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKeypair } from '../../chain/transaction/sign.js';
-import type { Batch, ExecuteBatchResult } from '../../contract/schemas/batch.js';
+import type { Batch } from '../../contract/schemas/batch.js';
+import type { AnswerOf } from '../../contract/service.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { writeFileAtomic } from '../../files/write-file.js';
 import { addressFromBytes } from '../../values/address.js';
@@ -124,7 +125,9 @@ async function run(session: Session) {
   );
   detail(`mint ${local.mintAddress}, multisig ${local.multisig}`);
   const before = await balances('Show the balances.');
-  const { batch, result } = await perform<{ readonly batch: Batch } & Pick<ExecuteBatchResult, 'result'>>(
+  const { batch, result } = await perform<
+    { readonly batch: Batch } & Pick<AnswerOf<'executeBatch'>, 'result'>
+  >(
     `Run a file with ${pipelines.length} pipelines: set up a batch, compare it with the file, approve as owner, execute as operator.`,
     ...['batch', 'run', file, '--keypair', local.owner.keypair, '--yes'],
   );

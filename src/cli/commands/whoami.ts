@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Pins } from '../../approval/pins.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import type { DataChain } from '../../contract/admin.js';
-import type { KeyDescription } from '../../contract/schemas/report.js';
+import type { AnswerOf } from '../../contract/service.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -90,7 +90,7 @@ async function pinsOf({ context }: Session, settings: Settings): Promise<Readonl
 }
 
 /** @returns `null` if the service does not offer this request */
-async function askForKey(session: Session): Promise<KeyDescription | null> {
+async function askForKey(session: Session): Promise<AnswerOf<'describeKey'> | null> {
   const opened = await session.service();
   try {
     return (await opened.service.describeKey(callWith(session, opened))).value;
@@ -100,7 +100,7 @@ async function askForKey(session: Session): Promise<KeyDescription | null> {
   }
 }
 
-function keyText(key: KeyDescription | null): string {
+function keyText(key: AnswerOf<'describeKey'> | null): string {
   if (key === null) return 'unknown: the service cannot be asked';
   const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
   return `${key.name === null ? '' : `${key.name}, `}${key.id} (${key.scopes.join(', ')}; ${types}), for ${key.symbol} ${key.mintAddress}`;

@@ -1,8 +1,9 @@
 /** Looks up elements at the service by their proof hashes: what landed, and what may still land. */
 
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
-import type { Batch, ListBatchesQuery, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
-import type { BurnRequest, ListBurnsQuery } from '../../contract/schemas/burn.js';
+import type { Batch, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
+import type { BurnRequest } from '../../contract/schemas/burn.js';
+import type { InputOf } from '../../contract/service.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -58,7 +59,7 @@ const BURN_STATES = { SUCCESS: 'landed', PENDING: 'open', FAILED: 'failed' } as 
 export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
-    const list = (query: ListBurnsQuery) =>
+    const list = (query: InputOf<'listBurns'>) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
     const named = byName(burns, ({ proof }) => proofHash(proof));
     const others = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
@@ -86,7 +87,7 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
 ): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
-    const list = (query: ListBatchesQuery) =>
+    const list = (query: InputOf<'listBatches'>) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
     const named = byName(pipelines, hashes);
     const states = await pipelinesWith(session, named.hashes);

@@ -1,5 +1,5 @@
 /** Formats a report of burns, airdrops and costs: for a terminal, as CSV, and as one HTML page that loads nothing else. */
-import type { Report, ReportRow, ReportSums } from '../../contract/schemas/report.js';
+import type { Report, ReportRow } from '../../contract/schemas/report.js';
 import { visibleLine } from '../../values/text.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
@@ -78,7 +78,7 @@ const reportTotals = ({
 const countOf = (done: number, failed: number): string =>
   failed === 0 ? grouped(done) : `${grouped(done)}, and ${grouped(failed)} failed`;
 
-const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: ReportSums): string =>
+const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: Report['total']): string =>
   rate(burns + pipelines, failedBurns + failedPipelines);
 
 const spanOf = ({ since, until }: Report): string =>

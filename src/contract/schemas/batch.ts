@@ -38,7 +38,6 @@ export const bundleExecutionSchema = z
       .meta({ description: 'Transactions of the bundle, in the order they landed.' }),
   })
   .meta({ id: 'BundleExecution' });
-export type BundleExecution = z.infer<typeof bundleExecutionSchema>;
 
 const executionSums = {
   total: count('Number of transactions.'),
@@ -168,7 +167,6 @@ export const compiledPipelineSchema = z
     }),
   })
   .meta({ id: 'CompiledPipeline' });
-export type CompiledPipeline = z.infer<typeof compiledPipelineSchema>;
 
 export const initBatchResultSchema = z
   .object({
@@ -192,13 +190,10 @@ export const executeBatchRequestSchema = z
     }),
   })
   .meta({ id: 'ExecuteBatchRequest' });
-export type ExecuteBatchRequest = z.infer<typeof executeBatchRequestSchema>;
-export type SignedApproval = ExecuteBatchRequest & { readonly signedTx: string };
 
 export const executeBatchResultSchema = z
   .object({ batchId: uuidSchema, result: executeResultSchema })
   .meta({ id: 'ExecuteBatchResult' });
-export type ExecuteBatchResult = z.infer<typeof executeBatchResultSchema>;
 
 const pipelineFilters = {
   type: proofTypeSchema.optional().meta({ description: 'With this proof type.' }),
@@ -219,7 +214,6 @@ export const listBatchesQuerySchema = z.strictObject({
   ...timeBounds('Created'),
   ...pageQuery,
 });
-export type ListBatchesQuery = z.infer<typeof listBatchesQuerySchema>;
 
 export const batchPageSchema = pageOf('BatchPage', listedBatchSchema, 'Batches, newest first.', MAY_BE_SHORT);
 
@@ -250,10 +244,8 @@ export const batchPipelinesQuerySchema = z.strictObject({
   txHash: txHashSchema.optional().meta({ description: 'Executed by the transaction with this signature.' }),
   ...pageQuery,
 });
-export type BatchPipelinesQuery = z.infer<typeof batchPipelinesQuerySchema>;
 
 export const pipelinePageSchema = pageOf('PipelinePage', pipelineStateSchema, 'Pipelines, in their order.');
-export type PipelinePage = z.infer<typeof pipelinePageSchema>;
 
 export const issueApprovalRequestSchema = z.strictObject({ batchId: batchIdSchema });
 
@@ -263,7 +255,6 @@ export const cancelBatchRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'The `cancelTx` of an earlier answer, signed by the owner.' }),
 });
-export type CancelBatchRequest = z.infer<typeof cancelBatchRequestSchema>;
 
 export const cancelBatchResultSchema = z
   .object({

@@ -99,7 +99,6 @@ export const listBurnsQuerySchema = z.strictObject({
   ...timeBounds('Requested'),
   ...pageQuery,
 });
-export type ListBurnsQuery = z.infer<typeof listBurnsQuerySchema>;
 
 export const burnStateSchema = z
   .object({
@@ -123,4 +122,3 @@ export const burnStateSchema = z
 export type BurnState = z.infer<typeof burnStateSchema>;
 
 export const burnPageSchema = pageOf('BurnPage', burnStateSchema, 'Burns, newest first.', MAY_BE_SHORT);
-export type BurnPage = z.infer<typeof burnPageSchema>;

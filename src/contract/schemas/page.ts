@@ -1,6 +1,7 @@
 /** Building blocks of shapes, and the common query parameters of lists: limit, cursor and times. */
 import * as z from 'zod';
-import { parseTime } from '../../values/time.js';
+import { isoTime, parseTime } from '../../values/time.js';
+import { normalKey } from '../headers.js';
 import { DEFAULT_PAGE_ITEMS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_PAGE_ITEMS } from '../limits.js';
 
 export const text = (description: string, ...examples: string[]) =>
@@ -41,6 +42,7 @@ export const MAY_BE_SHORT = 'A page with fewer items than its limit, even none, 
 export const askedKeySchema = z
   .string()
   .max(MAX_IDEMPOTENCY_KEY_LENGTH, 'expected an idempotency key')
+  .transform(normalKey)
   .optional()
   .meta({ description: 'Requested with this idempotency key.' });
 
@@ -48,6 +50,7 @@ const timeBound = (description: string) =>
   z
     .string()
     .refine((given) => parseTime(given) !== undefined, 'expected an ISO 8601 date-time')
+    .transform((given) => isoTime(Date.parse(given)))
     .optional()
     .meta({ description });
 

@@ -38,7 +38,6 @@ export const keySchema = z
     decimals: count('Decimals of the token.'),
   })
   .meta({ id: 'Key' });
-export type KeyDescription = z.infer<typeof keySchema>;
 
 export const historyQuerySchema = z.strictObject({
   action: z.enum(MOVES, `expected ${MOVES.join(' or ')}`).optional(),
@@ -105,7 +104,6 @@ const sums = {
 };
 
 export const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });
-export type ReportSums = z.infer<typeof reportSumsSchema>;
 
 export const reportRowSchema = z
   .object({

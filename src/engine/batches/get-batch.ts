@@ -3,27 +3,23 @@
  * 4.4; contract, section 1.7).
  */
 
-import { dateLanded } from '../../chain/chain.js';
 import { decodeVaultMessage, vaultMessageInstructions } from '../../chain/squads/message.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type { Reply } from '../../contract/call.js';
 import { DEFAULT_PAGE_ITEMS } from '../../contract/limits.js';
 import {
   type Batch,
-  type BatchPipelinesQuery,
   batchPipelinesQuerySchema,
-  type CompiledPipeline,
   getBatchRequestSchema,
   type InitBatchResult,
-  type ListBatchesQuery,
   type ListedBatch,
   listBatchesQuerySchema,
   type PipelineState,
 } from '../../contract/schemas/batch.js';
+import type { InputOf } from '../../contract/service.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
-import type { BatchFilter } from '../../store/repositories/batches.js';
 import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
@@ -31,7 +27,7 @@ import { createPause } from '../../values/event-loop.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { FoundRegistration } from '../admin/project.js';
-import { askedKey, badCursor, boundsOf, cursorOf, readCursor, soughtIn } from '../lists.js';
+import { badCursor, cursorOf, readCursor, soughtIn } from '../lists.js';
 import { done, operation, type Principal, requireToken } from '../operation.js';
 import { notPermitted } from '../requests.js';
 import { currentRecord, isFinal, ownerOf } from './batch-context.js';
@@ -118,7 +114,7 @@ export async function initBatchView(
   vote: IssuedVote,
 ): Promise<InitBatchResult> {
   const pause = createPause();
-  const pipelines: CompiledPipeline[] = [];
+  const pipelines: ReturnType<typeof compiledPipeline>[] = [];
   for (const pipeline of record.pipelines) {
     pipelines.push(compiledPipeline(pipeline, owner.flywheel.vault));
     await pause();
@@ -127,7 +123,7 @@ export async function initBatchView(
   return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
 }
 
-function compiledPipeline(pipeline: PlannedPipeline, vault: Address): CompiledPipeline {
+function compiledPipeline(pipeline: PlannedPipeline, vault: Address) {
   const message = decodeVaultMessage(Buffer.from(pipeline.message, 'base64'));
   const instructions = message === undefined ? undefined : vaultMessageInstructions(message);
   invariant(instructions !== undefined, 'A planned message is well formed.');
@@ -148,13 +144,13 @@ export const listBatches = operation('listBatches', {
     owner: ownerOf(principal),
   }),
   perform: async ({ deps: { store }, input: { query, owner } }) => {
-    const { limit = DEFAULT_PAGE_ITEMS, cursor } = query;
-    const filter = filterOf(query, owner.token.id);
+    const { limit = DEFAULT_PAGE_ITEMS, cursor, type, proofHash, action, toAddress, ...asked } = query;
+    const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
     const [id] = cursor === undefined ? [] : readCursor(cursor, /^([\w-]{1,64})$/);
     const { items, last } = await store.read(async (tx) => {
       const before = id === undefined ? undefined : await tx.batches.ordinalOf(owner.token.id, id);
       if (id !== undefined && before === undefined) throw badCursor();
-      const page = await tx.batches.list({ ...filter, limit, ...(before === undefined ? {} : { before }) });
+      const page = await tx.batches.list({ ...asked, tokenId: owner.token.id, limit, before, holds });
       return { items: page.items, last: page.next && (await tx.batches.find({ ordinal: page.next })) };
     });
     return done({
@@ -163,18 +159,6 @@ export const listBatches = operation('listBatches', {
     });
   },
 });
-
-function filterOf(query: ListBatchesQuery, tokenId: string): Omit<BatchFilter, 'limit' | 'before'> {
-  const { status, txHash, type, proofHash, action, toAddress, idempotencyKey } = query;
-  const holds = { type, proofHashes: proofHash?.split(','), action, toAddress };
-  const isAny = Object.values(holds).every((value) => value === undefined);
-  return {
-    ...{ tokenId, status, txHash },
-    idempotencyKey: askedKey(idempotencyKey),
-    ...boundsOf(query),
-    ...(isAny ? {} : { holds }),
-  };
-}
 
 export const batchPipelines = operation('batchPipelines', {
   parse: (input) => {
@@ -189,17 +173,10 @@ export const batchPipelines = operation('batchPipelines', {
       const rows = await tx.pipelines.list({ ...queryOf(head, input), from, limit: limit + 1 });
       return { batch: head, found: rows };
     });
-    const rows = found.slice(0, limit);
-    const states = rows.map((row) => pipelineState(batch, row));
-    const records = await deps.chain.lookUp(states.flatMap(({ txHash = [] }) => txHash));
-    const dates = new Map(
-      records.flatMap((record) => (record === null ? [] : [[record.signature, dateLanded(record)] as const])),
-    );
     const permitted = principal.key.proofTypes;
-    const items = states.map((state) => {
-      const mayRead = permitted?.includes(state.type) ?? true;
-      const dateExecuted = dates.get(state.txHash ?? '');
-      return { ...state, ...(mayRead ? {} : { payload: '' }), ...(dateExecuted && { dateExecuted }) };
+    const items = found.slice(0, limit).map((row) => {
+      const mayRead = permitted?.includes(row.type) ?? true;
+      return { ...pipelineState(batch, row), ...(mayRead ? {} : { payload: '' }) };
     });
     const next = found[limit];
     const page = { items, nextCursor: next === undefined ? null : cursorOf(next.position) };
@@ -207,7 +184,7 @@ export const batchPipelines = operation('batchPipelines', {
   },
 });
 
-function queryOf(batch: BatchHead, query: BatchPipelinesQuery): Omit<PipelinesQuery, 'from' | 'limit'> {
+function queryOf(batch: BatchHead, query: InputOf<'batchPipelines'>): Omit<PipelinesQuery, 'from' | 'limit'> {
   const { type, proofHash, action, toAddress, txHash, state } = query;
   const asked = { batchId: batch.id, type, proofHashes: proofHash?.split(','), action, toAddress, txHash };
   if (state === undefined) return asked;
@@ -219,11 +196,11 @@ function queryOf(batch: BatchHead, query: BatchPipelinesQuery): Omit<PipelinesQu
 }
 
 function pipelineState(batch: BatchHead, row: PipelineRow): PipelineState {
-  const { position: index, type, payload, proofHash, signature, dateLanded: landed } = row;
+  const { position: index, type, payload, proofHash, signature, dateLanded: dateExecuted } = row;
   const common = { index, type, payload, actions: [...row.actions], proofHash };
-  if (signature !== null) return { ...common, state: 'EXECUTED', txHash: signature };
-  // A member executed the pipeline with another tool; the transaction is unknown.
-  if (landed !== null) return { ...common, state: 'EXECUTED' };
+  // Without a signature, a member executed the pipeline with another tool, and the chain does not tell the transaction.
+  if (dateExecuted !== null)
+    return { ...common, state: 'EXECUTED', dateExecuted, ...(signature !== null && { txHash: signature }) };
   const { executeResult } = batch;
   if (!isFinal(batch) || executeResult === null) return { ...common, state: 'WAITING' };
   const { failedOnTransactionIndex, failedTxMsg } = executeResult;

@@ -22,8 +22,8 @@ export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
   readonly from: number;
   readonly to: number;
   /** ISO times of the outcome, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
 }
 
 /** Burns of one type that had the same outcome on one day. */

@@ -10,10 +10,10 @@ const MAX_LOOKED_AT = 10_000;
 export interface Page {
   readonly tokenId: string;
   /** ISO times of creation, inclusive and exclusive. */
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
   /** Only rows with a smaller number. */
-  readonly before?: number;
+  readonly before?: number | undefined;
   readonly limit: number;
 }
 

@@ -1,9 +1,9 @@
 /** Services that contradict the request, echo the key, or send more than fits into memory. */
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
-import type { Batch, ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
+import type { Batch, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
-import type { AnswerOf, Service } from '../../../src/contract/service.js';
+import type { AnswerOf, InputOf, Service } from '../../../src/contract/service.js';
 import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
@@ -20,7 +20,7 @@ const burn = EXAMPLES.burn.request as BurnRequest;
 const TX = (EXAMPLES.burn.response as BurnResult).txHash;
 const burned: BurnResult = { ...(EXAMPLES.burn.response as BurnResult), hash: proofHash(burn.proof) };
 const init = EXAMPLES.initBatch.request as InitBatchRequest;
-const execute = EXAMPLES.executeBatch.request as ExecuteBatchRequest;
+const execute = EXAMPLES.executeBatch.request as InputOf<'executeBatch'>;
 const batch = EXAMPLES.getBatch.response as Batch;
 const [listed] = (EXAMPLES.listBatches.response as AnswerOf<'listBatches'>).items;
 

@@ -7,7 +7,8 @@ import { burnChecked } from '../../../src/chain/tokens/instructions.js';
 import type { OpenedService, UnfinishedWork } from '../../../src/cli/context.js';
 import type { DatabaseAdmin } from '../../../src/compose/database-admin.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
-import type { PipelinePage, PipelineState } from '../../../src/contract/schemas/batch.js';
+import type { PipelineState } from '../../../src/contract/schemas/batch.js';
+import type { AnswerOf } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
@@ -133,7 +134,7 @@ const EXECUTED = {
   failedTxMsg: 'custom program error: 0x1',
   successfulExecutions: [{ bundleId: '1f0e3dad-99c8-4a3e-8d0c-2b5a6d7e8f90', txHashes: [TX, TX] }],
 };
-const [pipeline] = (EXAMPLES.batchPipelines.response as PipelinePage).items as [PipelineState];
+const [pipeline] = (EXAMPLES.batchPipelines.response as AnswerOf<'batchPipelines'>).items as [PipelineState];
 const SHOWN: readonly PipelineState[] = [
   { ...pipeline, state: 'EXECUTED', txHash: TX },
   { ...pipeline, index: 1, state: 'FAILED', message: 'custom error 1' },

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call, Waiting } from '../../../src/contract/call.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
-import type { ExecuteBatchRequest, InitBatchRequest } from '../../../src/contract/schemas/batch.js';
+import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
+import type { InputOf } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
@@ -11,7 +12,7 @@ import { clientTo } from '../../support/stub-client.js';
 
 const call: Call = { credential: new Secret('secret-api-key-1234567890'), idempotencyKey: 'key-1' };
 const init = EXAMPLES.initBatch.request as InitBatchRequest;
-const execute = EXAMPLES.executeBatch.request as ExecuteBatchRequest;
+const execute = EXAMPLES.executeBatch.request as InputOf<'executeBatch'>;
 const busy = (error: string): StubAnswer => json(409, { error, message: 'At it.' }, { 'retry-after': '1' });
 const RUNNING = busy('ERR_DUPLICATE_IDEMPOTENCY_KEY');
 const silence: StubAnswer = () => undefined;

@@ -3,12 +3,12 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { ACTION_NAMES } from '../../../actions/registry.js';
 import {
   type Batch,
-  type BatchPipelinesQuery,
   batchStatusSchema,
   type ListedBatch,
   PIPELINE_STATES,
   type PipelineState,
 } from '../../../contract/schemas/batch.js';
+import type { InputOf } from '../../../contract/service.js';
 import { FlywheelError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/ids.js';
 import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../batch/approval-source.js';
@@ -67,7 +67,7 @@ const nextLines = async (session: Session, batches: readonly Batch[]): Promise<r
 
 async function pipelinesOf(
   session: Session,
-  query: BatchPipelinesQuery,
+  query: InputOf<'batchPipelines'>,
   part: ReturnType<typeof partOf> = { limit: MAX_LIMIT, cursor: undefined },
 ): Promise<readonly PipelineState[]> {
   const opened = await session.service();

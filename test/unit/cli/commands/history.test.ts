@@ -1,6 +1,6 @@
 /** `flywheel history`: calls to the service, and the output. */
 import { describe, expect, it } from 'vitest';
-import type { BurnPage, BurnState } from '../../../../src/contract/schemas/burn.js';
+import type { BurnState } from '../../../../src/contract/schemas/burn.js';
 import type { HistoryItem } from '../../../../src/contract/schemas/report.js';
 import type { AnswerOf, InputOf } from '../../../../src/contract/service.js';
 import { reply } from '../../../support/commands.js';
@@ -41,7 +41,7 @@ describe('history', () => {
 
   it('lists only single burns with this status', async () => {
     const service = fakeService();
-    const [listed] = (EXAMPLES.listBurns.response as BurnPage).items as [BurnState];
+    const [listed] = (EXAMPLES.listBurns.response as AnswerOf<'listBurns'>).items as [BurnState];
     const error = { type: 'ERR_BURN_TOKENOMICS_FAILED', message: 'It said "no",\nand left.' };
     const failed: BurnState = { ...listed, type: '=CMD()', status: 'FAILED', error };
     service.answer('listBurns', () => reply({ items: [failed], nextCursor: null }));

@@ -1,7 +1,7 @@
 /** The costs of batches of several sizes equal the table of the capacity page. */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import type { ExecuteBatchRequest } from '../../../../src/contract/schemas/batch.js';
+import type { InputOf } from '../../../../src/contract/service.js';
 import {
   aPipeline,
   burnAction,
@@ -33,7 +33,7 @@ it.each(ROWS)(
     const { operatorLamports: setUp } = begun.cost ?? expect.fail();
     const setUpFees = 5_000n * BigInt(batch.batch.initResult?.total ?? 0);
     const input = { batchId: batch.batch.id, signedTx: signApproval(test.project.owner, batch) };
-    const { meta } = await test.engine.executeBatch(input as ExecuteBatchRequest, test.project.call());
+    const { meta } = await test.engine.executeBatch(input as InputOf<'executeBatch'>, test.project.call());
     const { operatorLamports } = meta.cost ?? expect.fail();
     const each = (lamports: bigint): number => Math.round(Number(lamports) / count);
     expect([each(operatorLamports), each(setUp - setUpFees)]).toEqual([fees, rent]);

@@ -1,12 +1,8 @@
 /** `flywheel batch list`, `show` and `status`: gathered pages, forwarded filters, and waiting for the final status. */
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../../../../src/contract/examples.js';
-import type {
-  Batch,
-  ListBatchesQuery,
-  PipelinePage,
-  PipelineState,
-} from '../../../../../src/contract/schemas/batch.js';
+import type { Batch, PipelineState } from '../../../../../src/contract/schemas/batch.js';
+import type { AnswerOf, InputOf } from '../../../../../src/contract/service.js';
 import { aBatch, complaint, reply } from '../../../../support/commands.js';
 import { type FakeService, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
@@ -28,7 +24,7 @@ describe('batch list', () => {
   const holding = (count: number): TestCli =>
     answering((service) =>
       service.answer('listBatches', ({ input }) => {
-        const { limit = 50, cursor } = input as ListBatchesQuery;
+        const { limit = 50, cursor } = input as InputOf<'listBatches'>;
         const from = Number(cursor ?? 0);
         const end = Math.min(from + limit, count);
         return reply({ items: batches.slice(from, end), nextCursor: end < count ? String(end) : null });
@@ -64,7 +60,7 @@ describe('batch list', () => {
 });
 
 describe('batch show', () => {
-  const [first] = (EXAMPLES.batchPipelines.response as PipelinePage).items as [PipelineState];
+  const [first] = (EXAMPLES.batchPipelines.response as AnswerOf<'batchPipelines'>).items as [PipelineState];
   const PIPELINES: readonly PipelineState[] = [
     { ...first, state: 'EXECUTED', txHash: 'sig-1' },
     { ...first, index: 1, state: 'FAILED', message: 'custom error 1' },
