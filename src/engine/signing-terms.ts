@@ -20,7 +20,8 @@ interface Priority {
 
 export interface SigningTerms extends RecentBlockhash {
   readonly priority?: Priority;
-  readonly sample?: { readonly instructions: readonly Instruction[]; readonly units: number };
+  /** Units that the sample used on a node, with headroom. */
+  readonly units?: number;
 }
 
 interface Sample {
@@ -94,7 +95,7 @@ export async function signingTerms(chain: Chain, sample: Sample): Promise<Signin
   return {
     ...recent,
     priority: { microLamports, maxLamports: fees.maxLamports },
-    ...(units === null ? {} : { sample: { instructions: sample.instructions, units } }),
+    ...(units !== null && { units }),
   };
 }
 

@@ -11,7 +11,7 @@ import { markText } from '../../src/chain/local/ledger/tables.js';
 import { loadNative } from '../../src/chain/local/vm/native.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
-import { signBurns } from '../../src/engine/burns/burn-transaction.js';
+import { signBurns } from '../../src/engine/burns/chunk.js';
 import type { Address } from '../../src/values/address.js';
 import { addressBytes } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';

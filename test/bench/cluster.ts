@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Connection } from '@solana/web3.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
 import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
-import { signBurns } from '../../src/engine/burns/burn-transaction.js';
+import { signBurns } from '../../src/engine/burns/chunk.js';
 import { createEngine } from '../../src/engine/engine.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';

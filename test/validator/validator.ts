@@ -28,7 +28,7 @@ import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { DEFAULT_LIMITS } from '../../src/compose/open-engine.js';
-import { readProgramConfig } from '../../src/compose/registration/state.js';
+import { readProgramConfig } from '../../src/compose/registration/plan.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { insertFirstKey, registrationView } from '../../src/engine/admin/project.js';
 import { createEngine } from '../../src/engine/engine.js';

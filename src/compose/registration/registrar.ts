@@ -3,9 +3,14 @@
  * store, configuration) first checks what exists, so that the same command resumes an interrupted run.
  */
 import { dirname } from 'node:path';
+import { driftOf } from '../../approval/pins.js';
 import { isMoniker } from '../../chain/node-address.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
-import { createKeypairSigner } from '../../chain/transaction/sign.js';
+import { multisigCreateV2 } from '../../chain/squads/builders.js';
+import { createAssociatedTokenAccountIdempotent } from '../../chain/tokens/instructions.js';
+import type { Instruction } from '../../chain/transaction/message.js';
+import { createKeypairSigner, type Signer, sign } from '../../chain/transaction/sign.js';
+import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type {
   ClusterRegistration,
   GivenKey,
@@ -19,8 +24,12 @@ import {
   insertFirstKey,
   insertProject,
   projectRecords,
+  registeredMultisig,
   registrationView,
 } from '../../engine/admin/project.js';
+import { type Failed, findFates, refused } from '../../engine/settle.js';
+import { signingTerms, withBudget } from '../../engine/signing-terms.js';
+import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { apiKeyFile } from '../../files/directories.js';
 import { processActor } from '../../files/process-identity.js';
@@ -42,9 +51,15 @@ import {
 import { whileOpen } from '../opened.js';
 import { isOwn, type OwnRpc, openNamedCluster, withClusterNodes } from '../rpc.js';
 import type { Setting, Settings } from '../settings.js';
-import { landRegistration } from './land.js';
-import { checkCaps, planRegistration } from './plan.js';
-import { factsOf, type Places, type StateOnChain } from './state.js';
+import {
+  checkCaps,
+  factsOf,
+  isWhole,
+  type Places,
+  planRegistration,
+  readState,
+  type StateOnChain,
+} from './plan.js';
 import {
   begin,
   createTarget,
@@ -148,7 +163,7 @@ async function register(
   target: RegistrationTarget,
   ready: Ready,
 ): Promise<RegistrationResult> {
-  const { plan, places, name, begun, keys, found, chain, reader, squadsTreasury } = ready;
+  const { plan, places, name, begun, keys, found } = ready;
   const { value: dataDir } = settings.dataDir;
   const files = createFileKeyring(dataFiles(dataDir).keys);
   const unfinished = target.unfinishedFile(places.mint);
@@ -156,8 +171,7 @@ async function register(
   writeBegun(unfinished, begun);
   const keyring = openKeyring(ambient, settings);
   const { state, txHash } = await landRegistration({
-    ...{ chain, reader, places, squadsTreasury },
-    ...{ agreed: plan.facts, sent: begun.sent },
+    ready,
     operator: keyring.get(places.operator, 'operator'),
     createKey: begun.createKey === null ? null : files.get(begun.createKey),
     keep: (sent) => writeBegun(unfinished, { ...begun, sent }),
@@ -218,6 +232,142 @@ async function storeRegistration(
     ...{ ...checkCaps(wanted, decimals), ...terms, projectName: name, nowMs: tx.nowMs },
   });
   return insertProject(deps, tx, project, wanted.scopes);
+}
+
+type Sent = NonNullable<Unfinished['sent']>;
+
+interface Landing {
+  readonly ready: Ready;
+  readonly operator: Signer;
+  /** Its address determines the multisig's; `null` if the multisig exists. */
+  readonly createKey: Signer | null;
+  /** Stores a signed transaction before it is sent; `null` clears it. */
+  keep(sent: Sent | null): void;
+  sleep(ms: number): Promise<void>;
+}
+
+const POLL_MS = 500;
+
+/**
+ * Creates on chain, exactly once, what the registration lacks: resolves the last sent transaction, reads the state, and ends when
+ * the finalized state is complete.
+ * @returns the complete state, and the transaction that created it; `null` if everything existed
+ * @throws `ERR_INVALID_REQUEST` if the chain refuses; `ERR_NOT_VERIFIED` if the state differs from the agreed plan;
+ *  `ERR_UNAVAILABLE` if the outcome is unknown: the same call resumes
+ */
+async function landRegistration(
+  landing: Landing,
+): Promise<{ readonly state: StateOnChain; readonly txHash: string | null }> {
+  const { reader, places, begun } = landing.ready;
+  let { sent } = begun;
+  let isNew = false;
+  for (;;) {
+    if (sent !== null && !(await isFinal(landing, sent, isNew))) sent = null;
+    const state = await readState(reader, places);
+    requireAsAgreed(landing.ready, state);
+    if (isWhole(state)) return { state, txHash: sent?.signature ?? null };
+    sent = await signed(landing, state);
+    isNew = true;
+    landing.keep(sent);
+  }
+}
+
+/** Prefix of the facts of the vault's token account, which the plan lacks if the account did not exist. */
+const VAULT_ACCOUNT = 'vaultAccount.';
+
+/** @throws `ERR_NOT_VERIFIED`, naming each changed fact */
+function requireAsAgreed({ plan: { facts: agreed }, places }: Ready, state: StateOnChain): void {
+  const wasOpen = Object.keys(agreed).some((fact) => fact.startsWith(VAULT_ACCOUNT));
+  const drift = driftOf(agreed, factsOf(places, state)).filter(
+    ({ fact }) => wasOpen || !fact.startsWith(VAULT_ACCOUNT),
+  );
+  if (drift.length === 0) return;
+  const changes = drift.map(({ fact, before, now }) => `${fact} was ${before} and is ${now}`);
+  throw new FlywheelError(
+    'ERR_NOT_VERIFIED',
+    `The plan has changed since it was shown: ${changes.join('; ')}.`,
+    { hint: 'Run the same command again and check the new plan.' },
+  );
+}
+
+/**
+ * Resends the same bytes until they are finalized or proven expired.
+ * @param isNew - the bytes were certainly never sent before; only then does a refusal prove that they did not land
+ * @returns `false` if they are proven never to land
+ */
+async function isFinal(landing: Landing, sent: Sent, isNew: boolean): Promise<boolean> {
+  const { chain } = landing.ready;
+  const bytes = Buffer.from(sent.wire, 'base64');
+  const units = [
+    {
+      transactions: [{ signature: sent.signature, bytes }],
+      lastValidBlockHeight: BigInt(sent.lastValidBlockHeight),
+    },
+  ];
+  if (isNew) {
+    const [rejection] = await chain.submit([bytes], [true]);
+    if (rejection != null) throw refusal(landing, refused(rejection));
+  }
+  for (;;) {
+    const [fate] = await findFates(chain, units);
+    invariant(fate !== undefined, 'What is asked for is answered.');
+    if (fate.kind === 'expired') return false;
+    if (fate.kind === 'failed') throw refusal(landing, fate);
+    if (fate.kind === 'landed' && fate.isFinal) return true;
+    if (fate.kind === 'open') await chain.submit([bytes]);
+    await landing.sleep(chain.pollMs ?? POLL_MS);
+  }
+}
+
+/** Clears the stored transaction: the chain refused it, so a new one may be signed. */
+function refusal({ keep }: Landing, { reason, records }: Failed): FlywheelError {
+  keep(null);
+  const paid = records.length === 0 ? '' : '; the transaction fee was paid';
+  return new FlywheelError(
+    'ERR_INVALID_REQUEST',
+    `The registration failed on chain: ${reason}. Nothing was created${paid}.`,
+    { hint: 'Fix the cause, then run the same command again.', exit: EXIT.failedOnChain },
+  );
+}
+
+async function signed(landing: Landing, state: StateOnChain): Promise<Sent> {
+  const { ready, operator, createKey } = landing;
+  const instructions = missingInstructions(landing, state);
+  const payer = operator.address;
+  const terms = await signingTerms(ready.chain, { payer, instructions });
+  const { blockhash, lastValidBlockHeight, units } = terms;
+  const budgeted = withBudget(instructions, terms, units);
+  const message = compileLegacyMessage({ payer, instructions: budgeted, blockhash });
+  const signers = state.multisig === null && createKey !== null ? [operator, createKey] : [operator];
+  const [{ signature, bytes }] = await sign([message], signers);
+  return {
+    signature,
+    wire: Buffer.from(bytes).toString('base64'),
+    lastValidBlockHeight: lastValidBlockHeight.toString(),
+  };
+}
+
+/** One transaction, so that everything lands or nothing does. */
+function missingInstructions(landing: Landing, state: StateOnChain): readonly Instruction[] {
+  const { operator, createKey } = landing;
+  const { places, squadsTreasury } = landing.ready;
+  const { mint, tokenProgram, vault } = state.token.flywheel;
+  const instructions: Instruction[] = [];
+  if (state.multisig === null) {
+    invariant(createKey !== null && squadsTreasury !== null, 'A multisig is made with a key of its own.');
+    const { configAuthority: _none, ...rules } = registeredMultisig(places);
+    const creation = { createKey: createKey.address, creator: operator.address, treasury: squadsTreasury };
+    instructions.push(multisigCreateV2({ ...creation, ...rules, configAuthority: null }));
+  }
+  const open = (owner: Address): void => {
+    instructions.push(
+      createAssociatedTokenAccountIdempotent({ payer: operator.address, owner, mint, tokenProgram }),
+    );
+  };
+  if (state.token.vaultAccount === null) open(vault);
+  // Idempotent: harmless if another transaction creates the account first.
+  if (state.burnTokenAccount.account === null || instructions.length === 0) open(places.burnWallet);
+  return instructions;
 }
 
 /** Values from flags, else the directory's earlier values. */

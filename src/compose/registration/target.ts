@@ -28,7 +28,7 @@ import {
 import { type Opened, whileOpen } from '../opened.js';
 import { databaseOf, lookIntoStore, openDatabase, placeOf } from '../place.js';
 import type { Settings } from '../settings.js';
-import type { Places } from './state.js';
+import type { Places } from './plan.js';
 
 const seen = (name: string | null): { readonly hint: string } => ({
   hint:

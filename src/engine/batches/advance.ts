@@ -377,7 +377,7 @@ export class BatchWork {
     const ends = firsts.map((first) => Math.min(first + bundleSizeOf(chain), end));
     for (const [at, first] of firsts.entries())
       for (let index = first; index < (ends[at] ?? first); index += 1) {
-        const units = index === from ? terms.sample?.units : undefined;
+        const units = index === from ? terms.units : undefined;
         const budgeted = withBudget(instructions(index), terms, units);
         messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
         await pause();

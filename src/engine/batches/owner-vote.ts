@@ -42,9 +42,12 @@ export async function issueVote(
   const payer = context.operator.address;
   const instructions = [voteOf(context, batch, kind)];
   const terms = await signingTerms(chain, { payer, instructions });
-  const { blockhash, lastValidBlockHeight, sample } = terms;
-  const budgeted = withBudget(instructions, terms, sample?.units);
-  const message = compileV0Message({ payer, blockhash, instructions: budgeted });
+  const { blockhash, lastValidBlockHeight, units } = terms;
+  const message = compileV0Message({
+    payer,
+    blockhash,
+    instructions: withBudget(instructions, terms, units),
+  });
   const transaction = await addSignature(unsigned(message), context.operator);
   const signature = signatureOf(decodeTransaction(transaction));
   const dateCreated = isoTime(store.latestMs());

@@ -16,8 +16,8 @@ import { HeldLease } from '../lease.js';
 import { done, type KeyedCall, keyedOperation, requireToken } from '../operation.js';
 import { openRequest, refusedByContent, takenOver } from '../requests.js';
 import { maybeSent } from '../settle.js';
-import type { BurnContext } from './burn-transaction.js';
 import {
+  type BurnContext,
   type PendingBurn,
   pendingOf,
   type SettledBurn,

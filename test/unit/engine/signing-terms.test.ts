@@ -61,7 +61,7 @@ describe('on a cluster', () => {
       payer,
       instructions,
     });
-    expect(terms.sample).toEqual({ instructions, units: 22_002 });
+    expect(terms.units).toBe(22_002);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 /** Requirements on an existing multisig for a project. */
 import { describe, expect, it } from 'vitest';
 import { type Multisig, NO_AUTHORITY } from '../../../src/chain/squads/accounts.js';
-import { multisigWarnings, requireUsableMultisig } from '../../../src/compose/registration/state.js';
+import { multisigWarnings, requireUsableMultisig } from '../../../src/compose/registration/plan.js';
 import { namedAddress } from '../../support/oracle.js';
 
 const members = { owner: namedAddress('owner'), operator: namedAddress('operator') };

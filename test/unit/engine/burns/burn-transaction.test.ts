@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { budgetIn, feeOf } from '../../../../src/chain/small-programs.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
-import { signBurns } from '../../../../src/engine/burns/burn-transaction.js';
+import { signBurns } from '../../../../src/engine/burns/chunk.js';
 import type { SigningTerms } from '../../../../src/engine/signing-terms.js';
 import type { TokenRecord } from '../../../../src/store/records.js';
 import { sha256 } from '../../../../src/values/digest.js';
