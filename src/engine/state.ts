@@ -44,9 +44,9 @@ async function unfinishedState(tx: StoreTransaction) {
 
 async function walletOwners(tx: StoreTransaction): Promise<readonly Owner[]> {
   const owners: Owner[] = [];
-  for (const token of (await tx.tokens.list()).slice(0, MAX_PROJECTS)) {
-    const flywheel = await tx.flywheels.find({ tokenId: token.id });
-    if (flywheel === undefined) continue;
+  for (const flywheel of await tx.flywheels.list(MAX_PROJECTS)) {
+    const token = await tx.tokens.find({ id: flywheel.tokenId });
+    if (token === undefined) continue;
     const project = flywheel.name ?? token.symbol;
     owners.push(
       { project, wallet: 'operator', address: flywheel.operator },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
 import type { ClusterRegistration } from '../../contract/registration.js';
-import type { FoundRegistration } from '../../engine/admin/project.js';
+import { type FoundRegistration, projectOf } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
@@ -110,8 +110,7 @@ export function createTarget(settings: Settings, cluster: string, genesisHash: s
     const [flywheel] = isDatabase
       ? [await tx.flywheels.find(name === null ? ofMint : { name })]
       : await tx.flywheels.list(1);
-    const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
-    return token && flywheel && { token, flywheel };
+    return flywheel && projectOf(tx, flywheel.tokenId);
   }
 
   return {

@@ -24,6 +24,15 @@ export interface FoundRegistration {
   readonly flywheel: FlywheelRecord;
 }
 
+export async function projectOf(
+  tx: StoreTransaction,
+  tokenId: string,
+): Promise<FoundRegistration | undefined> {
+  const token = await tx.tokens.find({ id: tokenId });
+  const flywheel = await tx.flywheels.find({ tokenId });
+  return token && flywheel && { token, flywheel };
+}
+
 async function named(tx: StoreTransaction, name: string): Promise<FlywheelRecord> {
   const found = await tx.flywheels.find({ name });
   if (found !== undefined) return found;
@@ -61,8 +70,7 @@ export async function findRegistration(
   project: string | null,
 ): Promise<FoundRegistration | undefined> {
   const flywheel = project === null ? await only(tx) : await named(tx, project);
-  const token = flywheel && (await tx.tokens.find({ id: flywheel.tokenId }));
-  return token && flywheel && { token, flywheel };
+  return flywheel && projectOf(tx, flywheel.tokenId);
 }
 
 /** @throws as {@link findRegistration}; `ERR_LOCAL_NOT_FOUND` before registration. */

@@ -10,7 +10,7 @@ import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
-import type { FoundRegistration } from '../admin/project.js';
+import { type FoundRegistration, projectOf } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 import { tellWritten } from '../events.js';
 import { isWorkedOn, newLease } from '../lease.js';
@@ -71,10 +71,9 @@ export async function contextOfBatch(
   tx: StoreTransaction,
   { tokenId }: BatchRecord,
 ): Promise<BatchContext> {
-  const token = await tx.tokens.find({ id: tokenId });
-  const flywheel = await tx.flywheels.find({ tokenId });
-  invariant(token !== undefined && flywheel !== undefined, 'Projects are never removed.');
-  return { token, flywheel, operator: keyring.get(flywheel.operator, 'operator') };
+  const project = await projectOf(tx, tokenId);
+  invariant(project !== undefined, 'Projects are never removed.');
+  return { ...project, operator: keyring.get(project.flywheel.operator, 'operator') };
 }
 
 export const flywheelOf = (token: TokenRecord, record: FlywheelRecord): Flywheel => ({

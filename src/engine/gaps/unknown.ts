@@ -6,7 +6,7 @@ import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
-import type { FoundRegistration } from '../admin/project.js';
+import { type FoundRegistration, projectOf } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
@@ -30,11 +30,7 @@ interface News {
  * @throws `ERR_UNAVAILABLE` when the chain is unreachable.
  */
 export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.POSITIVE_INFINITY) {
-  const project = await deps.store.read(async (tx) => {
-    const token = await tx.tokens.find({ id: tokenId });
-    const flywheel = await tx.flywheels.find({ tokenId });
-    return token === undefined || flywheel === undefined ? undefined : { token, flywheel };
-  });
+  const project = await deps.store.read((tx) => projectOf(tx, tokenId));
   if (project === undefined) return { marks: [], lost: [], left: 0 };
   const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
   const news = await Promise.all(accounts.map((account) => newsOf(deps, account)));
