@@ -173,11 +173,8 @@ class LedgerChain implements LocalChain {
  */
 export async function openLocalChain(options: LocalChainOptions): Promise<LocalChain> {
   const ledger = await openLedger(options);
-  const { squadsProgram } = options;
-  const program = squadsProgram === undefined ? {} : { squadsProgram };
-  const load = async (): Promise<Runtime> => {
+  return new LedgerChain(ledger, async () => {
     const { Runtime } = await import('./runtime/runtime.js');
-    return new Runtime(program);
-  };
-  return new LedgerChain(ledger, load);
+    return new Runtime({ squadsProgram: options.squadsProgram });
+  });
 }

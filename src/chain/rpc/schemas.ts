@@ -5,7 +5,7 @@ import { base58Decode } from '../../values/base58.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import type { TokenChange, TransactionError, TransactionRecord } from '../chain.js';
-import type { Call, Lookup } from '../transaction/message.js';
+import { type Call, lookedUp, type Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
 
 /** @param read - `undefined` for a value of another form. */
@@ -131,11 +131,11 @@ export function metaOf(
   meta: unknown,
   wire: Uint8Array,
 ): Pick<TransactionRecord, 'balances' | 'tableAddresses' | 'tokenChanges' | 'innerCalls'> {
-  const { staticKeys, lookups } = decodeTransaction(wire).message;
+  const { message } = decodeTransaction(wire);
   const found = toldMeta.parse(meta);
   const { preBalances, postBalances } = found;
-  const tableAddresses = tableAddressesOf(found, lookups);
-  const keys = [...staticKeys, ...(tableAddresses ?? [])];
+  const tableAddresses = tableAddressesOf(found, message);
+  const keys = [...message.staticKeys, ...(tableAddresses ?? [])];
   const arePaired = preBalances !== undefined && preBalances.length === postBalances?.length;
   return {
     tableAddresses,
@@ -148,11 +148,9 @@ export function metaOf(
 }
 
 /** Addresses from lookup tables follow those of the message, writable ones first. */
-function tableAddressesOf({ loadedAddresses: loaded }: ToldMeta, lookups: readonly Lookup[]) {
-  const taken = (which: 'writableIndexes' | 'readonlyIndexes'): number =>
-    lookups.reduce((sum, lookup) => sum + lookup[which].length, 0);
-  if (loaded?.writable.length !== taken('writableIndexes')) return undefined;
-  if (loaded.readonly.length !== taken('readonlyIndexes')) return undefined;
+function tableAddressesOf({ loadedAddresses: loaded }: ToldMeta, message: Message) {
+  if (loaded?.writable.length !== lookedUp(message, 'writableIndexes')) return undefined;
+  if (loaded.readonly.length !== lookedUp(message, 'readonlyIndexes')) return undefined;
   return [...loaded.writable, ...loaded.readonly];
 }
 

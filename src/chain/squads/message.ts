@@ -3,10 +3,11 @@
  */
 import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
 import { type Codec, encode, key, struct, tryDecode, u8, u16, u32, vec } from '../codec.js';
-import type { Instruction } from '../transaction/message.js';
 import {
+  type Instruction,
   instructionsCodec,
   instructionsOf,
+  lookedUp,
   lookupsCodec,
   type Message,
   staticAccounts,
@@ -29,8 +30,8 @@ const argumentMessage: Codec<Message> = messageCodec(u8, u16);
 /** Encoding in the accounts of the program. */
 export const storedMessage: Codec<Message> = messageCodec(u32, u32);
 
-export const lookedUpCount = ({ lookups }: Message): number =>
-  lookups.reduce((sum, lookup) => sum + lookup.writableIndexes.length + lookup.readonlyIndexes.length, 0);
+export const lookedUpCount = (message: Message): number =>
+  lookedUp(message, 'writableIndexes') + lookedUp(message, 'readonlyIndexes');
 
 /** The program's checks on a decoded message, in its order; a failure is error 6006. */
 export function isWellFormed(message: Message): boolean {

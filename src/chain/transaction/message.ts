@@ -37,6 +37,12 @@ export interface Message {
   readonly lookups: readonly Lookup[];
 }
 
+/** Number of accounts that the message takes from lookup tables with these rights. */
+export const lookedUp = (
+  { lookups }: Pick<Message, 'lookups'>,
+  rights: 'writableIndexes' | 'readonlyIndexes',
+): number => lookups.reduce((sum, { [rights]: indexes }) => sum + indexes.length, 0);
+
 export const isSigner = ({ signers }: Message, index: number): boolean => index < signers;
 
 export const isWritable = (message: Message, index: number): boolean =>

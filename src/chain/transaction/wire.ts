@@ -143,21 +143,19 @@ interface MessageInput {
   readonly blockhash: string;
 }
 
-function compileBytes(
-  version: WireMessage['version'],
-  { payer, instructions, blockhash }: MessageInput,
-): Uint8Array {
-  const bytes = base58Decode(blockhash);
-  invariant(bytes?.length === ADDRESS_LENGTH_BYTES, `Not a blockhash: ${blockhash}`);
-  const message = compile(payer, instructions);
-  const count = message.staticKeys.length;
-  invariant(count <= MAX_KEYS, `A message names at most ${MAX_KEYS} accounts, got ${count}.`);
-  return encodeMessage({ ...message, version, blockhash: bytes });
-}
+const compiledAs =
+  (version: WireMessage['version']) =>
+  ({ payer, instructions, blockhash }: MessageInput): Uint8Array => {
+    const bytes = base58Decode(blockhash);
+    invariant(bytes?.length === ADDRESS_LENGTH_BYTES, `Not a blockhash: ${blockhash}`);
+    const message = compile(payer, instructions);
+    const count = message.staticKeys.length;
+    invariant(count <= MAX_KEYS, `A message names at most ${MAX_KEYS} accounts, got ${count}.`);
+    return encodeMessage({ ...message, version, blockhash: bytes });
+  };
 
-export const compileLegacyMessage = (input: MessageInput): Uint8Array => compileBytes('legacy', input);
-
-export const compileV0Message = (input: MessageInput): Uint8Array => compileBytes(0, input);
+export const compileLegacyMessage = compiledAs('legacy');
+export const compileV0Message = compiledAs(0);
 
 const NO_BLOCKHASH = new Uint8Array(ADDRESS_LENGTH_BYTES);
 

@@ -4,7 +4,7 @@ import type { Balance } from '../../chain/chain.js';
 import type { KeptTransaction } from '../../chain/local/ledger/tables.js';
 import { memosOf } from '../../chain/small-programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
-import type { Lookup } from '../../chain/transaction/message.js';
+import { type Lookup, lookedUp } from '../../chain/transaction/message.js';
 import {
   decodeTransaction,
   SIGNATURE_BYTES,
@@ -138,8 +138,8 @@ const lamports = (
   view: View,
 ) => names.map((address, at) => balances[at]?.[when] || (view.cluster.builtIn(address)?.lamports ?? 0n));
 
-function loadedJson({ lookups }: WireMessage, { tableAddresses }: KeptTransaction): object {
-  const writable = lookups.reduce((sum, { writableIndexes }) => sum + writableIndexes.length, 0);
+function loadedJson(message: WireMessage, { tableAddresses }: KeptTransaction): object {
+  const writable = lookedUp(message, 'writableIndexes');
   return { writable: tableAddresses.slice(0, writable), readonly: tableAddresses.slice(writable) };
 }
 

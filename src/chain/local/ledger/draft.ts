@@ -103,9 +103,9 @@ export class LedgerDraft implements AccountSource {
     return signature.length > 0 && this.tables.transactions.hasLanded(signature);
   }
 
-  #run({ wire, blockhash, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
-    if (flaw !== null) return refused('SanitizeFailure', [flaw]);
-    if (!this.tables.clock.isGood(blockhash, this.slot)) return refused('BlockhashNotFound');
+  #run({ wire, message, flaw }: Sent, source: AccountSource, runtime: Runtime): ExecutionResult {
+    if (message === null) return refused('SanitizeFailure', [flaw]);
+    if (!this.tables.clock.isGood(message.blockhash, this.slot)) return refused('BlockhashNotFound');
     return runtime.execute(wire, source, this.clock());
   }
 }
@@ -114,17 +114,14 @@ interface Sent {
   readonly wire: Uint8Array;
   /** First signature, not verified; empty where the bytes are not a transaction. */
   readonly signature: ReadonlyBytes;
-  readonly blockhash: ReadonlyBytes;
   readonly message: WireMessage | null;
-  readonly flaw: string | null;
+  /** Why the bytes are not a transaction. */
+  readonly flaw: string;
 }
 
 /** Never throws. */
 function readSent(wire: Uint8Array): Sent {
-  const flawed = (flaw: string): Sent => {
-    const nothing = new Uint8Array(0);
-    return { wire, signature: nothing, blockhash: nothing, message: null, flaw };
-  };
+  const flawed = (flaw: string): Sent => ({ wire, signature: new Uint8Array(0), message: null, flaw });
   const { length } = wire;
   if (length > TRANSACTION_SIZE_LIMIT_BYTES)
     return flawed(`A transaction has at most ${TRANSACTION_SIZE_LIMIT_BYTES} bytes, this one has ${length}.`);
@@ -132,7 +129,7 @@ function readSent(wire: Uint8Array): Sent {
     const { signatures, message } = decodeTransaction(wire);
     const [signature] = signatures;
     if (signature === undefined) return flawed('The transaction has no signature.');
-    return { wire, signature, blockhash: message.blockhash, message, flaw: null };
+    return { wire, signature, message, flaw: '' };
   } catch (error) {
     return flawed(error instanceof Error ? error.message : String(error));
   }

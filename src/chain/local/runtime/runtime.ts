@@ -8,13 +8,23 @@ import { type AccountState, type ChainClock, EMPTY_ACCOUNT, rentExemptLamports }
 import type { TransactionError } from '../../chain.js';
 import { SQUADS_PROGRAM } from '../../programs.js';
 import { budgetOf } from '../../small-programs.js';
-import type { AccountMeta, CompiledInstruction, Instruction } from '../../transaction/message.js';
-import { instructionsOf } from '../../transaction/message.js';
+import {
+  type AccountMeta,
+  type CompiledInstruction,
+  type Instruction,
+  instructionsOf,
+} from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { runSquads } from '../squads/program.js';
 import { type AccountSource, Vm, type VmRun } from '../vm/vm.js';
-import type { NativeProgram } from './execution.js';
-import { type ExecutionResult, type InnerCall, innerCall, Overlay, refused } from './execution.js';
+import {
+  type ExecutionResult,
+  type InnerCall,
+  innerCall,
+  type NativeProgram,
+  Overlay,
+  refused,
+} from './execution.js';
 import { Machine, type Stop } from './machine.js';
 import { resolveAccounts } from './resolve.js';
 
@@ -36,24 +46,12 @@ function mayStandAs(address: string, before: AccountState | null, after: Account
 }
 
 interface RuntimeOptions {
-  readonly squadsProgram?: ReadonlyBytes;
+  readonly squadsProgram?: ReadonlyBytes | undefined;
   readonly nativePrograms?: ReadonlyMap<Address, NativeProgram>;
 }
 
 const NATIVE_LOADER = 'NativeLoader1111111111111111111111111111111' as Address;
 const MISSING_BUILTIN = { ...EMPTY_ACCOUNT, owner: NATIVE_LOADER, lamports: 1n, executable: true };
-
-interface Prepared {
-  readonly accounts: readonly AccountMeta[];
-  readonly source: AccountSource;
-  readonly clock: ChainClock;
-}
-
-interface Charge {
-  readonly payer: Address;
-  readonly after: AccountState | null;
-  readonly feeLamports: bigint;
-}
 
 /** `undefined` for bytes that are not a transaction; LiteSVM would abort the process. */
 function tryDecode(transaction: ReadonlyBytes): WireTransaction | undefined {
@@ -103,7 +101,6 @@ export class Runtime {
     const wire = tryDecode(transaction);
     if (wire === undefined) return refused('SanitizeFailure');
     const accounts = resolveAccounts(wire.message, source);
-    const prepared: Prepared = { accounts, source, clock };
     this.#vm.setClock(clock);
     const instructions = instructionsOf(wire.message, accounts) ?? [];
     const native = instructions.some(({ program }) => this.#native.has(program));
@@ -117,14 +114,20 @@ export class Runtime {
     const [payer] = accounts;
     const before = payer === undefined ? null : this.#vm.peek(payer.address);
     const run = this.#vm.send(transaction, { verifySignatures, limitLogs: !native });
-    if (run.error === null) return this.#succeeded(prepared, run);
+    if (run.error === null) return this.#succeeded(accounts, run);
     const after = payer === undefined ? null : this.#vm.read(payer.address);
     if (payer === undefined || after === before) return refused(run.error);
-    const charge = { payer: payer.address, after, feeLamports: sumOf([before]) - sumOf([after]) };
-    return native ? this.#runNatively(prepared, instructions, charge) : failed(run, charge);
+    const feeLamports = sumOf([before]) - sumOf([after]);
+    const { logs, computeUnits } = run;
+    const changes = new Map([[payer.address, after]]);
+    const failed = { ...refused(run.error, logs), landed: true, changes, computeUnits, feeLamports };
+    if (!native) return failed;
+    const paid = new Overlay(source);
+    paid.set(payer.address, after);
+    return { ...failed, ...this.#runNatively(instructions, accounts, paid, clock) };
   }
 
-  #succeeded({ accounts }: Prepared, run: VmRun): ExecutionResult {
+  #succeeded(accounts: readonly AccountMeta[], run: VmRun): ExecutionResult {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
     const before = writable.map((address) => this.#vm.peek(address));
     const after = writable.map((address) => this.#vm.read(address));
@@ -147,46 +150,24 @@ export class Runtime {
     };
   }
 
+  /** @param paid - the accounts after the fee. */
   #runNatively(
-    { accounts, source, clock }: Prepared,
     instructions: readonly Instruction[],
-    { payer, after, feeLamports }: Charge,
-  ): ExecutionResult {
-    const paid = new Overlay(source);
-    paid.set(payer, after);
+    accounts: readonly AccountMeta[],
+    paid: Overlay,
+    clock: ChainClock,
+  ): Partial<ExecutionResult> {
     const overlay = new Overlay(paid);
-    const machine = new Machine({
-      vm: this.#vm,
-      overlay,
-      clock,
-      budget: budgetOf(instructions),
-      programs: this.#native,
-    });
+    const budget = budgetOf(instructions);
+    const machine = new Machine({ vm: this.#vm, overlay, clock, budget, programs: this.#native });
     const stop = machine.run(instructions, 1);
     const error = stop === null ? rentError(accounts, paid, overlay) : instructionError(stop);
-    const changes = new Map([[payer, after]]);
-    if (error === null) for (const [address, state] of overlay.changes()) changes.set(address, state);
-    return {
-      error,
-      landed: true,
-      changes,
-      logs: machine.logs.lines,
-      computeUnits: machine.computeUnits,
-      feeLamports,
-      innerCalls: error === null ? machine.innerCalls : [],
-    };
+    const { computeUnits, innerCalls } = machine;
+    const ran = { error, logs: machine.logs.lines, computeUnits };
+    if (error !== null) return ran;
+    return { ...ran, innerCalls, changes: new Map([...paid.changes(), ...overlay.changes()]) };
   }
 }
-
-const failed = (run: VmRun, { payer, after, feeLamports }: Charge): ExecutionResult => ({
-  error: run.error,
-  landed: true,
-  changes: new Map([[payer, after]]),
-  logs: run.logs,
-  computeUnits: run.computeUnits,
-  feeLamports,
-  innerCalls: [],
-});
 
 const squadsCalls = (
   calls: readonly (readonly CompiledInstruction[])[],
