@@ -161,7 +161,10 @@ export async function approveBatch(
     });
     invariant(checked !== null, 'What was issued has been checked.');
     const isValid = await chain.isBlockhashValid(checked.blockhash);
-    const current = isValid ? wire : await freshWire(chain, pins, batchIndex);
+    const { owner, multisig } = pins;
+    const current = isValid
+      ? wire
+      : buildApproval({ owner, multisig, batchIndex, blockhash: (await chain.latestBlockhash()).blockhash });
     const signer = await keypair.signer();
     requireOwner(pins, signer.address);
     const signedTx = Buffer.from(await addSignature(current, signer)).toString('base64');
@@ -170,20 +173,10 @@ export async function approveBatch(
   });
 }
 
-async function freshWire(
-  chain: ChainReader,
-  { owner, multisig }: Pins,
-  batchIndex: bigint,
-): Promise<Uint8Array> {
-  const { blockhash } = await chain.latestBlockhash();
-  return buildApproval({ owner, multisig, batchIndex, blockhash });
-}
-
 /** `--yes` is consent only to the content that `--expect` names. */
 function requireExpectation(session: Session, expectation: Expectation | null): void {
   const { yes } = session.settings;
-  if (expectation !== null && (yes || canAsk(session))) return;
-  if (expectation === null && !yes && canAsk(session)) return;
+  if (yes ? expectation !== null : canAsk(session)) return;
   const missing = [...(yes ? [] : ['--yes']), ...(expectation === null ? ['--expect'] : [])].join(' and ');
   throw new FlywheelError(
     'ERR_USAGE',

@@ -23,7 +23,7 @@ import { canAsk } from '../consent.js';
 import { cancelLine, nextCommand } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import { type Element, type Entry, hasRest, isOver, type Notes } from '../journal/journal.js';
-import { hasAllLanded, lostThere, noteDone, requireThere } from '../operation/done-there.js';
+import { hasAllLanded, landedOf, lostThere, noteDone, requireThere } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
@@ -333,9 +333,8 @@ export class BatchWork implements Work<Outcome> {
     if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId);
     if (!isOver(entry.state)) return;
     const elements = this.elements;
-    const noted = entry.landed(elements);
-    const landed = elements.filter(({ digest }) => noted.has(digest));
-    await requireThere(session, elements, landed, async () => {
+    const landed = landedOf(entry, elements);
+    await requireThere(session, entry, this, landed, async () => {
       const batch = await findBatch(session, batchId ?? '');
       const own = new Set(pick(elements, stage.note.indexes));
       if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];

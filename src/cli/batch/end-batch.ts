@@ -150,19 +150,17 @@ async function show(
   batchIndex: bigint,
 ): Promise<BatchDescription | null> {
   const { output } = session;
-  const warn = (error: FlywheelError | null): null => {
-    if (error !== null) output.warn(error.message);
-    return null;
-  };
   const asked = { multisig: pins.multisig, batchIndex, expectation: null };
-  const look = await lookAtBatch(chain, null, pins, asked).catch((error: unknown) => {
-    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+  try {
+    const look = await lookAtBatch(chain, null, pins, asked);
+    if (look.refusal !== null) output.warn(look.refusal.message);
+    const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);
+    showSubject(session, viewBatchContent(look.description, unit, output.noticeStyle).join('\n'));
+    return look.description;
+  } catch (error) {
     // A batch that is half set up or half closed cannot be read; cancelling is still right.
-    return warn(error);
-  });
-  if (look === null) return null;
-  warn(look.refusal);
-  const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);
-  showSubject(session, viewBatchContent(look.description, unit, output.noticeStyle).join('\n'));
-  return look.description;
+    if (!isFlywheelError(error, 'ERR_APPROVAL_REFUSED')) throw error;
+    output.warn(error.message);
+    return null;
+  }
 }

@@ -48,12 +48,9 @@ const HOW_TO_READ = 'Set FLYWHEEL_RPC_URL to your own RPC node.';
 /** Nothing is signed that was not read from chain. @throws `ERR_APPROVAL_REFUSED` with everything that is missing. */
 export function requireChain({ chain, pins }: Pick<OpenedService, 'chain' | 'pins'>): ChainReader {
   if (chain !== null) return chain;
-  if (pins === null)
-    throw refuse(
-      'No RPC node is set and no project is pinned, so the batch cannot be checked.',
-      `${HOW_TO_READ} ${HOW_TO_PIN}`,
-    );
-  throw refuse('No RPC node is set, so the batch cannot be checked.', HOW_TO_READ);
+  const [also, how] =
+    pins === null ? [' and no project is pinned', `${HOW_TO_READ} ${HOW_TO_PIN}`] : ['', HOW_TO_READ];
+  throw refuse(`No RPC node is set${also}, so the batch cannot be checked.`, how);
 }
 
 /** For commands that sign nothing. @param what - completes "so …". @throws `ERR_CONFIG_INVALID` */

@@ -83,7 +83,7 @@ export async function approveInWallet(
       held.signed();
       onSigned();
     };
-    return serve(session, judgement, { batch, signed, facts: factsOf(judgement, batchId, name, held) });
+    return serve(session, judgement, batch, signed, factsOf(judgement, batchId, name, held));
   });
 }
 
@@ -154,21 +154,18 @@ async function requireDigest(
 async function serve(
   session: Session,
   { opened, chain, pins }: Judgement,
-  {
-    batch: { id: batchId, batchIndex },
-    signed,
-    facts,
-  }: { batch: BatchName; signed: () => void; facts: ReturnType<typeof factsOf> },
+  { id: batchId, batchIndex }: BatchName,
+  signed: () => void,
+  facts: ReturnType<typeof factsOf>,
 ): Promise<WalletApproved> {
   const { context, settings, output } = session;
-  const { walletChain } = opened;
   const sender = requireSender(opened);
   const { servePage } = await import('../../wallet-page/serve-page.js');
   const { multisig, owner } = pins;
   /** Last valid block height by blockhash, of each transaction that a page received. */
   const given = new Map<string, bigint>();
   return servePage<WalletApproved>({
-    facts: { ...facts, chain: await walletChain() },
+    facts: { ...facts, chain: await opened.walletChain() },
     prepare: async () => {
       const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
       given.set(blockhash, lastValidBlockHeight);
@@ -210,15 +207,12 @@ async function send(
   if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
   const outcome = await sender(wire, { lastValidBlockHeight, deadlineMs });
+  const done = (text: string, result: WalletApproved) => ({ state: 'done', text, result }) as const;
   // The owner may have approved with another tool; then the chain refuses this approval.
   const error = outcome.kind === 'landed' ? outcome.record.error : null;
   const isRefused = outcome.kind === 'never' || error !== null;
   if (isRefused && (await isApproved()))
-    return {
-      state: 'done',
-      text: `Batch ${batchId} is already approved.`,
-      result: { batchId, alreadyApproved: true },
-    };
+    return done(`Batch ${batchId} is already approved.`, { batchId, alreadyApproved: true });
   if (outcome.kind === 'open')
     throw outcomeUnknown(
       `The outcome of the approval ${signature} is unknown: ${outcome.problem?.message ?? 'the chain has no answer yet.'} ${refusalText(outcome)}`.trim(),
@@ -233,11 +227,7 @@ async function send(
       'ERR_BATCH_EXECUTE_FAILED',
       `The approval ${signature} failed on chain: ${reasonText(error)}.`,
     );
-  return {
-    state: 'done',
-    text: `Batch ${batchId} is approved: ${signature}.`,
-    result: { batchId, approved: true, signature },
-  };
+  return done(`Batch ${batchId} is approved: ${signature}.`, { batchId, approved: true, signature });
 }
 
 const refusalText = ({ rejection }: { readonly rejection: Rejection | null }): string =>

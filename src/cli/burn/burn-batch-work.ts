@@ -6,7 +6,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
-import { noteDone, requireAnswersBurn, requireNoted, requireRefused } from '../operation/done-there.js';
+import { noteDone, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
@@ -48,7 +48,7 @@ export function burnBatchWork(
   const { output } = session;
   const ask = burnsDoneThere(session, burns);
   const elements = burnElements(burns);
-  const requireKnown = (entry: Entry): Promise<void> => requireNoted(session, entry, elements, ask);
+  const requireKnown = (entry: Entry): Promise<void> => requireThere(session, entry, { ask, elements });
   const requireAllowed = async (indexes: readonly number[] | null): Promise<void> => {
     if (how.strict) await requireAllPossible(session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   };

@@ -9,7 +9,7 @@ import { canAsk, requireConsent } from '../consent.js';
 import type { BurnsForesight, OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
-import { lostThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
+import { requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
@@ -28,8 +28,8 @@ const ANSWER = 'burn';
 export function burnWork(session: Session, { request, once }: BurnBody): Work<BurnResult> {
   const elements = burnElements([request]);
   const ask = burnsDoneThere(session, [request]);
-  const requireKnown = ({ before }: Entry): Promise<void> =>
-    requireThere(session, elements, elements, () => lostThere(ask, elements, elements, before));
+  const requireKnown = (entry: Entry): Promise<void> =>
+    requireThere(session, entry, { ask, elements }, elements);
   return {
     ...{ ask, elements },
     unanswered: (operation) => {

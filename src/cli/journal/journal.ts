@@ -104,7 +104,7 @@ export interface OperationSummary {
 export type Begun =
   | { readonly status: 'taken'; readonly entry: SqliteEntry }
   /** For `again`: the last operation is not over. */
-  | { readonly status: 'unfinished'; readonly entry: OperationSummary }
+  | { readonly status: 'unfinished'; readonly entry: SqliteEntry }
   | { readonly status: 'busy'; readonly process: string }
   | ({ readonly status: 'refused' } & Refused);
 

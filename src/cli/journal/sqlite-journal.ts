@@ -78,7 +78,8 @@ export class SqliteJournal extends Tables {
         const isSame = known.notes['again'] !== undefined && !(isOver(known.state) && known.printed);
         return isSame ? this.#take(known) : this.#insert(request);
       }
-      if (!isOver(known.state) || known.state === 'partial') return { status: 'unfinished', entry: known };
+      if (!isOver(known.state) || known.state === 'partial')
+        return { status: 'unfinished', entry: this.#entry(known) };
       return this.#insert(request);
     });
   }

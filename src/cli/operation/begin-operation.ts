@@ -11,11 +11,17 @@ import {
   isOver,
   type Journal,
   type OperationRequest,
-  type OperationSummary,
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { countText } from '../views/unit.js';
-import { askWhatIsDone, foreseeUnchanged, lostThere, tellByNotes, type Unanswered } from './done-there.js';
+import {
+  askWhatIsDone,
+  foreseeUnchanged,
+  landedOf,
+  lostThere,
+  tellByNotes,
+  type Unanswered,
+} from './done-there.js';
 import { nounOf } from './elements.js';
 import { hasLandedInPart, wasCancelled, withoutOverlap } from './overlap.js';
 import { resumeLine } from './resume-line.js';
@@ -102,7 +108,7 @@ async function begin(
       await requireToDo(session, journal, begun.entry, now, isRest);
       return begun.entry;
     }
-    if (begun?.status === 'unfinished') await requireLost(session, journal, begun.entry, now, work);
+    if (begun?.status === 'unfinished') await requireLost(session, journal, begun.entry, work);
     if (begun?.status === 'refused') asked = withoutOverlap(session, now, begun, isRest);
   }
   return null;
@@ -188,12 +194,16 @@ async function take(
 async function requireLost(
   session: Session,
   journal: Journal,
-  entry: OperationSummary,
-  request: OperationRequest,
-  { ask }: Pick<Preparation, 'ask'>,
+  entry: Entry,
+  { ask, elements }: Preparation,
 ): Promise<void> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId;
-  const isGone = await isLost(session, journal, batchId, request, ask);
+  const noted = landedOf(entry, elements);
+  // If the service still has some of it, it must not be sent in full.
+  const isGone =
+    noted.length > 0
+      ? (await lostThere(ask, elements, noted, entry.before))?.length === noted.length
+      : batchId !== undefined && (await findBatch(session, batchId)) === null;
   const begun = isGone ? journal.take(entry.id) : undefined;
   if (begun?.status !== 'taken')
     throw await unfinished(session, entry, '--again needs a finished operation.');
@@ -203,27 +213,7 @@ async function requireLost(
   session.output.warn(`The service no longer knows ${what}. Starting everything again.`);
 }
 
-async function isLost(
-  session: Session,
-  journal: Journal,
-  batchId: string | undefined,
-  { kind, content, origin, elements }: OperationRequest,
-  ask: AskDoneThere,
-): Promise<boolean> {
-  const { since = 0, before = [] } = journal.known(kind, content, origin) ?? {};
-  const landed = journal.landed(elements, since);
-  const noted = elements.filter(({ digest }) => landed.has(digest));
-  // If the service still has some of it, it must not be sent in full.
-  if (noted.length > 0) return (await lostThere(ask, elements, noted, before))?.length === noted.length;
-  if (batchId === undefined) return false;
-  return (await findBatch(session, batchId)) === null;
-}
-
-async function unfinished(
-  session: Session,
-  entry: Entry | OperationSummary,
-  rule: string,
-): Promise<FlywheelError> {
+async function unfinished(session: Session, entry: Entry, rule: string): Promise<FlywheelError> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const [state, hint] =
     entry.state === 'waiting'
@@ -236,39 +226,42 @@ async function unfinished(
   });
 }
 
-interface Ready {
-  readonly left?: readonly number[];
-}
-
+/** @returns the indexes that are left; `undefined`: not looked up; `null`: nothing is left. */
 export async function makeReady(
   session: Session,
   { entry, isLookedUp = false }: Taken,
   work: Preparation,
-): Promise<Ready | null> {
-  const ready = isLookedUp ? {} : await leaveOutDone(session, entry, work).catch(unread);
-  return ready && (await work.prepare(entry)) ? ready : null;
+): Promise<readonly number[] | undefined | null> {
+  const left = isLookedUp ? undefined : await leaveOutDone(session, entry, work).catch(unread);
+  return left !== null && (await work.prepare(entry)) ? left : null;
 }
 
 /** Removes elements that another request landed meanwhile. */
-async function leaveOutDone(session: Session, entry: Entry, work: Preparation): Promise<Ready | null> {
+async function leaveOutDone(
+  session: Session,
+  entry: Entry,
+  work: Preparation,
+): Promise<readonly number[] | undefined | null> {
   // `--again` sends the whole file, whatever landed before.
-  if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return {};
+  if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return undefined;
   const unanswered = work.unanswered(entry);
-  if (unanswered === undefined || unanswered.requests.length === 0) return {};
+  if (unanswered === undefined || unanswered.requests.length === 0) return undefined;
   const found = await foreseeUnchanged(session, entry, work, unanswered);
-  if (found?.isOver === true) return null;
-  if (found === null && !entry.isNew) tellByNotes(session);
-  if (found?.isCancelled === true && !giveUpRest(entry)) {
+  if (found === null) {
+    if (!entry.isNew) tellByNotes(session);
+    return undefined;
+  }
+  if (found.isOver === true) return null;
+  if (found.isCancelled === true && !giveUpRest(entry)) {
     entry.settle({ state: 'partial', landed: [] });
     entry.markPrinted();
   }
-  if (found === null) return {};
   const { left, leftOut } = found;
-  if (leftOut.length === 0) return { left };
+  if (leftOut.length === 0) return left;
   session.output.tell(
     `${countText(leftOut.length, nounOf(entry.kind))} skipped: another request landed them.`,
   );
-  return work.leaveOut(entry, new Set(leftOut)) ? { left } : null;
+  return work.leaveOut(entry, new Set(leftOut)) ? left : null;
 }
 
 const WOULD: Readonly<Record<Entry['state'], string>> = {
@@ -297,15 +290,15 @@ export async function takenByDryRun(
   if (begun === null) return [];
   const { entry, isKnownThere } = begun;
   const before = entry.state;
-  const ready = await makeReady(dry, begun, work);
+  const left = await makeReady(dry, begun, work);
   if (isOver(entry.state)) await work.requireKnown(entry);
   const { tell } = session.output;
   if (!entry.isNew && !(work.rest === true && before === 'partial'))
     tell(`This file was sent on ${entry.dateBegun}: ${WOULD[before]}.`);
   else if (isKnownThere)
     tell('This file was sent before. The command would resume it or print the stored result.');
-  if (ready === null || isOver(entry.state)) return [];
+  if (left === null || isOver(entry.state)) return [];
   const [last] = batchStages(entry.notes).slice(-1);
   const unanswered = work.unanswered(entry)?.requests.flatMap(({ indexes }) => indexes);
-  return ready.left ?? unanswered ?? last?.indexes ?? null;
+  return left ?? unanswered ?? last?.indexes ?? null;
 }

@@ -375,9 +375,10 @@ export function tellByNotes({ output }: Session): void {
  */
 export async function requireThere(
   session: Session,
-  elements: readonly Element[],
-  landed: readonly Element[],
-  find: () => Promise<readonly Element[] | null>,
+  entry: Entry,
+  { ask, elements }: LookedUp,
+  landed = landedOf(entry, elements),
+  find = () => lostThere(ask, elements, landed, entry.before),
 ): Promise<void> {
   const { signal } = session.context;
   const lost = await soon(find()).catch((error: unknown) => {
@@ -388,17 +389,10 @@ export async function requireThere(
   else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
 }
 
-/** Like {@link requireThere}, for everything of a file that landed according to the journal. */
-export async function requireNoted(
-  session: Session,
-  { since, before }: Entry,
-  elements: readonly Element[],
-  ask: AskDoneThere,
-): Promise<void> {
-  const journal = await (await session.service()).journal();
-  const noted = journal.landed(elements, since);
-  const landed = elements.filter(({ digest }) => noted.has(digest));
-  await requireThere(session, elements, landed, () => lostThere(ask, elements, landed, before));
+/** Everything of a file that landed according to the journal. */
+export function landedOf(entry: Entry, elements: readonly Element[]): readonly Element[] {
+  const noted = entry.landed(elements);
+  return elements.filter(({ digest }) => noted.has(digest));
 }
 
 /** False also without an answer within seconds. */

@@ -71,7 +71,8 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
   const { state } = entry;
   if (!entry.isNew) noteEarlier(session, entry, work.rest === true);
   const carryOn = async (): Promise<Performed<Result> | null> => {
-    const performed = (await makeReady(session, taken, work)) && (await work.perform(entry));
+    const left = await makeReady(session, taken, work);
+    const performed = left === null ? null : await work.perform(entry);
     if (performed === null && isOver(state)) await work.requireKnown(entry);
     return performed;
   };

@@ -62,7 +62,7 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const list = (query: InputOf<'listBurns'>) =>
       allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
     const named = byName(burns, ({ proof }) => proofHash(proof));
-    const others = await eachOf(pieces(named.hashes), (hashes) => list({ proofHash: hashes }));
+    const others = await eachOf(named.hashes, (hashes) => list({ proofHash: hashes }));
     const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownHashes = new Set(own.map(({ txHash }) => txHash));
     const all = new Map([...others, ...own].map((burn) => [burn.txHash, burn]));
@@ -90,7 +90,14 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
     const list = (query: InputOf<'listBatches'>) =>
       allOf(async (page) => (await service.listBatches({ ...query, ...page }, call())).value);
     const named = byName(pipelines, hashes);
-    const states = await pipelinesWith(session, named.hashes);
+    const states = await eachOf(named.hashes, async (hash) =>
+      eachOf(await list({ proofHash: hash }), async (batch) => {
+        const asked = { batchId: batch.id, proofHash: hash };
+        const ask = async (page: object) =>
+          (await service.batchPipelines({ ...asked, ...page }, call())).value;
+        return (await allOf(ask)).map((pipeline) => ({ batch, pipeline }));
+      }),
+    );
     const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
     const ownIds = new Set(own.map(({ id }) => id));
     const found = states.flatMap(({ batch, pipeline: { type, proofHash: hash, actions, ...pipeline } }) => {
@@ -115,22 +122,6 @@ function numbered<Item>(
   const ordered = found.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
   const elements = elementsOf(ordered.map(({ item }) => item));
   return ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
-}
-
-async function pipelinesWith(session: Session, hashes: readonly string[]) {
-  const { service, call } = await calling(session);
-  return eachOf(pieces(hashes), async (proofHash) => {
-    const batches = await allOf(
-      async (page) => (await service.listBatches({ proofHash, ...page }, call())).value,
-    );
-    return eachOf(batches, async (batch) => {
-      const asked = { batchId: batch.id, proofHash };
-      const pipelines = await allOf(
-        async (page) => (await service.batchPipelines({ ...asked, ...page }, call())).value,
-      );
-      return pipelines.map((pipeline) => ({ batch, pipeline }));
-    });
-  });
 }
 
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
@@ -176,27 +167,21 @@ async function calling(session: Session) {
   return { service: opened.service, call: () => callWith(session, opened) };
 }
 
+/** Items by type and hash of their proof, and their hashes in pieces of as many as one request may name. */
 function byName<Item extends { readonly type: string }>(
   items: readonly Item[],
   hashOf: (item: Item) => string,
 ) {
-  const names = new Map<string, Item>();
-  const hashes = new Set<string>();
-  for (const item of items) {
-    const hash = hashOf(item);
-    hashes.add(hash);
-    if (!names.has(`${hash} ${item.type}`)) names.set(`${hash} ${item.type}`, item);
-  }
+  const hashes = items.map(hashOf);
+  // Of equal names the first one counts.
+  const names = new Map(items.map((item, at) => [`${hashes[at]} ${item.type}`, item] as const).reverse());
+  const different = [...new Set(hashes)];
+  const starts = [...different.keys()].filter((at) => at % MAX_HASHES_ASKED === 0);
   return {
-    hashes: [...hashes],
+    hashes: starts.map((start) => different.slice(start, start + MAX_HASHES_ASKED).join(',')),
     get: (type: string, hash: string): Item | undefined => names.get(`${hash} ${type}`),
   };
 }
-
-const pieces = (hashes: readonly string[]): readonly string[] =>
-  Array.from({ length: Math.ceil(hashes.length / MAX_HASHES_ASKED) }, (_, at) =>
-    hashes.slice(at * MAX_HASHES_ASKED, (at + 1) * MAX_HASHES_ASKED).join(','),
-  );
 
 const orNull =
   (session: Session, ask: AskDoneThere): AskDoneThere =>
