@@ -1,8 +1,9 @@
 /** A command: options and arguments for commander, the rest of its help as data, and the function that runs it. */
 import type { Command, OptionValues } from '@commander-js/extra-typings';
+import type { LocalAdmin } from '../compose/local-admin.js';
 import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
-import type { CliContext, LocalAdmin, OpenedService } from './context.js';
+import type { CliContext, OpenedService } from './context.js';
 import type { Completed } from './help/completion.js';
 import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';

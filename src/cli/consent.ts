@@ -1,5 +1,5 @@
 /** Asks for consent before an irreversible action. Where no question is possible, the action needs `--yes`. */
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { sentenceLines } from './output/table.js';
 
@@ -33,10 +33,9 @@ export async function requireConsent(
 ): Promise<void> {
   if (session.settings.yes) return;
   if (!canAsk(session)) {
-    throw new FlywheelError(
-      'ERR_USAGE',
+    throw usageError(
       `${withoutQuestion(session)} this command needs ${without}. ${otherwise}`,
-      { hint: `The command asks "${question}" To agree, add ${without}.` },
+      `The command asks "${question}" To agree, add ${without}.`,
     );
   }
   session.output.progress.clear();

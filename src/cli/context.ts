@@ -5,25 +5,11 @@ import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
 import type { Journal, Processes } from './journal/journal.js';
 
-export type { LocalAdmin } from '../compose/local-admin.js';
-export type { RunningServer, ServeOptions } from '../compose/server.js';
+/** What a method of the administration returns. */
+export type Answer<Name extends keyof LocalAdmin> = Awaited<ReturnType<LocalAdmin[Name]>>;
 
-type Answer<Name extends keyof LocalAdmin> = Awaited<ReturnType<LocalAdmin[Name]>>;
-export type LocalInitResult = Answer<'init'>;
-export type LocalStatusResult = Answer<'status'>;
-export type LocalVaultResult = Answer<'vault'>;
-export type GapReport = NonNullable<Answer<'gap'>>;
-export type Caps = Answer<'caps'>;
-export type ApiKeyInfo = Answer<'listKeys'>[number];
-export type AuditAct = Answer<'audit'>[number];
-export type FundResult = Answer<'fund'>;
-
-export type Foresight = NonNullable<ComposedService['foresight']>;
+type Foresight = NonNullable<ComposedService['foresight']>;
 export type BurnsForesight = Awaited<ReturnType<Foresight['burns']>>;
-export type BatchForesight = Awaited<ReturnType<Foresight['batch']>>;
-export type UnfinishedWork = Awaited<
-  ReturnType<NonNullable<ComposedService['recovery']>['unfinished']>
->[number];
 
 /** Reason of EPIPE. That is no failure: a reader such as `head` stops early. */
 export const READER_GONE = 'the reader closed the pipe';

@@ -2,14 +2,18 @@
 import { wrapUnknown } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { Session } from './command.js';
-import type { BurnsForesight, Foresight } from './context.js';
+import type { BurnsForesight, OpenedService } from './context.js';
 import type { Field } from './output/table.js';
 import { grouped, tokensText } from './views/unit.js';
 
 type Change = BurnsForesight['supply'];
 
 export type Outlook =
-  | { readonly foresight: Foresight; readonly credential: Secret | null; readonly symbol: string | null }
+  | {
+      readonly foresight: NonNullable<OpenedService['foresight']>;
+      readonly credential: Secret | null;
+      readonly symbol: string | null;
+    }
   | { readonly foresight: null; readonly reason: string; readonly symbol: string | null };
 
 /** A dry run works without a service, so an error while opening one becomes the reason. */

@@ -1,10 +1,11 @@
 /** Runs the typed command with its settings and session, and closes everything that the session opened. */
+import type { LocalAdmin } from '../compose/local-admin.js';
 import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { CommandLine, Session } from './command.js';
 import { requireDataDirectory, resolveSettings } from './config/resolve.js';
-import type { CliContext, LocalAdmin, OpenedService } from './context.js';
+import type { CliContext, OpenedService } from './context.js';
 import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
 import { buildTree, helpPage, type Request } from './program.js';

@@ -2,7 +2,7 @@
 import { type Argument, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError, usageError } from '../errors/flywheel-error.js';
 import { type Address, isAddress } from '../values/address.js';
 import { isUuid, type Uuid } from '../values/ids.js';
 import { MAX_PROOF_TYPE_LENGTH, SCOPES, type Scope } from '../values/key-terms.js';
@@ -193,11 +193,11 @@ function addColumn(text: string, before: Columns | undefined): Columns {
   const field = text.slice(0, at);
   const name = text.slice(at + 1);
   if (at < 1 || name === '')
-    throw new FlywheelError('ERR_USAGE', `--column: expected field=name, got ${JSON.stringify(text)}.`, {
-      hint: 'Example: --column amount=Tokens. `flywheel help files` lists the fields.',
-    });
-  if (before?.has(field) === true)
-    throw new FlywheelError('ERR_USAGE', `--column names ${JSON.stringify(field)} twice.`);
+    throw usageError(
+      `--column: expected field=name, got ${JSON.stringify(text)}.`,
+      'Example: --column amount=Tokens. `flywheel help files` lists the fields.',
+    );
+  if (before?.has(field) === true) throw usageError(`--column names ${JSON.stringify(field)} twice.`);
   return new Map([...(before ?? []), [field, name]]);
 }
 
@@ -215,15 +215,9 @@ export function parseIdempotencyKey(
 ): string | undefined {
   if (key === undefined) return undefined;
   if (rule === 'uuid' && !isUuid(key))
-    throw new FlywheelError(
-      'ERR_USAGE',
-      `--idempotency-key must be a UUID, got ${JSON.stringify(key.slice(0, 64))}.`,
-    );
+    throw usageError(`--idempotency-key must be a UUID, got ${JSON.stringify(key.slice(0, 64))}.`);
   if (!isIdempotencyKey(key)) {
-    throw new FlywheelError(
-      'ERR_USAGE',
-      `--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
-    );
+    throw usageError(`--idempotency-key takes 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`);
   }
   // UUIDs that differ only in case are the same key.
   return isUuid(key) ? key.toLowerCase() : key;
@@ -260,12 +254,9 @@ interface OnceOptions {
 export function howOften(options: OnceOptions, rule: 'uuid' | 'text' = 'text'): HowOften {
   const key = parseIdempotencyKey(options.idempotencyKey, rule);
   const { again = false, rest = false, allowChanged = false } = options;
-  if (again && rest) throw new FlywheelError('ERR_USAGE', '--again and --rest cannot be combined.');
+  if (again && rest) throw usageError('--again and --rest cannot be combined.');
   if (key !== undefined && again)
-    throw new FlywheelError(
-      'ERR_USAGE',
-      '--again and --idempotency-key cannot be combined: --again makes a new key.',
-    );
+    throw usageError('--again and --idempotency-key cannot be combined: --again makes a new key.');
   const origin: KeyOrigin = key === undefined ? { from: 'content' } : { from: 'user', key };
   return { origin, again, rest, allowChanged };
 }

@@ -1,6 +1,6 @@
 /** Builds commander's tree of commands, parses a command line, and prints help. A command's module is loaded only if needed. */
 import { Command, CommanderError, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import { commandPath } from './config/command-uses.js';
@@ -92,7 +92,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
       requireUse(root, path);
       const runInMode: Run = (session) => {
         if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
-        throw new FlywheelError('ERR_USAGE', `--output csv needs a list, and \`${path}\` prints none.`);
+        throw usageError(`--output csv needs a list, and \`${path}\` prints none.`);
       };
       return options.execute({ run: runInMode, path, globals: globalFlags(root) });
     });
@@ -128,9 +128,10 @@ function requireAll(command: Command, required: readonly Option[]): void {
   if (missing.length === 0) return;
   const flags = missing.map(({ flags }) => `'${flags}'`);
   const all = flags.length > 1 ? `s ${flags.slice(0, -1).join(', ')} and` : '';
-  throw new FlywheelError('ERR_USAGE', `Missing required option${all} ${flags.at(-1)}.`, {
-    hint: `See \`${commandPath(command)} --help\`.`,
-  });
+  throw usageError(
+    `Missing required option${all} ${flags.at(-1)}.`,
+    `See \`${commandPath(command)} --help\`.`,
+  );
 }
 
 /**
@@ -144,7 +145,7 @@ export async function runProgram(options: ProgramOptions, words: readonly string
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.code === 'commander.help') return tree.reached().outputHelp();
-    if (thrown.exitCode !== 0) throw usageError(thrown, tree.reached());
+    if (thrown.exitCode !== 0) throw parseError(thrown, tree.reached());
   }
 }
 
@@ -165,9 +166,10 @@ export async function helpPage(path: readonly string[], version: string, width: 
         .map((each) => each.name())
         .join(', ');
       const { TOPICS } = await import('./help/topics.js');
-      throw new FlywheelError('ERR_USAGE', `No help for ${JSON.stringify(path.join(' '))}.`, {
-        hint: `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
-      });
+      throw usageError(
+        `No help for ${JSON.stringify(path.join(' '))}.`,
+        `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
+      );
     }
     await tree.load(next);
     command = next;
@@ -178,7 +180,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;
 
-function usageError(error: CommanderError, reached: CommandUnknownOpts): FlywheelError {
+function parseError(error: CommanderError, reached: CommandUnknownOpts): FlywheelError {
   // The value of an unknown option, or an unknown command, may be a key.
   const text = error.message
     .replace(/^error: /, '')

@@ -20,19 +20,16 @@ export function asFlywheelError(thrown: unknown, signal: AbortSignal): FlywheelE
   });
 }
 
+/** JSON has no fields that are undefined. */
 function errorRecord(error: FlywheelError): Readonly<Record<string, unknown>> {
   const { requestId, idempotencyKey, retryAfterSeconds, problems } = error.options;
   return {
     error: error.wireCode,
     message: error.message,
-    ...(error.status === undefined ? {} : { status: error.status }),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(problems === undefined
-      ? {}
-      : { file: problems.file, problemCount: problems.count, problems: problems.listed }),
+    status: error.status,
+    hint: error.hint,
+    ...{ retryAfterSeconds, requestId, idempotencyKey },
+    ...(problems && { file: problems.file, problemCount: problems.count, problems: problems.listed }),
   };
 }
 

@@ -22,23 +22,23 @@ export interface ProblemList {
 
 export interface FlywheelErrorOptions {
   /** Imperative; replaces the table's hint. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
   /** The server's HTTP status, if it differs from the table. */
-  readonly status?: number;
-  readonly requestId?: string;
-  readonly idempotencyKey?: string;
+  readonly status?: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   /** `true`: nothing was sent. `false`: something may have been sent, and its outcome is unknown. */
-  readonly unsent?: boolean;
+  readonly unsent?: boolean | undefined;
   /** `true`: nothing was ever done under the idempotency key, says the service. `false`: something was done under it. */
-  readonly keyUnused?: boolean;
+  readonly keyUnused?: boolean | undefined;
   /** The response may come from a proxy: its code is not of the API, or it does not name the request. */
-  readonly doubtful?: boolean;
-  readonly retryAfterSeconds?: number;
+  readonly doubtful?: boolean | undefined;
+  readonly retryAfterSeconds?: number | undefined;
   /** The service's code, if this build does not know it. */
-  readonly foreignCode?: string;
-  readonly problems?: ProblemList;
-  readonly exit?: ExitCode;
+  readonly foreignCode?: string | undefined;
+  readonly problems?: ProblemList | undefined;
+  readonly exit?: ExitCode | undefined;
 }
 
 export interface ProblemBody {
@@ -88,6 +88,14 @@ export function isFlywheelError<Code extends ErrorCode = ErrorCode>(
 ): error is FlywheelError<Code> {
   return error instanceof FlywheelError && (code === undefined || error.code === code);
 }
+
+/** The command line is wrong. */
+export const usageError = (message: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_USAGE', message, { hint });
+
+/** A setting is wrong. */
+export const configError = (message: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_CONFIG_INVALID', message, { hint });
 
 /** An unknown error becomes ERR_INTERNAL with the error as its cause. */
 export function wrapUnknown(error: unknown): FlywheelError {

@@ -1,5 +1,6 @@
 /** Shared helpers for tests of single commands: terminals, errors, and doubles of the local admin. */
-import type { CliContext, LocalAdmin } from '../../src/cli/context.js';
+import type { CliContext } from '../../src/cli/context.js';
+import type { LocalAdmin } from '../../src/compose/local-admin.js';
 import type { Reply } from '../../src/contract/call.js';
 import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch } from '../../src/contract/schemas/batch.js';

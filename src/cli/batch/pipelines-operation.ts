@@ -6,7 +6,7 @@ import { canonicalJson, isJsonObject, type JsonObject } from '../../values/canon
 import { fingerprint } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import type { Session } from '../command.js';
-import type { BatchForesight } from '../context.js';
+import type { OpenedService } from '../context.js';
 import { outlookOf } from '../dry-run.js';
 import { knownDecimals, sumAmounts } from '../input/amount.js';
 import { readPipelinesFile } from '../input/pipelines-file.js';
@@ -68,6 +68,13 @@ export async function runBatchOperation<Result>(
   await runOperation(session, operationOf(session, request, how, notes), work);
 }
 
+type Foreseen = Awaited<ReturnType<NonNullable<OpenedService['foresight']>['batch']>>;
+
+export interface BatchPlan extends ReturnType<typeof planPipelines> {
+  /** `null`: no forecast here. */
+  readonly foreseen: Foreseen | null;
+}
+
 /**
  * @param signs - the command itself approves, so proofs that were paid before are refused.
  * @throws `ERR_INPUT_INVALID` for those, and all that the command would refuse
@@ -125,7 +132,7 @@ export async function showPipelinesPlan(
   );
 }
 
-const costsOf = (foreseen: BatchForesight | null): Summed['costs'] =>
+const costsOf = (foreseen: Foreseen | null): Summed['costs'] =>
   foreseen && {
     ...{ fees: BigInt(foreseen.costs.feeLamports), isBound: true },
     vaultRent: BigInt(foreseen.costs.vaultRentLamports),

@@ -2,7 +2,7 @@
 
 import type { Command } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { usageError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
 import { MAX_PROOF_TYPE_LENGTH } from '../../values/key-terms.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
@@ -89,10 +89,9 @@ function checkAmount({ amount, baseUnits }: BurnOptions): void {
 function keyOrigin(options: BurnOptions): KeyOrigin {
   const key = parseIdempotencyKey(options.idempotencyKey);
   const once = options.once === true;
-  if (key !== undefined && once)
-    throw new FlywheelError('ERR_USAGE', '--idempotency-key and --once cannot be combined.');
+  if (key !== undefined && once) throw usageError('--idempotency-key and --once cannot be combined.');
   if (options.again === true && !once)
-    throw new FlywheelError('ERR_USAGE', '--again needs --once. Without --once, each burn is a new one.');
+    throw usageError('--again needs --once. Without --once, each burn is a new one.');
   if (key !== undefined) return { from: 'user', key };
   return { from: once ? 'content' : 'chance' };
 }

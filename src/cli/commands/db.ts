@@ -3,10 +3,10 @@ import type { Command } from '@commander-js/extra-typings';
 import type { DatabaseAdmin } from '../../compose/database-admin.js';
 import { type DatabaseStatus, KNOWN_CHECK } from '../../contract/admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
-import type { GapReport } from '../context.js';
+import type { Answer } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import { integer } from '../options.js';
 import type { Style } from '../output/color.js';
@@ -58,12 +58,12 @@ function viewDatabase(status: DatabaseStatus, style: Style, { settings }: Sessio
 
 const MAX_SHOWN = 20;
 
-const burnsText = ({ burns, transactions }: GapReport): string =>
+const burnsText = ({ burns, transactions }: NonNullable<Answer<'gap'>>): string =>
   burns === transactions
     ? countText(burns, 'burn')
     : `${countText(transactions, 'transaction')} with ${countText(burns, 'burn')}`;
 
-function viewGap(gap: GapReport): readonly string[] {
+function viewGap(gap: NonNullable<Answer<'gap'>>): readonly string[] {
   const { symbol, burned, airdropped, lost, pendingBurns } = gap;
   const shown = lost
     .slice(0, MAX_SHOWN)
@@ -95,11 +95,16 @@ const gapOptions = (command: Command) =>
   );
 
 /** With --yes no one reads the report, so its size must be given. @throws `ERR_USAGE`, `ERR_INPUT_INVALID` */
-function requireExpected(session: Session, { transactions }: GapReport, expected: number | undefined): void {
+function requireExpected(
+  session: Session,
+  { transactions }: NonNullable<Answer<'gap'>>,
+  expected: number | undefined,
+): void {
   if (expected === undefined && session.settings.yes)
-    throw new FlywheelError('ERR_USAGE', '--yes needs --expect, the number of missing transactions.', {
-      hint: `Review them first (${transactions} are missing): \`${commandLine(session.settings, 'db', 'accept-gap')}\``,
-    });
+    throw usageError(
+      '--yes needs --expect, the number of missing transactions.',
+      `Review them first (${transactions} are missing): \`${commandLine(session.settings, 'db', 'accept-gap')}\``,
+    );
   if (expected === undefined || expected === transactions) return;
   throw new FlywheelError(
     'ERR_INPUT_INVALID',

@@ -9,7 +9,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { writeFileAtomic } from '../../files/write-file.js';
 import { addressFromBytes } from '../../values/address.js';
 import { defineCommand, type Session } from '../command.js';
-import type { LocalInitResult, LocalStatusResult, OutputStream } from '../context.js';
+import type { Answer, OutputStream } from '../context.js';
 import { safeText } from '../output/safe-text.js';
 import { wrapText } from '../output/table.js';
 import { shellLine } from '../shell-line.js';
@@ -45,7 +45,7 @@ function somePipelines() {
 }
 
 /** Whole tokens as decimal text. */
-const balancesOf = ({ supply, burned, balances }: LocalStatusResult) => ({
+const balancesOf = ({ supply, burned, balances }: Answer<'status'>) => ({
   ...{ supply, burned, vault: balances.vault.tokens },
 });
 
@@ -119,7 +119,7 @@ async function run(session: Session) {
     return found;
   };
 
-  const local = await perform<LocalInitResult>(
+  const local = await perform<Answer<'init'>>(
     'Set up a token, a funded vault, a multisig of owner and operator, and an API key.',
     ...['local', 'init', '--name', 'Demo Token', '--symbol', SYMBOL],
   );

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:
 import { dirname, join } from 'node:path';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { configError, FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import { defineCommand, type Session } from '../command.js';
@@ -32,9 +32,10 @@ function freeSpace(directory: string): string {
   const free = bavail * bsize;
   const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
   if (free >= LEAST_FREE) return text;
-  throw new FlywheelError('ERR_CONFIG_INVALID', `Only ${text}.`, {
-    hint: `Delete or move other files on the disk of ${directory} until ${LEAST_FREE / MIB} MiB are free. Without room, flywheel cannot store a transaction and so does not send it.`,
-  });
+  throw configError(
+    `Only ${text}.`,
+    `Delete or move other files on the disk of ${directory} until ${LEAST_FREE / MIB} MiB are free. Without room, flywheel cannot store a transaction and so does not send it.`,
+  );
 }
 
 /** The process that holds the lock of a data directory (Linux only). A lock ends with its process, so none is ever stale. */
@@ -71,10 +72,9 @@ const LEAST_NODE = '20.18';
 function nodeText({ nodeVersion, platform }: Session['context']): string {
   const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 18)) return `${nodeVersion} on ${platform}`;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     `This is Node ${nodeVersion}, but Node ${LEAST_NODE} or later is needed.`,
-    { hint: `Install Node ${LEAST_NODE} or later: https://nodejs.org/` },
+    `Install Node ${LEAST_NODE} or later: https://nodejs.org/`,
   );
 }
 
@@ -128,10 +128,9 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
     const skewMs = session.context.clock.nowMs() - serverTimeMs;
     if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
     const seconds = Math.round(skewMs / 1_000);
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
+    throw configError(
       `The clock of this machine differs from the service's by ${seconds} s.`,
-      { hint: 'Set the clock of this machine.' },
+      'Set the clock of this machine.',
     );
   });
 }

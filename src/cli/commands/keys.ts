@@ -4,7 +4,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { defineCommand } from '../command.js';
 import { requireConsent } from '../consent.js';
-import type { ApiKeyInfo, AuditAct, Caps } from '../context.js';
+import type { Answer } from '../context.js';
 import { newKeyHint } from '../hints.js';
 import { timesQuery } from '../lists.js';
 import { decimalOrNone, duration, integer, proofTypes, SCOPE_OPTION, scopesOrAll } from '../options.js';
@@ -18,7 +18,7 @@ const keyName = ({ id, name }: { readonly id: string; readonly name: string | nu
   name === null ? id : `${safeLine(name)} (${id})`;
 
 /** @throws `ERR_NOT_FOUND`, also for a name of several keys that are valid */
-function keyNamed(keys: readonly ApiKeyInfo[], named: string): ApiKeyInfo {
+function keyNamed(keys: readonly Answer<'listKeys'>[number][], named: string): Answer<'listKeys'>[number] {
   const found = keys.filter(({ id, name }) => id === named || name === named);
   const valid = found.filter(({ dateRevoked }) => dateRevoked === null);
   const [key] = [...valid, ...found];
@@ -29,7 +29,7 @@ function keyNamed(keys: readonly ApiKeyInfo[], named: string): ApiKeyInfo {
   });
 }
 
-const KEYS_CSV: Columns<ApiKeyInfo> = {
+const KEYS_CSV: Columns<Answer<'listKeys'>[number]> = {
   id: (key) => key.id,
   name: (key) => key.name,
   'in use here': (key) => key.isInUse,
@@ -40,10 +40,10 @@ const KEYS_CSV: Columns<ApiKeyInfo> = {
   revoked: (key) => key.dateRevoked,
 };
 
-function viewKeys(keys: readonly ApiKeyInfo[], { width }: Style): readonly string[] {
+function viewKeys(keys: readonly Answer<'listKeys'>[number][], { width }: Style): readonly string[] {
   if (keys.length === 0) return ['No API keys found.'];
   const { 'in use here': _, ...columns } = KEYS_CSV;
-  const shown: Columns<ApiKeyInfo> = {
+  const shown: Columns<Answer<'listKeys'>[number]> = {
     ...columns,
     name: ({ name, isInUse }) => `${name ?? ''}${isInUse ? ' (used on this machine)' : ''}`.trim(),
     scopes: (key) => key.scopes.join(', '),
@@ -56,7 +56,7 @@ function viewKeys(keys: readonly ApiKeyInfo[], { width }: Style): readonly strin
 
 const MAX_ACTS = 1_000_000;
 
-const AUDIT_CSV: Columns<AuditAct> = {
+const AUDIT_CSV: Columns<Answer<'audit'>[number]> = {
   date: (act) => act.date,
   who: (act) => act.actor,
   what: (act) => act.action,
@@ -66,7 +66,7 @@ const AUDIT_CSV: Columns<AuditAct> = {
 };
 
 /** The name of a key, or the caps that were set. */
-function detailText({ name, before, after }: AuditAct['detail']): string {
+function detailText({ name, before, after }: Answer<'audit'>[number]['detail']): string {
   if (typeof name === 'string') return `(${name})`;
   if (!isJsonObject(before) || !isJsonObject(after)) return '';
   const text = (cap: unknown): string => (typeof cap === 'string' ? grouped(cap) : 'none');
@@ -76,10 +76,10 @@ function detailText({ name, before, after }: AuditAct['detail']): string {
     .join(', ');
 }
 
-function viewAudit(acts: readonly AuditAct[], { width }: Style): readonly string[] {
+function viewAudit(acts: readonly Answer<'audit'>[number][], { width }: Style): readonly string[] {
   if (acts.length === 0) return ['The audit log is empty.'];
   const { detail: _, ...columns } = AUDIT_CSV;
-  const shown: Columns<AuditAct> = {
+  const shown: Columns<Answer<'audit'>[number]> = {
     ...columns,
     project: (act) => act.project ?? 'all',
     subject: ({ subject, detail }) => [subject, detailText(detail)].filter(Boolean).join(' '),
@@ -97,7 +97,7 @@ const scaled = (decimal: string): bigint => {
 
 /** `the daily burn cap from 5,000 to 10,000 FLY`, for each cap that allows more than before. */
 const raisedCaps = (
-  caps: Caps,
+  caps: Answer<'caps'>,
   asked: { readonly [Usage in 'burn' | 'airdrop']: string | null | undefined },
 ): readonly string[] =>
   (['burn', 'airdrop'] as const).flatMap((usage) => {
@@ -154,7 +154,7 @@ export const commands = {
       session.output.warn(`Replace the key of this machine. ${newKeyHint(session.settings)}`);
       return revoked;
     },
-    view: (key: ApiKeyInfo, style) => [
+    view: (key: Answer<'listKeys'>[number], style) => [
       style.good(
         `API key ${keyName(key)} ${key.dateRevoked === null ? `is valid until ${key.dateExpires}` : `is revoked since ${key.dateRevoked}`}.`,
       ),
@@ -187,7 +187,7 @@ export const commands = {
       if (raised.length > 0) await requireConsent(session, `Raise ${raised.join(' and ')}?`);
       return local.setCaps(asked);
     },
-    view: (caps: Caps, style) => fieldLines(capFields(caps), style),
+    view: (caps: Answer<'caps'>, style) => fieldLines(capFields(caps), style),
     details: [
       'The service refuses a burn or a batch that exceeds a cap. Used or reserved: the amounts that landed today and those of waiting batches, which `flywheel pending` lists. A lower cap does not undo accepted burns and batches. Raising a cap asks first; a script needs --yes. `flywheel audit` shows each change.',
     ],

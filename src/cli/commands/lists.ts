@@ -2,7 +2,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MOVES, REPORT_PERIODS, type ReportPeriod } from '../../contract/limits.js';
 import type { HistoryItem, Report } from '../../contract/schemas/report.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../lists.js';
@@ -100,12 +100,9 @@ type HistoryOptions = OptionsOf<typeof historyOptions>;
 /** Only single burns have a status here; pipelines have that of their batch. */
 function requireBurnsAlone({ action, recipient, batch }: HistoryOptions): void {
   if ((action ?? 'BURN') === 'BURN' && recipient === undefined && batch === undefined) return;
-  throw new FlywheelError(
-    'ERR_USAGE',
+  throw usageError(
     '--status works for single burns only, without --action AIRDROP, --recipient and --batch.',
-    {
-      hint: 'Outcomes of pipelines: `flywheel batch show ID`',
-    },
+    'Outcomes of pipelines: `flywheel batch show ID`',
   );
 }
 

@@ -2,18 +2,18 @@
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../contract/admin.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
-import type { FundResult, LocalStatusResult, LocalVaultResult } from '../context.js';
+import type { Answer } from '../context.js';
 import { decimal } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { balanceLines, capFields, clusterText, registrationFields } from '../views/project.js';
 import { countText, grouped, linkField, solOf, solText, tokensText } from '../views/unit.js';
 
-const viewStatus = (value: LocalStatusResult, style: Style): readonly string[] => [
+const viewStatus = (value: Answer<'status'>, style: Style): readonly string[] => [
   ...fieldLines(
     [
       ...registrationFields(value, value.usedToday),
@@ -26,7 +26,7 @@ const viewStatus = (value: LocalStatusResult, style: Style): readonly string[] =
   ...balanceLines(value.balances, ['owner', 'operator'], style),
 ];
 
-const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
+const addresses = (value: Answer<'vault'>, style: Style): readonly Field[] => [
   ['cluster', value.cluster && clusterText(value.cluster)],
   ['mint', value.mintAddress],
   ['multisig', value.multisig],
@@ -42,7 +42,7 @@ const addresses = (value: LocalVaultResult, style: Style): readonly Field[] => [
   ['owner', value.owner],
 ];
 
-const viewVault = (value: LocalVaultResult, style: Style): readonly string[] => [
+const viewVault = (value: Answer<'vault'>, style: Style): readonly string[] => [
   style.bold(`${value.name} (${value.symbol})`),
   ...fieldLines(addresses(value, style), style),
   '',
@@ -88,7 +88,7 @@ function fundInput({ to = 'vault', ...amounts }: OptionsOf<typeof fundOptions>):
       `--to: expected ${FUNDED.join(', ')} or a base58 address of 32 bytes.`,
     );
   if (amounts.tokens === undefined && amounts.sol === undefined)
-    throw new FlywheelError('ERR_USAGE', 'Add --tokens, --sol or both.');
+    throw usageError('Add --tokens, --sol or both.');
   return { to, ...amounts };
 }
 
@@ -108,7 +108,7 @@ export const commands = {
       const input = fundInput(options);
       return (await session.local()).fund(input);
     },
-    view: ({ address, tokens, lamports, txHash }: FundResult, style) => [
+    view: ({ address, tokens, lamports, txHash }: Answer<'fund'>, style) => [
       style.good(`Funded ${address}.`),
       ...fieldLines(
         [

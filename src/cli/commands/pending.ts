@@ -2,7 +2,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
-import { FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { FlywheelError, usageError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import { giveUpBurns } from '../burn/requests.js';
@@ -355,10 +355,10 @@ async function run(
     return;
   }
   if (action === 'forget') {
-    if (id === undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending forget` needs an id.');
+    if (id === undefined) throw usageError('`flywheel pending forget` needs an id.');
     return forget(session, journal, id);
   }
-  if (id !== undefined) throw new FlywheelError('ERR_USAGE', '`flywheel pending list` takes no id.');
+  if (id !== undefined) throw usageError('`flywheel pending list` takes no id.');
   return list(session, journal);
 }
 

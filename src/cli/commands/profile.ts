@@ -5,7 +5,7 @@ import { isLimitNumber, LIMIT_NAMES, type Limits } from '../../approval/limits.j
 import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { configError, FlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -81,10 +81,9 @@ function profileViews({ settings, context }: Session): readonly ProfileView[] {
 function profileView(session: Session, name: string | null): ProfileView {
   const profile = profileViews(session).find((view) => view.name === name);
   if (profile !== undefined) return profile;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     name === null ? 'No profile is in use.' : `No profile ${JSON.stringify(name)}.`,
-    { hint: 'List profiles: `flywheel profile list`' },
+    'List profiles: `flywheel profile list`',
   );
 }
 
@@ -170,11 +169,11 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
 }
 
 const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
-  (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].profile !== undefined,
+  (name) => SETTING_ROWS[name].flags !== undefined && SETTING_ROWS[name].isInProfile,
 );
 
-const PROFILE_FIELDS = Object.values(SETTING_ROWS).flatMap(
-  ({ profile }) => (profile ?? []) as keyof Omit<Profile, 'pinned' | 'limits'> | [],
+const PROFILE_FIELDS = Object.entries(SETTING_ROWS).flatMap(([name, { isInProfile }]) =>
+  isInProfile ? [name as keyof Omit<Profile, 'pinned' | 'limits'>] : [],
 );
 
 /** The value as a profile stores it; `undefined` for a value that is never stored, such as a keypair. */
@@ -196,7 +195,7 @@ function typedFields(settings: Settings): Profile {
   const fields = KEPT.flatMap((name) => {
     const { value, source } = others[name] ?? (settings[name as keyof Settings] as Setting<unknown>);
     const field = source === 'flag' ? kept(value) : undefined;
-    return field === undefined ? [] : [[SETTING_ROWS[name].profile, field]];
+    return field === undefined ? [] : [[name, field]];
   });
   return Object.fromEntries(fields);
 }
@@ -215,8 +214,7 @@ function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
   if (names.every((name) => options[name] === undefined)) return undefined;
   const pins = names.map((name) => {
     const { [name]: text } = options;
-    if (text === undefined)
-      throw new FlywheelError('ERR_USAGE', 'Pins need all of --multisig, --owner, --operator and --mint.');
+    if (text === undefined) throw usageError('Pins need all of --multisig, --owner, --operator and --mint.');
     return [name, addressOption(`--${name}`, text)];
   });
   return { ...Object.fromEntries(pins), vaultIndex };
@@ -256,7 +254,7 @@ async function pin(
   ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
-    throw new FlywheelError('ERR_USAGE', `Another profile is in use. Add --profile ${name}.`);
+    throw usageError(`Another profile is in use. Add --profile ${name}.`);
   const outFile = outputFile(session, '--out', options.out, options);
   if (outFile !== null) requireFree(outFile);
   const opened = await session.service();
@@ -342,7 +340,7 @@ export const commands = {
         .option('--none', 'use no profile (commands then use the embedded engine)'),
     run: async ({ settings }, [given], { none }) => {
       if ((given === undefined) === (none === undefined))
-        throw new FlywheelError('ERR_USAGE', 'Give the name of a profile, or --none.');
+        throw usageError('Give the name of a profile, or --none.');
       const current = given === undefined ? null : parseProfileName(given);
       const { useProfile } = await import('../config/profile-store.js');
       await useProfile(settings.configDir.value, current);

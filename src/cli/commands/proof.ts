@@ -1,6 +1,6 @@
 /** `flywheel proof`: hashes a proof, and verifies that a landed transaction carries the hash and moved the expected amounts. */
 import type { Command } from '@commander-js/extra-typings';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { usageError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
@@ -16,7 +16,7 @@ const verifyOptions = (command: Command) =>
 async function verify(session: Session, _args: [], options: OptionsOf<typeof verifyOptions>): Promise<void> {
   const { tx, proof, amount, expect } = options;
   if (amount !== undefined && expect !== undefined)
-    throw new FlywheelError('ERR_USAGE', '--amount and --expect cannot be combined.');
+    throw usageError('--amount and --expect cannot be combined.');
   const hash = proofHash(readProof(await readInputText(session.context, proof)));
   const entries =
     expect === undefined ? null : await entriesOf(await readInputText(session.context, expect), hash);

@@ -10,12 +10,12 @@ import type {
   RegistrationResult,
   RegistrationStep,
 } from '../../contract/registration.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { plainSymbol } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
-import type { LocalInitResult } from '../context.js';
+import type { Answer } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
 import { commandLine } from '../operation/resume-line.js';
 import {
@@ -136,28 +136,27 @@ async function operatorOption(session: Session, options: RegisterOptions): Promi
   const { operator, operatorKeypair: file } = options;
   const isKept = session.settings.signers.operator.value !== null;
   if ((operator === undefined) === (file === undefined))
-    throw new FlywheelError(
-      'ERR_USAGE',
-      'Add --operator-keypair, or --operator for a key that is kept elsewhere.',
-    );
+    throw usageError('Add --operator-keypair, or --operator for a key that is kept elsewhere.');
   if (operator === undefined) {
     if (session.settings.signers.operator.source === 'flag')
-      throw new FlywheelError('ERR_USAGE', '--operator-keypair and --operator-signer cannot be combined.');
+      throw usageError('--operator-keypair and --operator-signer cannot be combined.');
     return keypairOption(session, '--operator-keypair', file ?? '');
   }
   if (isKept) return addressOption('--operator', operator);
-  throw new FlywheelError('ERR_USAGE', '--operator: no program or key signs for this address.', {
-    hint: 'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
-  });
+  throw usageError(
+    '--operator: no program or key signs for this address.',
+    'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
+  );
 }
 
 async function burnWalletOption(session: Session, given: string | undefined): Promise<GivenKey | null> {
   if (given === undefined) return null;
   if (!isAddress(given)) return keypairOption(session, '--burn-wallet', given);
   if (session.settings.signers.burnWallet.value !== null) return given;
-  throw new FlywheelError('ERR_USAGE', '--burn-wallet: no program or key signs for this address.', {
-    hint: 'Add --burn-signer, set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR, or name a keypair file.',
-  });
+  throw usageError(
+    '--burn-wallet: no program or key signs for this address.',
+    'Add --burn-signer, set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR, or name a keypair file.',
+  );
 }
 
 async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
@@ -338,7 +337,7 @@ async function initInput(
 }
 
 const viewInit = (
-  value: Omit<LocalInitResult, 'apiKey'> & { readonly apiKey: ReturnType<typeof keptKey> },
+  value: Omit<Answer<'init'>, 'apiKey'> & { readonly apiKey: ReturnType<typeof keptKey> },
   input: LocalInitInput,
   settings: Settings,
   style: Style,

@@ -1,12 +1,12 @@
 /** `flywheel serve` and `local rpc`: the API over HTTP, and the local ledger as an RPC node, until a signal stops them. */
 import { once } from 'node:events';
 import { type Command, Option } from '@commander-js/extra-typings';
+import type { RunningServer, ServeOptions } from '../../compose/server.js';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { OPERATION_LIST, type OperationId, type Rate } from '../../contract/operations.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import type { RunningServer, ServeOptions } from '../context.js';
 import { collect, integer } from '../options.js';
 
 const isLoopbackHost = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);

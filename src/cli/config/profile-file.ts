@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsProblem } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { configError, FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress } from '../../values/address.js';
 import { Secret } from '../../values/secret.js';
@@ -42,16 +42,13 @@ export interface ProfileFile {
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-const FIELDS = Object.values(SETTING_ROWS).flatMap(({ profile, isList, reading }) =>
-  profile === undefined || isList === true ? [] : [[profile, typeof (reading?.fallback ?? '')] as const],
+const FIELDS = Object.entries(SETTING_ROWS).flatMap(([name, { isInProfile, isList, reading }]) =>
+  isInProfile && isList !== true ? [[name, typeof (reading?.fallback ?? '')] as const] : [],
 );
 const PINNED_FIELDS = ['multisig', 'owner', 'operator', 'mint'] as const;
 
 const refuse = (file: string, reason: string, cause?: unknown, hint = 'Fix or remove the file.'): never => {
-  throw new FlywheelError('ERR_CONFIG_INVALID', `${file}: ${reason}.`, {
-    hint,
-    ...(cause === undefined ? {} : { cause }),
-  });
+  throw new FlywheelError('ERR_CONFIG_INVALID', `${file}: ${reason}.`, { hint, cause });
 };
 
 /** Squads stores the vault index in one byte. */
@@ -140,12 +137,9 @@ export function readProfileKey(configDir: string, profile: string, platform: str
   const key = Object.hasOwn(keys, profile) ? keys[profile] : undefined;
   if (typeof key !== 'string') return null;
   if (platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0) {
-    throw new FlywheelError(
-      'ERR_CONFIG_INVALID',
+    throw configError(
       `${file} has API keys, and other users can read the file.`,
-      {
-        hint: `Run: ${shellLine(['chmod', '600', file])}`,
-      },
+      `Run: ${shellLine(['chmod', '600', file])}`,
     );
   }
   return new Secret(key);

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import Conf from 'conf';
 import { servicePlace } from '../../contract/service-place.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { configError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import type { Secret } from '../../values/secret.js';
@@ -57,12 +57,9 @@ function requireSameService(configDir: string, name: string, before: Profile, af
   const [old, now] = [originOf(before), originOf(after)];
   if (old === undefined || now === undefined || old === now) return;
   if (!Object.hasOwn(readKeys(configDir), name)) return;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     `The API key of profile ${JSON.stringify(name)} is for ${old}, but would be sent to ${now}. Nothing was changed.`,
-    {
-      hint: 'Set a key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
-    },
+    'Set a key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
   );
 }
 
@@ -74,12 +71,9 @@ function requireNotInUse(pending: PendingCount, name: string, profile: Profile, 
   const place = placeOf(profile);
   const count = place === undefined ? 0 : pending.at(place);
   if (count === 0) return;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     `The profile ${name} has ${count} pending operations or waiting batches. ${unchanged}`,
-    {
-      hint: `Run \`flywheel pending resume --profile ${shellLine([name])}\`. Execute or cancel waiting batches.`,
-    },
+    `Run \`flywheel pending resume --profile ${shellLine([name])}\`. Execute or cancel waiting batches.`,
   );
 }
 
@@ -102,9 +96,10 @@ export function saveProfile(
     const { current, profiles } = file;
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
-      throw new FlywheelError('ERR_CONFIG_INVALID', `The profile ${name} already exists.`, {
-        hint: 'Add --update to change the profile and keep its other values.',
-      });
+      throw configError(
+        `The profile ${name} already exists.`,
+        'Add --update to change the profile and keep its other values.',
+      );
     const before = (isThere ? profiles[name] : undefined) ?? {};
     const profile = { ...before, ...changes(before) };
     if (placeOf(before) !== placeOf(profile)) requireNotInUse(pending, name, before, 'Nothing was changed.');
@@ -156,9 +151,8 @@ export function removeProfile(configDir: string, name: string): Promise<void> {
 function requireProfile(configDir: string, name: string): ProfileFile {
   const file = readProfiles(configDir);
   if (Object.hasOwn(file.profiles, name)) return file;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     `No profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
-    { hint: 'List profiles: `flywheel profile list`' },
+    'List profiles: `flywheel profile list`',
   );
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
 import type { KeyKeeper, LimitSetting, Setting, Settings, Source } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { configError, FlywheelError, isFlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../../files/read-file.js';
 import { DatabaseAddress } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
@@ -33,12 +33,10 @@ interface Found {
 }
 
 const usual = <Value>(value: Value): Setting<Value> => ({ value, source: 'default' });
-const invalid = (message: string, hint?: string): FlywheelError =>
-  new FlywheelError('ERR_CONFIG_INVALID', message, hint === undefined ? {} : { hint });
 
 /** An empty variable or profile field counts as not set; an empty option counts as set. */
 function findSetting(name: SettingName, { flags, env, profile }: Places): Found | undefined {
-  const { flags: option, variables: [variable = ''] = [], profile: field } = SETTING_ROWS[name];
+  const { flags: option, variables: [variable = ''] = [], isInProfile } = SETTING_ROWS[name];
   const textIn = (value: unknown): string =>
     typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const typed = flags[name];
@@ -46,8 +44,8 @@ function findSetting(name: SettingName, { flags, env, profile }: Places): Found 
     return { text: typed, source: 'flag', where: longFlag(option) };
   const given = env[variable] ?? '';
   if (given !== '') return { text: given, source: 'environment', where: variable };
-  const stored = field === undefined ? '' : textIn((profile as Readonly<Record<string, unknown>>)[field]);
-  return stored === '' ? undefined : { text: stored, source: 'profile', where: `${field} of the profile` };
+  const stored = isInProfile ? textIn((profile as Readonly<Record<string, unknown>>)[name]) : '';
+  return stored === '' ? undefined : { text: stored, source: 'profile', where: `${name} of the profile` };
 }
 
 const TEXT: Reading<string | null> = { takes: 'text', fallback: null, read: (text) => text };
@@ -72,7 +70,7 @@ const STRENGTH: readonly Source[] = ['flag', 'environment', 'profile'];
 
 /** @throws `ERR_CONFIG_INVALID` for a file that is missing or that every user can read */
 function readSecretFile(path: string, name: string, platform: string): string {
-  const refuse = (reason: string, hint?: string) => invalid(`${name}: ${path}: ${reason}.`, hint);
+  const refuse = (reason: string, hint?: string) => configError(`${name}: ${path}: ${reason}.`, hint);
   let text: string | undefined;
   try {
     text = readIfThere(path);
@@ -121,7 +119,7 @@ function addresses(
   read: (text: string) => NodeAddress,
 ): Settings['rpcUrl'] {
   if (texts.length <= MAX_NODES) return { value: texts.map(read), source };
-  throw invalid(`At most ${MAX_NODES} RPC nodes are allowed.`);
+  throw configError(`At most ${MAX_NODES} RPC nodes are allowed.`);
 }
 
 /** Last resort: the Solana CLI's node. @throws `ERR_CONFIG_INVALID` */
@@ -189,7 +187,8 @@ function resolveSigner(
   const found = findSetting(name, places);
   const { [variable]: keypair = '' } = places.env;
   if (found?.source !== 'flag' && keypair !== '') {
-    if (found?.source === 'environment') throw invalid(`${found.where} and ${variable} cannot be combined.`);
+    if (found?.source === 'environment')
+      throw configError(`${found.where} and ${variable} cannot be combined.`);
     const load = async () => {
       const { loadKeypair } = await import('../wallet/load-keypair.js');
       return loadKeypair(context, fromEnvironment(keypair), variable);
@@ -207,10 +206,10 @@ function resolveSigner(
 function checkApiUrl(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw invalid(`${where} must be an http or https address, got ${JSON.stringify(text)}.`);
+    throw configError(`${where} must be an http or https address, got ${JSON.stringify(text)}.`);
   // Tests the text, because URL reports an empty query or fragment as none.
   if (url.username !== '' || url.password !== '' || /[?#]/.test(url.href))
-    throw invalid(`${where} must not contain a user name, password, query or fragment.`);
+    throw configError(`${where} must not contain a user name, password, query or fragment.`);
   return url.href.replace(/\/+$/, '');
 }
 
@@ -225,7 +224,7 @@ function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): Cho
   const profile = Object.hasOwn(profiles, value) ? profiles[value] : undefined;
   if (profile !== undefined) return { value, source, profile };
   // The value is not shown: it may be a key that was pasted into the wrong variable.
-  throw invalid(
+  throw configError(
     source === 'environment'
       ? 'FLYWHEEL_PROFILE names a profile that does not exist.'
       : `No profile ${JSON.stringify(value)}.`,
@@ -235,8 +234,7 @@ function chooseProfile(env: Places['env'], flags: GlobalFlags, dir: string): Cho
 
 function resolveApiUrl(places: Places): Setting<string | null> {
   const { local, apiUrl, dataDir, profile } = places.flags;
-  if (local === true && apiUrl !== undefined)
-    throw new FlywheelError('ERR_USAGE', '--local and --api-url cannot be combined.');
+  if (local === true && apiUrl !== undefined) throw usageError('--local and --api-url cannot be combined.');
   // --data-dir selects the project in that directory: a burn must not go to an API that a profile or variable names.
   const namesDirectory = dataDir !== undefined && apiUrl === undefined && profile === undefined;
   if (local === true || namesDirectory) return { value: null, source: 'flag' };
@@ -298,7 +296,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
   const header = setting('apiKeyHeader', places);
   const headerName = header.value ?? API_KEY_HEADER;
   if (!/^[A-Za-z0-9-]+$/.test(headerName))
-    throw invalid(`${JSON.stringify(headerName)} is not a header name.`);
+    throw configError(`${JSON.stringify(headerName)} is not a header name.`);
   return {
     output: outputMode(flags, io.stdout.isTTY),
     messages: messageForm(flags),
@@ -344,11 +342,8 @@ export function requireDataDirectory(path: string, { apiUrl, profile }: Settings
   const uses = usesOf(path.split(' ').slice(1));
   if (!uses.includes('directory') && !(isTyped && uses.includes('local'))) return;
   const remote = isProfile ? `profile ${profile.value}` : apiUrl.value;
-  throw new FlywheelError(
-    'ERR_USAGE',
+  throw usageError(
     `\`${path}\` works on a data directory, but ${remote} is a remote API.`,
-    {
-      hint: 'Add --local to use the data directory of this machine.',
-    },
+    'Add --local to use the data directory of this machine.',
   );
 }

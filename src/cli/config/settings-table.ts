@@ -6,7 +6,7 @@ import {
   MAX_PRIORITY_FEE_LAMPORTS,
 } from '../../chain/chain.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../../contract/limits.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { usageError } from '../../errors/flywheel-error.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/text.js';
 import { collect } from '../options.js';
 import { OUTPUT_MODES } from '../output/color.js';
@@ -47,15 +47,20 @@ const PROJECT: Reading<string | null> = {
 
 export const MAX_NODES = 16;
 
-/** At least 4: one for reads, one for writes, one for sequence numbers, one for rate limits. */
-const POOL = wholeNumber('connections', 4, 1_000, 10);
+const PRIORITY_FEE = wholeNumber(
+  'lamports a transaction',
+  0,
+  Number(MAX_PRIORITY_FEE_LAMPORTS),
+  Number(DEFAULT_MAX_PRIORITY_FEE_LAMPORTS),
+);
 
-export interface SettingRow {
+interface SettingRow {
   readonly use: Use;
-  readonly flags?: string;
+  readonly flags?: string | undefined;
   /** Environment variables; settings are read from the first one only. */
-  readonly variables?: readonly string[];
-  readonly profile?: string;
+  readonly variables: readonly string[];
+  /** A profile may have it, under its name here. */
+  readonly isInProfile: boolean;
   readonly help: string;
   readonly choices?: readonly string[];
   readonly isList?: true;
@@ -63,150 +68,128 @@ export interface SettingRow {
   readonly reading?: Reading<unknown>;
 }
 
+/** @param from - in short: `--option <value>`, `VARIABLE`, `profile` */
+const row = <More extends Partial<Pick<SettingRow, 'choices' | 'isList' | 'reading'>>>(
+  use: Use,
+  from: readonly string[],
+  help: string,
+  more?: More,
+) => ({
+  ...{ use, help, flags: from.find((word) => word.startsWith('-')) },
+  ...{ variables: from.filter((word) => /^[A-Z]/.test(word)), isInProfile: from.includes('profile') },
+  ...(more as More),
+});
+
 /** In the order of help (contract, section 2.2). */
 const SETTINGS_TABLE = {
-  json: { use: 'output', flags: '--json', help: 'print JSON, on standard error too' },
-  output: {
-    ...{ use: 'output', flags: '--output <mode>', choices: OUTPUT_MODES },
-    help: 'output format (default: human on a terminal, else json)',
-  },
-  quiet: {
-    ...{ use: 'output', flags: '-q, --quiet' },
-    help: 'no notices and no progress on standard error',
-  },
-  verbose: { use: 'output', flags: '-v, --verbose', help: 'verbose output on standard error' },
-  color: { use: 'output', flags: '--no-color', variables: ['NO_COLOR'], help: 'do not use colour' },
-  forceColor: {
-    ...{ use: 'output', variables: ['FORCE_COLOR', 'CLICOLOR_FORCE'] },
-    help: 'use colour without a terminal',
-  },
-  input: { use: 'output', flags: '--no-input', help: 'do not prompt' },
-  yes: { use: 'output', flags: '--yes', help: 'assume yes for every question' },
-  debug: { use: 'output', variables: ['FLYWHEEL_DEBUG'], help: '1 prints stack traces with errors' },
-  profile: {
-    ...{ use: 'service', flags: '-p, --profile <name>', variables: ['FLYWHEEL_PROFILE'] },
-    help: 'use this profile',
-  },
-  local: {
-    ...{ use: 'service', flags: '--local' },
-    help: 'use the embedded engine even if an API is configured',
-  },
-  apiUrl: {
-    ...{ use: 'service', flags: '--api-url <url>', variables: ['FLYWHEEL_API_URL'], profile: 'apiUrl' },
-    help: 'use the API at this address',
-  },
-  apiKeyHeader: {
-    ...{ use: 'service', flags: '--api-key-header <name>', profile: 'apiKeyHeader' },
-    help: 'HTTP header for the API key',
-  },
-  apiKey: {
-    ...{ use: 'service', variables: ['FLYWHEEL_API_KEY'] },
-    help: 'API key; overrides the profile and the data directory',
-  },
-  configDir: {
-    ...{ use: 'service', variables: ['FLYWHEEL_CONFIG_DIR'] },
-    help: 'directory of profiles and their keys',
-  },
-  dataDir: {
-    ...{ use: 'service', flags: '--data-dir <dir>', variables: ['FLYWHEEL_DATA_DIR'], profile: 'dataDir' },
-    help: 'directory of the embedded engine',
-  },
-  databaseUrlFile: {
-    ...{ use: 'service', flags: '--database-url-file <file>', profile: 'databaseUrlFile' },
-    variables: ['FLYWHEEL_DATABASE_URL_FILE'],
-    help: 'file with the PostgreSQL address',
-  },
-  databaseUrl: {
-    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL'], profile: 'databaseUrl' },
-    help: 'PostgreSQL address: postgres://user:password@host/name',
-  },
-  databasePool: {
-    ...{ use: 'service', variables: ['FLYWHEEL_DATABASE_POOL'] },
-    help: 'maximum connections per process, 4 or more',
-    reading: POOL,
-  },
-  project: {
-    ...{ use: 'service', flags: '--project <name>', variables: ['FLYWHEEL_PROJECT'], profile: 'project' },
-    help: 'project to use',
+  json: row('output', ['--json'], 'print JSON, on standard error too'),
+  output: row('output', ['--output <mode>'], 'output format (default: human on a terminal, else json)', {
+    choices: OUTPUT_MODES,
+  }),
+  quiet: row('output', ['-q, --quiet'], 'no notices and no progress on standard error'),
+  verbose: row('output', ['-v, --verbose'], 'verbose output on standard error'),
+  color: row('output', ['--no-color', 'NO_COLOR'], 'do not use colour'),
+  forceColor: row('output', ['FORCE_COLOR', 'CLICOLOR_FORCE'], 'use colour without a terminal'),
+  input: row('output', ['--no-input'], 'do not prompt'),
+  yes: row('output', ['--yes'], 'assume yes for every question'),
+  debug: row('output', ['FLYWHEEL_DEBUG'], '1 prints stack traces with errors'),
+  profile: row('service', ['-p, --profile <name>', 'FLYWHEEL_PROFILE'], 'use this profile'),
+  local: row('service', ['--local'], 'use the embedded engine even if an API is configured'),
+  apiUrl: row('service', ['--api-url <url>', 'FLYWHEEL_API_URL', 'profile'], 'use the API at this address'),
+  apiKeyHeader: row('service', ['--api-key-header <name>', 'profile'], 'HTTP header for the API key'),
+  apiKey: row('service', ['FLYWHEEL_API_KEY'], 'API key; overrides the profile and the data directory'),
+  configDir: row('service', ['FLYWHEEL_CONFIG_DIR'], 'directory of profiles and their keys'),
+  dataDir: row(
+    'service',
+    ['--data-dir <dir>', 'FLYWHEEL_DATA_DIR', 'profile'],
+    'directory of the embedded engine',
+  ),
+  databaseUrlFile: row(
+    'service',
+    ['--database-url-file <file>', 'FLYWHEEL_DATABASE_URL_FILE', 'profile'],
+    'file with the PostgreSQL address',
+  ),
+  databaseUrl: row(
+    'service',
+    ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL', 'profile'],
+    'PostgreSQL address: postgres://user:password@host/name',
+  ),
+  databasePool: row('service', ['FLYWHEEL_DATABASE_POOL'], 'maximum connections per process, 4 or more', {
+    // One for reads, one for writes, one for sequence numbers, one for rate limits.
+    reading: wholeNumber('connections', 4, 1_000, 10),
+  }),
+  project: row('service', ['--project <name>', 'FLYWHEEL_PROJECT', 'profile'], 'project to use', {
     reading: PROJECT,
-  },
-  metricsToken: {
-    ...{ use: 'service', variables: ['FLYWHEEL_METRICS_TOKEN'] },
-    help: 'bearer token for /metrics from other machines',
-  },
-  timeoutSeconds: {
-    ...{ use: 'request', flags: '--timeout <seconds>' },
-    help: 'time limit of one attempt',
+  }),
+  metricsToken: row('service', ['FLYWHEEL_METRICS_TOKEN'], 'bearer token for /metrics from other machines'),
+  timeoutSeconds: row('request', ['--timeout <seconds>'], 'time limit of one attempt', {
     reading: seconds(REQUEST_TIMEOUT_MS / 1_000),
-  },
-  waitSeconds: {
-    ...{ use: 'request', flags: '--wait <seconds>' },
-    help: 'total time limit of a request with its retries, and of --watch',
-    reading: seconds(DEFAULT_WAIT_SECONDS),
-  },
-  maxWaitSeconds: {
-    ...{ use: 'request', flags: '--max-wait <seconds>' },
-    help: 'total time to wait between attempts',
+  }),
+  waitSeconds: row(
+    'request',
+    ['--wait <seconds>'],
+    'total time limit of a request with its retries, and of --watch',
+    { reading: seconds(DEFAULT_WAIT_SECONDS) },
+  ),
+  maxWaitSeconds: row('request', ['--max-wait <seconds>'], 'total time to wait between attempts', {
     reading: seconds(DEFAULT_MAX_WAIT_SECONDS),
-  },
-  proxy: {
-    ...{ use: 'request', variables: ['HTTPS_PROXY', 'NO_PROXY'] },
-    help: 'proxy for https: http://[user:password@]host:port; NO_PROXY: hosts that bypass it',
-  },
-  authorities: {
-    ...{ use: 'request', variables: ['NODE_EXTRA_CA_CERTS'] },
-    help: 'PEM file of additional trusted certificate authorities',
-  },
-  rpcUrl: {
-    ...{ use: 'chain', flags: '--rpc-url <url>', variables: ['FLYWHEEL_RPC_URL'], profile: 'rpcUrl' },
-    isList: true,
-    help: 'RPC node: a URL, mainnet, devnet, testnet or localhost (repeatable)',
-  },
-  rpcQuorum: {
-    ...{ use: 'chain', flags: '--quorum <n>', variables: ['FLYWHEEL_RPC_QUORUM'], profile: 'rpcQuorum' },
-    help: 'number of RPC nodes that must agree',
-    reading: wholeNumber('a number of nodes', 1, MAX_NODES, 1),
-  },
-  operatorSigner: {
-    ...{ use: 'chain', flags: '--operator-signer <command>', profile: 'operatorSigner' },
-    variables: ['FLYWHEEL_OPERATOR_SIGNER'],
-    help: 'program that signs for the operator (embedded engine)',
-  },
-  burnSigner: {
-    ...{ use: 'chain', flags: '--burn-signer <command>', profile: 'burnSigner' },
-    variables: ['FLYWHEEL_BURN_SIGNER'],
-    help: 'program that signs for the burn wallet (embedded engine)',
-  },
-  signerKeypairs: {
-    ...{ use: 'chain', variables: ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'] },
-    help: 'operator and burn keypair instead of signing programs: a file, or the key itself',
-  },
-  maxPriorityFee: {
-    ...{ use: 'chain', flags: '--max-priority-fee <lamports>', profile: 'maxPriorityFee' },
-    variables: ['FLYWHEEL_MAX_PRIORITY_FEE'],
-    help: 'highest priority fee of a transaction in lamports',
-    reading: wholeNumber(
-      'lamports a transaction',
-      0,
-      Number(MAX_PRIORITY_FEE_LAMPORTS),
-      Number(DEFAULT_MAX_PRIORITY_FEE_LAMPORTS),
-    ),
-  },
-  commitment: {
-    ...{ use: 'chain', flags: '--commitment <level>', profile: 'commitment' },
-    variables: ['FLYWHEEL_COMMITMENT'],
-    help: 'commitment level: confirmed or finalized',
-    reading: COMMITMENT,
-  },
-  pins: {
-    ...{ use: 'approval', flags: '--pins <file>' },
-    help: 'check approvals against these pins (from `profile pin --out`)',
-  },
-  keypair: {
-    ...{ use: 'approval', variables: ['FLYWHEEL_KEYPAIR'], profile: 'keypair' },
-    help: "the owner's keypair: a file, or the key itself in the environment; --keypair overrides it",
-  },
-} as const satisfies Readonly<Record<string, SettingRow>>;
+  }),
+  proxy: row(
+    'request',
+    ['HTTPS_PROXY', 'NO_PROXY'],
+    'proxy for https: http://[user:password@]host:port; NO_PROXY: hosts that bypass it',
+  ),
+  authorities: row(
+    'request',
+    ['NODE_EXTRA_CA_CERTS'],
+    'PEM file of additional trusted certificate authorities',
+  ),
+  rpcUrl: row(
+    'chain',
+    ['--rpc-url <url>', 'FLYWHEEL_RPC_URL', 'profile'],
+    'RPC node: a URL, mainnet, devnet, testnet or localhost (repeatable)',
+    { isList: true },
+  ),
+  rpcQuorum: row(
+    'chain',
+    ['--quorum <n>', 'FLYWHEEL_RPC_QUORUM', 'profile'],
+    'number of RPC nodes that must agree',
+    { reading: wholeNumber('a number of nodes', 1, MAX_NODES, 1) },
+  ),
+  operatorSigner: row(
+    'chain',
+    ['--operator-signer <command>', 'FLYWHEEL_OPERATOR_SIGNER', 'profile'],
+    'program that signs for the operator (embedded engine)',
+  ),
+  burnSigner: row(
+    'chain',
+    ['--burn-signer <command>', 'FLYWHEEL_BURN_SIGNER', 'profile'],
+    'program that signs for the burn wallet (embedded engine)',
+  ),
+  signerKeypairs: row(
+    'chain',
+    ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'],
+    'operator and burn keypair instead of signing programs: a file, or the key itself',
+  ),
+  maxPriorityFee: row(
+    'chain',
+    ['--max-priority-fee <lamports>', 'FLYWHEEL_MAX_PRIORITY_FEE', 'profile'],
+    'highest priority fee of a transaction in lamports',
+    { reading: PRIORITY_FEE },
+  ),
+  commitment: row(
+    'chain',
+    ['--commitment <level>', 'FLYWHEEL_COMMITMENT', 'profile'],
+    'commitment level: confirmed or finalized',
+    { reading: COMMITMENT },
+  ),
+  pins: row('approval', ['--pins <file>'], 'check approvals against these pins (from `profile pin --out`)'),
+  keypair: row(
+    'approval',
+    ['FLYWHEEL_KEYPAIR', 'profile'],
+    "the owner's keypair: a file, or the key itself in the environment; --keypair overrides it",
+  ),
+};
 
 export type SettingName = keyof typeof SETTINGS_TABLE;
 
@@ -253,8 +236,6 @@ export function hasEffect({ flags }: Option, path: string): boolean {
 export function requireUse(program: CommandUnknownOpts, path: string): void {
   for (const option of program.options) {
     if (hasEffect(option, path) || program.getOptionValueSource(option.attributeName()) !== 'cli') continue;
-    throw new FlywheelError('ERR_USAGE', `\`${path}\` does not accept ${option.long}.`, {
-      hint: 'See `flywheel help settings`.',
-    });
+    throw usageError(`\`${path}\` does not accept ${option.long}.`, 'See `flywheel help settings`.');
   }
 }

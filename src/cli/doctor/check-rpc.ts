@@ -4,7 +4,7 @@ import type { NodeReport, NodeState } from '../../chain/node-address.js';
 import { requireQuorum } from '../../chain/node-address.js';
 import type { Settings } from '../../compose/settings.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { configError } from '../../errors/flywheel-error.js';
 import type { Session } from '../command.js';
 import { check, type Finding, failed } from './check-files.js';
 
@@ -40,12 +40,9 @@ function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadM
   if (cluster === null && seconds > 0)
     return `${seconds} s ahead of the last block: the cluster produces no blocks`;
   const apart = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
-  throw new FlywheelError(
-    'ERR_CONFIG_INVALID',
+  throw configError(
     `The clock of this machine is ${apart} the time of the chain.`,
-    {
-      hint: 'Synchronize the clock: `timedatectl set-ntp true`. If the clock is right, the cluster produces no blocks.',
-    },
+    'Synchronize the clock: `timedatectl set-ntp true`. If the clock is right, the cluster produces no blocks.',
   );
 }
 

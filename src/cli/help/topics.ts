@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorCode } from '../../errors/codes.js';
 import { EXIT_CODES } from '../../errors/exit-codes.js';
 import type { Use } from '../config/command-uses.js';
-import { SETTING_ROWS, type SettingRow } from '../config/settings-table.js';
+import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { fieldLines, indented, wrapText } from '../output/table.js';
 
 type Named = readonly [name: string, meaning: string];
@@ -39,22 +39,23 @@ const HEADINGS: readonly (readonly [Use, string])[] = [
   ['approval', 'Approvals:'],
 ];
 
-const settingField = ({ flags, variables = [], profile, choices, help, reading }: SettingRow): Named => {
+function settingField(setting: SettingName): Named {
+  const { flags, variables, isInProfile, choices, help, reading } = SETTING_ROWS[setting];
   const [name = '', ...others] = [...(flags === undefined ? [] : [flags]), ...variables];
-  const also = [...others, ...(profile === undefined ? [] : [`${profile} of a profile`])];
+  const also = [...others, ...(isInProfile ? [`${setting} of a profile`] : [])];
   const allowed = choices === undefined ? '' : ` (${choices.join(', ')})`;
   const usual = reading?.fallback == null ? '' : ` (default: ${reading.fallback})`;
   return [name, `${help}${allowed}${usual}${also.length === 0 ? '' : ` [${also.join(', ')}]`}`];
-};
+}
 
 function settings(): readonly Part[] {
-  const rows = Object.values(SETTING_ROWS);
+  const names = Object.keys(SETTING_ROWS) as SettingName[];
   return [
     'flywheel takes a setting from the option, else the environment, else the profile, else the default. Brackets show the environment variables and profile fields.',
     '`flywheel whoami` shows each value and its source. A command refuses options that do not apply to it.',
     ...HEADINGS.flatMap(([use, heading]): readonly Part[] => [
       ...['', heading],
-      rows.filter((row) => row.use === use).map(settingField),
+      names.filter((name) => SETTING_ROWS[name].use === use).map(settingField),
     ]),
   ];
 }

@@ -9,9 +9,6 @@ import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
 import { sumAmounts } from './amount.js';
 
-/** Amounts are whole tokens as decimal text; `actions` are counts by name in lower case. */
-export type PipelinesPlan = ReturnType<typeof planPipelines>;
-
 /** Cached, because every step of a command needs the same list. */
 const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
 
@@ -19,13 +16,7 @@ const sourcesOf = new WeakMap<readonly Pipeline[], readonly SourcePipeline[]>();
 export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
   const known = sourcesOf.get(pipelines);
   if (known !== undefined) return known;
-  const sources = readSources(pipelines);
-  sourcesOf.set(pipelines, sources);
-  return sources;
-}
-
-function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] {
-  return pipelines.map(({ type, payload, actions }, at) => {
+  const sources = pipelines.map(({ type, payload, actions }, at) => {
     const proof = parseStrictJson(payload).value;
     if (!isJsonObject(proof))
       throw new FlywheelError('ERR_INPUT_INVALID', `pipelines[${at}].payload: expected a JSON object.`);
@@ -38,6 +29,8 @@ function readSources(pipelines: readonly Pipeline[]): readonly SourcePipeline[] 
     }
     return { type, proofHash: proofHash(proof), actions: actions.filter(isSourceAction) };
   });
+  sourcesOf.set(pipelines, sources);
+  return sources;
 }
 
 /** Amounts are whole tokens as decimal text. */
@@ -54,6 +47,7 @@ export function totalsOf(
   };
 }
 
+/** Amounts are whole tokens as decimal text; `actions` are counts by name in lower case. */
 export function planPipelines(pipelines: readonly Pipeline[]) {
   const sources = toSourcePipelines(pipelines);
   const actions = sources.flatMap((source) => source.actions);

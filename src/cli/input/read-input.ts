@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { MAX_PROOF_BYTES } from '../../contract/limits.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { fileProblem } from '../../files/read-file.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { decodeUtf8, parseStrictJson } from '../../values/strict-json.js';
@@ -24,7 +24,7 @@ export interface NamedText {
 type ReadContext = Pick<CliContext, 'io' | 'cwd' | 'signal'>;
 
 export const inputError = (name: string, reason: string, cause?: unknown): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, cause === undefined ? {} : { cause });
+  new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, { cause });
 
 /** Standard input may be endless, so a signal stops the reading. @throws `ERR_INPUT_INVALID` with the file and the reason. */
 export async function readInputBytes({ io, cwd, signal }: ReadContext, file: string): Promise<Buffer> {
@@ -85,7 +85,7 @@ export function inInput<Value>(name: string, parse: () => Value, isList = false,
     const problems = { file: name, count: 1, listed: [{ message: cause.message.replace(/\.$/, '') }] };
     throw new FlywheelError('ERR_INPUT_INVALID', `${name}: ${cause.message}`, {
       ...(isList && { problems }),
-      ...(hint !== undefined && { hint }),
+      hint,
       cause,
     });
   }
@@ -125,9 +125,7 @@ export async function openInput(
     });
   const columns = column ?? new Map<string, string>();
   if (format !== 'csv' && columns.size > 0)
-    throw new FlywheelError('ERR_USAGE', `--column is for CSV, but ${name} is read as ${format}.`, {
-      hint: 'Add --format csv.',
-    });
+    throw usageError(`--column is for CSV, but ${name} is read as ${format}.`, 'Add --format csv.');
   return { name, text, format, columns };
 }
 

@@ -16,10 +16,10 @@ import type {
   PipelineState,
 } from '../../contract/schemas/batch.js';
 import { shownSymbol } from '../../values/token-amount.js';
-import type { BatchForesight } from '../context.js';
+import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
-import { type PipelinesPlan, totalsOf } from '../input/pipelines-plan.js';
+import { totalsOf } from '../input/pipelines-plan.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
@@ -174,7 +174,7 @@ export const viewPipelines = (
 
 /** The plan of a dry run, with the summary that the approval of its batch shows. */
 export const viewPipelinesPlan = (
-  { pipelines, actions, foreseen }: PipelinesPlan & { readonly foreseen: BatchForesight | null },
+  { pipelines, actions, foreseen }: BatchPlan,
   { summed, decimals }: { readonly summed: Summed; readonly decimals: number },
   outlook: Outlook,
   style: Style,
@@ -192,7 +192,7 @@ export const viewPipelinesPlan = (
   ...viewSummary(summed, { decimals, symbol: outlook.symbol }, style),
 ];
 
-const foreseenFields = ({ supply, usedToday }: BatchForesight, symbol: string | null): readonly Field[] => [
+const foreseenFields = ({ supply, usedToday }: NonNullable<BatchPlan['foreseen']>, symbol: string | null): readonly Field[] => [
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),

@@ -3,7 +3,7 @@ import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated } from '../../contract/admin.js';
 import type { RegistrationPlan } from '../../contract/registration.js';
 import { apiKeyFile } from '../../files/directories.js';
-import type { Caps, LocalInitResult, LocalStatusResult, LocalVaultResult } from '../context.js';
+import type { Answer } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
@@ -19,9 +19,9 @@ function capText(limit: string | null, used: string | undefined, symbol: string 
 }
 
 export const registrationFields = (
-  value: Omit<LocalInitResult, 'apiKey' | 'owner'> &
-    Pick<LocalStatusResult, 'owner'> & { readonly symbol?: string },
-  used?: LocalStatusResult['usedToday'],
+  value: Omit<Answer<'init'>, 'apiKey' | 'owner'> &
+    Pick<Answer<'status'>, 'owner'> & { readonly symbol?: string },
+  used?: Answer<'status'>['usedToday'],
 ): readonly Field[] => [
   ['mint', `${value.mintAddress} (${value.tokenProgram}, ${countText(value.decimals, 'decimal')})`],
   ['multisig', value.multisig],
@@ -60,20 +60,20 @@ export const viewKeptKey = (
   `  ${commandLine(settings, 'keys', 'create')}`,
 ];
 
-function leftText({ used, cap, left }: Caps['burn'], symbol: string | null): string {
+function leftText({ used, cap, left }: Answer<'caps'>['burn'], symbol: string | null): string {
   const spent = `${tokensText(used, symbol)} used or reserved`;
   return cap === null
     ? `${spent}, no cap`
     : `${grouped(left ?? '0')} of ${tokensText(cap, symbol)} left, ${spent}`;
 }
 
-export const capFields = ({ day, symbol, burn, airdrop }: Caps): readonly Field[] => [
+export const capFields = ({ day, symbol, burn, airdrop }: Answer<'caps'>): readonly Field[] => [
   [`burns on ${day}`, leftText(burn, symbol)],
   ['airdrops', leftText(airdrop, symbol)],
 ];
 
 export const balanceLines = (
-  balances: LocalStatusResult['balances'] | LocalVaultResult['balances'],
+  balances: Answer<'status'>['balances'] | Answer<'vault'>['balances'],
   order: readonly ('owner' | 'operator')[],
   style: Style,
 ): readonly string[] => {

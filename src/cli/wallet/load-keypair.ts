@@ -27,7 +27,7 @@ const OTHERS = 0o077;
 const AS_ENVIRONMENT = 'FLYWHEEL_KEYPAIR';
 
 const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
-  new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, hint === undefined ? {} : { hint });
+  new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, { hint });
 
 /** From flag, environment or profile, or else the Solana CLI. @throws `ERR_KEYPAIR_INVALID` when no source names one. */
 export function keypairLocation(

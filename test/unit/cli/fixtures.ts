@@ -1,12 +1,5 @@
 /** Example answers of a data directory's admin. */
-import type {
-  ApiKeyInfo,
-  AuditAct,
-  GapReport,
-  LocalInitResult,
-  LocalStatusResult,
-  LocalVaultResult,
-} from '../../../src/cli/context.js';
+import type { Answer } from '../../../src/cli/context.js';
 import type { DatabaseStatus } from '../../../src/contract/admin.js';
 import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
@@ -22,7 +15,7 @@ const LOCAL = {
   owner: { address: namedAddress('owner'), keypair: '/keys/owner.json' },
   ...{ proofTypes: ['PRODUCT_BUY', 'WATCH_AD'], dailyLimits: { burn: '5000000', airdrop: null } },
 };
-export const MADE: LocalInitResult = {
+export const MADE: Answer<'init'> = {
   ...LOCAL,
   apiKey: {
     ...{ id: 'f398e3ad-c647-4033-a0cb-d85d55096423', key: 'fk_made_here', name: 'cron on web-1' },
@@ -35,11 +28,11 @@ const BALANCES = {
   owner: { lamports: '1000000000' },
   operator: { lamports: '20000000000' },
 };
-export const STATUS: LocalStatusResult = {
+export const STATUS: Answer<'status'> = {
   ...{ ...LOCAL, name: 'Flywheel', symbol: 'FLY', supply: '999986404.25', burned: '13595.75' },
   ...{ balances: BALANCES, usedToday: { burn: '13595.75', airdrop: '0' } },
 };
-export const VAULT: LocalVaultResult = {
+export const VAULT: Answer<'vault'> = {
   cluster: { name: 'devnet', genesisHash: namedAddress('genesis') },
   ...{ name: 'Flywheel', symbol: 'FLY', mintAddress: LOCAL.mintAddress, multisig: LOCAL.multisig },
   ...{ vaultIndex: 0, vaultAddress: LOCAL.vaultAddress, vaultTokenAccount: namedAddress('vault tokens') },
@@ -58,7 +51,7 @@ export const VAULT: LocalVaultResult = {
   burns: { feeLamports: '5000', lasts: '1999819' },
 };
 
-export const KEYS: ApiKeyInfo[] = [
+export const KEYS: Answer<'listKeys'>[number][] = [
   {
     ...{
       id: 'key-1',
@@ -82,7 +75,7 @@ export const KEYS: ApiKeyInfo[] = [
     ...{ dateRevoked: LATER, dateExpires: null },
   },
 ];
-export const ACTS: AuditAct[] = [
+export const ACTS: Answer<'audit'>[number][] = [
   {
     ...{ date: LATER, actor: 'ann@ops pid 7', action: 'keys.revoke', project: 'FLY' },
     ...{ subject: 'key-1', detail: {} },
@@ -97,7 +90,7 @@ export const ACTS: AuditAct[] = [
   },
 ];
 
-export const GAP: GapReport = {
+export const GAP: NonNullable<Answer<'gap'>> = {
   ...{ project: 'fly', symbol: 'FLY', burns: 22, transactions: 22, burned: '22', airdropped: '0' },
   ...{ pendingBurns: 1, dateFound: DATE },
   lost: Array.from({ length: 22 }, (_, index) => ({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { nodeAddress } from '../../../src/chain/node-address.js';
 import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
-import type { OpenedService, UnfinishedWork } from '../../../src/cli/context.js';
+import type { OpenedService } from '../../../src/cli/context.js';
 import type { DatabaseAdmin } from '../../../src/compose/database-admin.js';
 import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { PipelineState } from '../../../src/contract/schemas/batch.js';
@@ -28,6 +28,8 @@ import {
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { nodeOf, pastOf } from './past-batch.js';
 import { PLAN, registering } from './registration.js';
+
+type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unfinished']>>[number];
 
 export interface Ended {
   readonly stdout: string;
@@ -283,7 +285,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     service.answer('listBatches', () =>
       reply({ items: [{ ...aBatch(), totals: TOTALS }], nextCursor: null }),
     );
-    const unfinished: UnfinishedWork[] = [
+    const unfinished: Unfinished[] = [
       {
         ...{ id: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', operation: 'burnBatch', running: false },
         ...{ idempotencyKey: null, dateBegun: DATE, signatures: [TX] },

@@ -1,6 +1,6 @@
 /** `flywheel batch init` and `run`: make a file of pipelines a batch that waits for approval, or execute it. */
 import type { Command } from '@commander-js/extra-typings';
-import { FlywheelError, isFlywheelError } from '../../../errors/flywheel-error.js';
+import { isFlywheelError, usageError } from '../../../errors/flywheel-error.js';
 import { BatchWork } from '../../batch/batch-work.js';
 import { checkedPipelines, runBatchOperation, showPipelinesPlan } from '../../batch/pipelines-operation.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
@@ -50,7 +50,7 @@ async function init(
   const out = outputFile(session, '--out', options.out, options);
   const failedOut = failedOutFile(session, options);
   if (out !== null && out.path === failedOut?.path)
-    throw new FlywheelError('ERR_USAGE', '--out and --failed-out must name different files.');
+    throw usageError('--out and --failed-out must name different files.');
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
@@ -75,14 +75,10 @@ async function runFile(
   const { context, settings } = session;
   const how = howOften(options);
   const { dryRun = false, wallet = false } = options;
-  if (wallet && options.keypair !== undefined)
-    throw new FlywheelError('ERR_USAGE', '--wallet and --keypair cannot be combined.');
+  if (wallet && options.keypair !== undefined) throw usageError('--wallet and --keypair cannot be combined.');
   // With --wallet the owner consents in the wallet.
   if (!dryRun && !wallet && !settings.yes && !canAsk(session))
-    throw new FlywheelError(
-      'ERR_USAGE',
-      `${withoutQuestion(session)} \`batch run\` needs --yes or --wallet. Nothing was sent.`,
-    );
+    throw usageError(`${withoutQuestion(session)} \`batch run\` needs --yes or --wallet. Nothing was sent.`);
   const failedOut = failedOutFile(session, options);
   const input = await openInput(context, file, options);
   const request = await checkedPipelines(session, input, dryRun);

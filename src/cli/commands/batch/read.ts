@@ -9,7 +9,7 @@ import {
   type PipelineState,
 } from '../../../contract/schemas/batch.js';
 import type { InputOf } from '../../../contract/service.js';
-import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { FlywheelError, usageError } from '../../../errors/flywheel-error.js';
 import { isUuid } from '../../../values/ids.js';
 import { batchName, isBatchIndex, MAX_BATCH_INDEX, readApproval } from '../../batch/approval-source.js';
 import { batchFailure } from '../../batch/conclude-batch.js';
@@ -203,7 +203,7 @@ async function verify(
   { expect, batchIndex }: OptionsOf<typeof verifyOptions>,
 ): Promise<void> {
   if ((id === undefined) === (batchIndex === undefined))
-    throw new FlywheelError('ERR_USAGE', 'Give the batch id or --batch-index, not both.');
+    throw usageError('Give the batch id or --batch-index, not both.');
   const expectation = await readExpectation(session, expect);
   const opened = await session.service();
   const chain = requireReadable(opened, 'nothing can be verified');
@@ -226,10 +226,7 @@ async function verify(
 function parseIndex(text: string): bigint {
   const index = /^[0-9]{1,20}$/.test(text) ? BigInt(text) : 0n;
   if (isBatchIndex(index)) return index;
-  throw new FlywheelError(
-    'ERR_USAGE',
-    `--batch-index: expected a whole number from 1 to ${MAX_BATCH_INDEX}.`,
-  );
+  throw usageError(`--batch-index: expected a whole number from 1 to ${MAX_BATCH_INDEX}.`);
 }
 
 export const commands = {

@@ -1,6 +1,6 @@
 /** `flywheel batch approve`, `execute` and `cancel`: commands that sign as the owner after all checks. */
 import type { Command } from '@commander-js/extra-typings';
-import { FlywheelError } from '../../../errors/flywheel-error.js';
+import { usageError } from '../../../errors/flywheel-error.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { repeatBy } from '../../batch/approval-limits.js';
@@ -121,7 +121,7 @@ async function execute(session: Session, [id]: [string], options: ExecuteOptions
 async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
   const { signedTx, approval: source = batchId } = options;
   if (signedTx !== undefined && options.approval !== undefined)
-    throw new FlywheelError('ERR_USAGE', '--signed-tx and --approval cannot be combined.');
+    throw usageError('--signed-tx and --approval cannot be combined.');
   const isSigning = options.approval !== undefined || options.keypair !== undefined;
   const keypair = signedTx === undefined && isSigning ? ownerKeypair(session, options.keypair) : null;
   if (keypair === null && signedTx === undefined)
@@ -147,9 +147,10 @@ async function signTerms(session: Session, options: ExecuteOptions, batchId: Uui
 /** @throws `ERR_USAGE` unless the owner's approval is on chain, sent by another tool or a wallet. */
 async function requireNoSignature(session: Session, batchId: Uuid): Promise<void> {
   if (!(await needsNoApproval(session, await getBatch(session, batchId))))
-    throw new FlywheelError('ERR_USAGE', 'The owner has not approved the batch on chain. Nothing was sent.', {
-      hint: 'Add --keypair FILE, or --signed-tx @FILE with a signed approval.',
-    });
+    throw usageError(
+      'The owner has not approved the batch on chain. Nothing was sent.',
+      'Add --keypair FILE, or --signed-tx @FILE with a signed approval.',
+    );
   await requireExecutesFromChain(session, batchId);
 }
 

@@ -2,8 +2,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ApiKeyInfo, LocalAdmin } from '../../../../src/cli/context.js';
+import type { Answer } from '../../../../src/cli/context.js';
 import { createDatabaseAdmin, type DatabaseAdmin } from '../../../../src/compose/database-admin.js';
+import type { LocalAdmin } from '../../../../src/compose/local-admin.js';
 import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -50,7 +51,7 @@ describe('keys', () => {
     expect([exit, JSON.parse(stdout), asked]).toEqual([0, OTHER, [['key-3', afterMs]]]);
   });
 
-  const [USED] = KEYS as [ApiKeyInfo];
+  const [USED] = KEYS as [Answer<'listKeys'>[number]];
   const OTHER = { ...USED, id: 'key-3', name: 'cron on web-2', isInUse: false };
 
   it('are revoked with consent if commands of this machine use them, and the way back is a command', async () => {
@@ -83,12 +84,12 @@ describe('keys', () => {
   });
 
   it('tell by themselves when the one of this machine was revoked', async () => {
-    const [used] = KEYS as [ApiKeyInfo];
+    const [used] = KEYS as [Answer<'listKeys'>[number]];
     const service = fakeService();
     service.answer('history', () => {
       throw new FlywheelError('ERR_UNAUTHORIZED', 'The API key is missing or invalid.');
     });
-    const told = async (keys: ApiKeyInfo[]) =>
+    const told = async (keys: Answer<'listKeys'>[number][]) =>
       refusal(
         testCli({
           service,

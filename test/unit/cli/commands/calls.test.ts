@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../../src/chain/transaction/sign.js';
-import type { LocalAdmin } from '../../../../src/cli/context.js';
+import type { LocalAdmin } from '../../../../src/compose/local-admin.js';
 import type { OperationId } from '../../../../src/contract/operations.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
 import { aBatch, localWith } from '../../../support/commands.js';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import { lockText } from '../../../../src/cli/commands/doctor.js';
-import type { LocalVaultResult } from '../../../../src/cli/context.js';
+import type { Answer } from '../../../../src/cli/context.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { localWith, refuse, reply } from '../../../support/commands.js';
@@ -38,7 +38,7 @@ const nodes = (...reports: readonly Partial<NodeReport>[]): NonNullable<TestCliO
     })),
 });
 
-const funded = (vault: LocalVaultResult) => ({
+const funded = (vault: Answer<'vault'>) => ({
   openers: localWith({ vault: async () => vault }),
 });
 

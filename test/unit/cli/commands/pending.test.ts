@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { UnfinishedWork } from '../../../../src/cli/context.js';
+import type { OpenedService } from '../../../../src/cli/context.js';
 import type { RecoveryTerms } from '../../../../src/contract/admin.js';
 import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
@@ -12,6 +12,8 @@ import { ownerKeypair } from '../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+
+type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unfinished']>>[number];
 
 const DATE = '2026-01-31T12:00:00.000Z';
 const RESULT = exampleReply('burn').value;
@@ -183,13 +185,13 @@ describe('a batch that is pending', () => {
 });
 
 describe('pending in a data directory', () => {
-  const WORK: UnfinishedWork = {
+  const WORK: Unfinished = {
     ...{ id: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11', operation: 'burnBatch', running: false },
     ...{ idempotencyKey: '7f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12', dateBegun: DATE },
     signatures: ['5aBc', '4xYz'],
   };
   /** A service with this much unfinished work, which it can complete unless its id is in `forgotten`. */
-  function leaving(work: UnfinishedWork[], forgotten: readonly string[] = [], options: TestCliOptions = {}) {
+  function leaving(work: Unfinished[], forgotten: readonly string[] = [], options: TestCliOptions = {}) {
     let left = work;
     const finish = async ({ onProblem }: RecoveryTerms): Promise<void> => {
       left = left.filter(({ id }) => forgotten.includes(id));

@@ -1,6 +1,6 @@
 /** `flywheel serve`: the options of the started server. */
 import { describe, expect, it } from 'vitest';
-import type { ServeOptions } from '../../../../src/cli/context.js';
+import type { ServeOptions } from '../../../../src/compose/server.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 
 function cliWith(options: TestCliOptions = {}) {
