@@ -22,7 +22,7 @@ export const LIMIT_NAMES = ['batchTokens', 'dayTokens', 'digestAbove'] as const 
 /** Whole tokens of a u64 have up to 20 digits; decimals of a mint are a byte. */
 const DECIMAL = /^(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,255})?$/;
 
-export const isLimitNumber = (value: unknown): boolean => typeof value === 'string' && DECIMAL.test(value);
+const isLimitNumber = (value: unknown): boolean => typeof value === 'string' && DECIMAL.test(value);
 
 /** Why a value is not a set of limits, or `undefined`. An unknown limit is an error, because it would not be enforced. */
 export function limitsProblem(value: unknown): string | undefined {

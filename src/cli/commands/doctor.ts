@@ -66,18 +66,6 @@ function certificates(file: string): string {
   }
 }
 
-/** package.json, `engines`. */
-const LEAST_NODE = '20.18';
-
-function nodeText({ nodeVersion, platform }: Session['context']): string {
-  const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 18)) return `${nodeVersion} on ${platform}`;
-  throw configError(
-    `This is Node ${nodeVersion}, but Node ${LEAST_NODE} or later is needed.`,
-    `Install Node ${LEAST_NODE} or later: https://nodejs.org/`,
-  );
-}
-
 function locale(env: Session['context']['env']): string {
   const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
   return /utf-?8/i.test(named) ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
@@ -100,28 +88,21 @@ function checkDirectory(path: string): string {
 function keyText(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
   const { source } = session.settings.apiKey;
-  if (source !== 'default') return `from the ${source}`;
-  return 'from the data directory';
+  return `from the ${source === 'default' ? 'data directory' : source}`;
 }
 
-type Look = (name: string, tell: () => string | Promise<string>) => Promise<boolean>;
+type Look = (name: string, tell: () => string | Promise<string>) => Promise<void>;
 
 /** Requests the current batch, which every valid key may read, and compares the clocks. */
 async function checkService(session: Session, opened: OpenedService, look: Look): Promise<void> {
   let seen: number | undefined;
-  const isOk = await look('service', async () => {
+  await look('service', async () => {
     const reply = await opened.service.currentBatch(callWith(session, opened));
     seen = reply.meta.serverTimeMs;
     return reply.value === null
       ? 'answers; no batch in progress'
       : `answers; batch ${reply.value.id} ${statusOf(reply.value)}`;
   });
-  const { value: apiUrl } = session.settings.apiUrl;
-  // The client refuses plain HTTP except to this machine, and every invalid certificate.
-  const tls = apiUrl?.startsWith('https:')
-    ? 'the certificate is valid'
-    : 'not needed: the service is on this machine';
-  if (apiUrl !== null && isOk) await look('tls', () => tls);
   const serverTimeMs = seen;
   if (serverTimeMs === undefined) return;
   await look('clock', () => {
@@ -152,7 +133,6 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
       }
     });
     found.push(finding);
-    return finding.ok;
   };
   await look('version', () => context.version);
   await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
@@ -161,7 +141,7 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   found.push(...checkFiles('config files', config, platform));
   if (isHere) found.push(...checkFiles('data files', data, platform));
   const several = await checkDatabase(session, look);
-  await look('node', () => nodeText(context));
+  await look('node', () => `${context.nodeVersion} on ${platform}`);
   await look('free space', () => freeSpace(isHere ? data : config));
   if (isHere) await look('lock', () => lockText(data));
   if (extraCa !== '') await look('extra certificates', () => certificates(extraCa));

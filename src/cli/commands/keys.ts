@@ -30,14 +30,10 @@ function keyNamed(keys: readonly Answer<'listKeys'>[number][], named: string): A
 }
 
 const KEYS_CSV: Columns<Answer<'listKeys'>[number]> = {
-  id: (key) => key.id,
-  name: (key) => key.name,
-  'in use here': (key) => key.isInUse,
+  ...({ id: 'id', name: 'name', 'in use here': 'isInUse' } as const),
   scopes: (key) => key.scopes.join(' '),
   'proof types': (key) => key.proofTypes?.join(' '),
-  created: (key) => key.dateCreated,
-  ends: (key) => key.dateExpires,
-  revoked: (key) => key.dateRevoked,
+  ...({ created: 'dateCreated', ends: 'dateExpires', revoked: 'dateRevoked' } as const),
 };
 
 function viewKeys(keys: readonly Answer<'listKeys'>[number][], { width }: Style): readonly string[] {
@@ -57,11 +53,7 @@ function viewKeys(keys: readonly Answer<'listKeys'>[number][], { width }: Style)
 const MAX_ACTS = 1_000_000;
 
 const AUDIT_CSV: Columns<Answer<'audit'>[number]> = {
-  date: (act) => act.date,
-  who: (act) => act.actor,
-  what: (act) => act.action,
-  project: (act) => act.project,
-  subject: (act) => act.subject,
+  ...({ date: 'date', who: 'actor', what: 'action', project: 'project', subject: 'subject' } as const),
   detail: (act) => JSON.stringify(act.detail),
 };
 

@@ -18,15 +18,8 @@ import { linkField, tokensText } from '../views/unit.js';
 const HISTORY_LIMIT = { most: 1_000_000, fallback: 50 };
 
 const HISTORY_CSV: Columns<HistoryRow> = {
-  date: (row) => row.date,
-  action: (row) => row.action,
-  amount: (row) => row.amount,
-  recipient: (row) => row.toAddress,
-  type: (row) => row.type,
-  'proof hash': (row) => row.hash,
-  transaction: (row) => row.txHash,
-  batch: (row) => row.batchId,
-  status: (row) => row.status,
+  ...({ date: 'date', action: 'action', amount: 'amount', recipient: 'toAddress', type: 'type' } as const),
+  ...({ 'proof hash': 'hash', transaction: 'txHash', batch: 'batchId', status: 'status' } as const),
   message: (row) => row.error?.message,
 };
 

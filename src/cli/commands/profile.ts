@@ -1,7 +1,7 @@
 /** `flywheel profile`: named settings of a service (address, API key, pins, limits). */
 import { join, resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { isLimitNumber, LIMIT_NAMES, type Limits } from '../../approval/limits.js';
+import { LIMIT_NAMES } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
@@ -13,8 +13,7 @@ import { PROFILES_FILE } from '../config/paths.js';
 import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
-import { inputError } from '../input/read-input.js';
-import { addressOption, integer, longFlag } from '../options.js';
+import { addressOption, decimalOrNone, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
@@ -93,34 +92,15 @@ function shownUrl(text: string): string {
   return URL.canParse(text) ? new NodeAddress(new URL(text), text).shown : '***';
 }
 
-const NONE = 'none';
-
-/** `null` removes a limit. */
-type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | null };
-
-/** @throws `ERR_INPUT_INVALID` with the name of the option */
-function readLimitChanges(options: AddOptions): LimitChanges {
-  const changes: [keyof Limits, string | null][] = [];
-  for (const name of LIMIT_NAMES) {
-    const text = options[name];
-    if (text === undefined) continue;
-    if (text !== NONE && !isLimitNumber(text))
-      throw inputError(
-        `--${words(name).replaceAll(' ', '-')}`,
-        `expected a decimal number or ${NONE}, got ${JSON.stringify(text.slice(0, 60))}`,
-      );
-    changes.push([name, text === NONE ? null : text]);
-  }
-  return Object.fromEntries(changes);
-}
-
 const MAX_KEY_BYTES = 4_096;
 
 const addOptions = (command: Command) =>
   command
-    .option('--batch-tokens <n>', 'maximum tokens to approve per batch, burns plus airdrops')
-    .option('--day-tokens <n>', 'maximum tokens to approve per UTC day')
-    .option('--digest-above <n>', 'ask for the digest if a batch has more tokens')
+    .addOption(
+      decimalOrNone('--batch-tokens <n>', 'maximum tokens to approve per batch, burns plus airdrops'),
+    )
+    .addOption(decimalOrNone('--day-tokens <n>', 'maximum tokens to approve per UTC day'))
+    .addOption(decimalOrNone('--digest-above <n>', 'ask for the digest if a batch has more tokens'))
     .argument('<name>', 'name of the profile')
     .option('--update', 'change an existing profile, keep other values')
     .option('--api-key-stdin', 'read the API key from standard input')
@@ -149,11 +129,11 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
     ...(pinned === undefined ? {} : { pinned }),
   };
   checkQuorum(session, name, changes);
-  const limits = readLimitChanges(options);
+  const typed = LIMIT_NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]));
   const withChanges = ({ limits: before = {} }: Profile): Profile => {
-    if (Object.keys(limits).length === 0) return changes;
-    const all = Object.entries({ ...before, ...limits }).filter(([, value]) => value !== null);
-    return { ...changes, limits: Object.fromEntries(all) };
+    if (typed.length === 0) return changes;
+    const all = Object.entries({ ...before, ...Object.fromEntries(typed) });
+    return { ...changes, limits: Object.fromEntries(all.filter(([, limit]) => limit !== 'none')) };
   };
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
   const { saveProfile } = await import('../config/profile-store.js');

@@ -39,56 +39,52 @@ const MAX_NAME_LENGTH = 64;
 /** The word to type if the cluster has no name. */
 const WORD = 'register';
 
-const GENERATION_OPTION = new Option(
-  '--token-generation <name>',
-  'generation of the token; single burns need v1',
-)
-  .choices(['v1', 'v2'] as const)
-  .default('v1', 'v1');
 const DEFAULT_PROOF_TYPES = ['PRODUCT_BUY', 'WATCH_AD'];
-const PROOF_TYPE_OPTION = proofTypes(
-  '--proof-type <type>',
-  `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
-);
-const OPERATOR_SOL_OPTION = lamports(
-  '--min-operator-sol <n>',
-  'minimum SOL that `batch init` leaves the operator (default: 0.1)',
-);
-const BATCH_RENT_OPTION = lamports(
-  '--max-batch-rent <n>',
-  'maximum rent in SOL of all waiting batches (default: 5)',
-);
 
-const DAILY_BURN_OPTION = decimal('--daily-burn <n>', 'maximum tokens to burn per UTC day (default: no cap)');
-
-const DAILY_AIRDROP_OPTION = decimal(
-  '--daily-airdrop <n>',
-  'maximum tokens to airdrop per UTC day (default: no cap)',
-);
+const projectOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
+  command: Command<Args, Options>,
+) =>
+  command
+    .addOption(
+      new Option('--token-generation <name>', 'generation of the token; single burns need v1')
+        .choices(['v1', 'v2'] as const)
+        .default('v1', 'v1'),
+    )
+    .addOption(
+      proofTypes(
+        '--proof-type <type>',
+        `proof type (repeatable; default: ${DEFAULT_PROOF_TYPES.join(' and ')})`,
+      ),
+    )
+    .addOption(SCOPE_OPTION)
+    .addOption(decimal('--daily-burn <n>', 'maximum tokens to burn per UTC day (default: no cap)'))
+    .addOption(decimal('--daily-airdrop <n>', 'maximum tokens to airdrop per UTC day (default: no cap)'))
+    .addOption(
+      lamports('--min-operator-sol <n>', 'minimum SOL that `batch init` leaves the operator (default: 0.1)'),
+    )
+    .addOption(lamports('--max-batch-rent <n>', 'maximum rent in SOL of all waiting batches (default: 5)'));
 
 const registerOptions = (command: Command) =>
-  command
-    .requiredOption('--cluster <name|url>', 'mainnet, devnet, testnet, localhost, or the URL of an RPC node')
-    .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
-    .requiredOption('--owner <address>', 'address of the owner, who approves every batch')
-    .option('--operator-keypair <file>', "operator's keypair, copied into the data directory")
-    .option('--operator <address>', "operator's address; its key is used through --operator-signer")
-    .option('--multisig <address>', 'existing Squads v4 multisig (default: a new one)')
-    .option(
-      '--burn-wallet <file|address>',
-      'burn wallet: a keypair file, which is copied, or an address with --burn-signer (default: a new one)',
-    )
-    .addOption(integer('--vault-index <n>', 'index of the vault', 0, 255).default(0))
-    .option('--name <text>', 'name of the token (default: its symbol)')
-    .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
-    .addOption(GENERATION_OPTION)
-    .addOption(PROOF_TYPE_OPTION)
-    .addOption(SCOPE_OPTION)
-    .addOption(DAILY_BURN_OPTION)
-    .addOption(DAILY_AIRDROP_OPTION)
-    .addOption(OPERATOR_SOL_OPTION)
-    .addOption(BATCH_RENT_OPTION)
-    .option('--dry-run', 'show the plan and its costs, send nothing');
+  projectOptions(
+    command
+      .requiredOption(
+        '--cluster <name|url>',
+        'mainnet, devnet, testnet, localhost, or the URL of an RPC node',
+      )
+      .requiredOption('--mint <address>', 'mint of the token (SPL Token or Token-2022)')
+      .requiredOption('--owner <address>', 'address of the owner, who approves every batch')
+      .option('--operator-keypair <file>', "operator's keypair, copied into the data directory")
+      .option('--operator <address>', "operator's address; its key is used through --operator-signer")
+      .option('--multisig <address>', 'existing Squads v4 multisig (default: a new one)')
+      .option(
+        '--burn-wallet <file|address>',
+        'burn wallet: a keypair file, which is copied, or an address with --burn-signer (default: a new one)',
+      )
+      .addOption(integer('--vault-index <n>', 'index of the vault', 0, 255).default(0))
+      .option('--name <text>', 'name of the token (default: its symbol)')
+      .option('--symbol <text>', 'symbol of the token (default: the one on chain)')
+      .option('--dry-run', 'show the plan and its costs, send nothing'),
+  );
 
 type RegisterOptions = OptionsOf<typeof registerOptions>;
 
@@ -244,12 +240,8 @@ const viewRegistered = (
   style.good(`${registration.symbol} is registered on ${clusterText(cluster)}.`),
   ...fieldLines(
     [
-      ['multisig', registration.multisig],
+      ...registrationFields({ ...registration, owner: { address: registration.owner, keypair: null } }),
       linkField(style, 'address', registration.multisig),
-      ['vault', `${registration.vaultAddress} (index ${registration.vaultIndex})`],
-      ['burn wallet', registration.burnWallet],
-      ['owner', registration.owner],
-      ['operator', registration.operator],
       ['transaction', txHash],
       linkField(style, 'tx', txHash ?? undefined),
     ],
@@ -289,29 +281,27 @@ const amount = <const Usage extends string>(flags: Usage, help: string, usual: s
   decimal(flags, help).default(usual, usual);
 
 const initOptions = (command: Command) =>
-  command
-    .addOption(new Option('--name <text>', 'name of the token').default('Flywheel', 'Flywheel'))
-    .addOption(new Option('--symbol <text>', 'symbol of the token, one word').default('FLY', 'FLY'))
-    .addOption(integer('--decimals <n>', 'decimals of the mint', 0, 18).default(6))
-    .addOption(amount('--supply <n>', 'tokens to mint', '1000000000'))
-    .addOption(
-      new Option('--token-program <name>', 'program of the mint')
-        .choices(['token', 'token-2022'])
-        .default('token', 'token'),
-    )
-    .addOption(GENERATION_OPTION)
-    .addOption(amount('--vault-tokens <n>', 'tokens for the vault', '1000000'))
-    .addOption(amount('--vault-sol <n>', 'SOL for the vault', '10'))
-    .addOption(amount('--burn-wallet-tokens <n>', 'tokens for the burn wallet', '1000000'))
-    .addOption(amount('--burn-wallet-sol <n>', 'SOL for the burn wallet', '10'))
-    .option('--owner-keypair <file>', 'keypair file of the owner (default: a new one in the data directory)')
-    .addOption(PROOF_TYPE_OPTION)
-    .addOption(SCOPE_OPTION)
-    .addOption(DAILY_BURN_OPTION)
-    .addOption(DAILY_AIRDROP_OPTION)
-    .addOption(OPERATOR_SOL_OPTION)
-    .addOption(BATCH_RENT_OPTION)
-    .option('--squads-program <file>', 'run this Squads program instead of the native implementation');
+  projectOptions(
+    command
+      .addOption(new Option('--name <text>', 'name of the token').default('Flywheel', 'Flywheel'))
+      .addOption(new Option('--symbol <text>', 'symbol of the token, one word').default('FLY', 'FLY'))
+      .addOption(integer('--decimals <n>', 'decimals of the mint', 0, 18).default(6))
+      .addOption(amount('--supply <n>', 'tokens to mint', '1000000000'))
+      .addOption(
+        new Option('--token-program <name>', 'program of the mint')
+          .choices(['token', 'token-2022'])
+          .default('token', 'token'),
+      )
+      .addOption(amount('--vault-tokens <n>', 'tokens for the vault', '1000000'))
+      .addOption(amount('--vault-sol <n>', 'SOL for the vault', '10'))
+      .addOption(amount('--burn-wallet-tokens <n>', 'tokens for the burn wallet', '1000000'))
+      .addOption(amount('--burn-wallet-sol <n>', 'SOL for the burn wallet', '10'))
+      .option(
+        '--owner-keypair <file>',
+        'keypair file of the owner (default: a new one in the data directory)',
+      )
+      .option('--squads-program <file>', 'run this Squads program instead of the native implementation'),
+  );
 
 async function initInput(
   session: Session,

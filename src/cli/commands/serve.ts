@@ -53,16 +53,6 @@ function rateOptions(given: readonly string[] = []): Pick<ServeOptions, 'rates' 
   return { rates, keyRates };
 }
 
-function rateText({ points, windowSeconds }: Rate): string {
-  const [unit, seconds] = Object.entries(SECONDS).find(([, size]) => windowSeconds % size === 0) ?? ['s', 1];
-  const count = windowSeconds / seconds;
-  return `${points}/${count === 1 ? '' : count}${unit}`;
-}
-
-const DEFAULT_RATES = OPERATION_LIST.map(({ word, rateLimit }) => `${word}=${rateText(rateLimit)}`).join(
-  ', ',
-);
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const serveOptions = (command: Command) =>
@@ -77,7 +67,7 @@ const serveOptions = (command: Command) =>
     )
     .option(
       '--rate <operation=n/unit>',
-      `rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: ${DEFAULT_RATES})`,
+      'rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: contract 1.5)',
       collect,
     )
     .option(

@@ -1,7 +1,7 @@
 /** Lists as CSV (RFC 4180), for spreadsheets. */
 import { stringify } from 'csv-stringify/sync';
 import { safeLine } from './safe-text.js';
-import type { Cell, Columns } from './table.js';
+import { type Cell, type Columns, cellsOf } from './table.js';
 
 /** Start of a formula in Excel, LibreOffice or Google Sheets: white space may come first, and some locales accept wide signs. */
 const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
@@ -15,6 +15,6 @@ function cellText(cell: Cell): string {
 
 export const csvText = <Item>(items: readonly Item[], csv: Columns<Item>): string =>
   stringify(
-    items.map((item) => Object.values(csv).map((cell) => cellText(cell(item)))),
+    items.map((item) => cellsOf(item, csv).map(cellText)),
     { header: true, columns: Object.keys(csv) },
   );

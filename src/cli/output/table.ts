@@ -87,7 +87,11 @@ export const headed = (
 
 export type Cell = string | number | boolean | null | undefined;
 
-export type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+/** Titles with a field of the item, or what computes the cell. */
+export type Columns<Item> = Readonly<Record<string, keyof Item | ((item: Item) => Cell)>>;
+
+export const cellsOf = <Item>(item: Item, columns: Columns<Item>): Cell[] =>
+  Object.values(columns).map((cell) => (typeof cell === 'function' ? cell(item) : (item[cell] as Cell)));
 
 interface TableTerms {
   readonly right?: readonly string[];
@@ -105,7 +109,7 @@ export function tableLines<Item>(
   { right = [], wraps = '' }: TableTerms = {},
 ): string[] {
   const titles = Object.keys(columns);
-  const rows = items.map((item) => Object.values(columns).map((cell) => safeLine(String(cell(item) ?? ''))));
+  const rows = items.map((item) => cellsOf(item, columns).map((cell) => safeLine(String(cell ?? ''))));
   const widths = titles.map((title, at) =>
     Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
   );

@@ -3,22 +3,16 @@ import type { Report, ReportRow } from '../../contract/schemas/report.js';
 import { visibleLine } from '../../values/text.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Columns, type Field, fieldLines, tableLines } from '../output/table.js';
+import { type Columns, cellsOf, type Field, fieldLines, tableLines } from '../output/table.js';
+import { words } from '../views/facts.js';
 import { countText, grouped, solOf, solText, tokensText } from '../views/unit.js';
 
+const SUMS = ['burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const;
+const LAMPORTS = ['burnWalletLamports', 'operatorLamports', 'vaultLamports', 'costLamports'] as const;
+
 export const REPORT_CSV: Columns<ReportRow> = {
-  period: (row) => row.period,
-  type: (row) => row.type,
-  burned: (row) => row.burned,
-  airdropped: (row) => row.airdropped,
-  burns: (row) => row.burns,
-  'failed burns': (row) => row.failedBurns,
-  pipelines: (row) => row.pipelines,
-  'failed pipelines': (row) => row.failedPipelines,
-  'burn wallet lamports': (row) => row.burnWalletLamports,
-  'operator lamports': (row) => row.operatorLamports,
-  'vault lamports': (row) => row.vaultLamports,
-  'cost lamports': (row) => row.costLamports,
+  ...({ period: 'period', type: 'type', burned: 'burned', airdropped: 'airdropped' } as const),
+  ...Object.fromEntries([...SUMS, ...LAMPORTS].map((name) => [words(name), name])),
 };
 
 const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
@@ -33,16 +27,9 @@ const shownColumns = ({ rows }: Report): Columns<ReportRow> => ({
 /** Counts with separators, lamports as SOL. */
 const allColumns = (report: Report): Columns<ReportRow> => ({
   ...shownColumns(report),
+  ...Object.fromEntries(SUMS.map((name) => [words(name), (row: ReportRow) => grouped(row[name])])),
   ...Object.fromEntries(
-    Object.entries(REPORT_CSV)
-      .slice(Object.keys(REPORT_CSV).indexOf('burns'))
-      .map(([name, cell]): [string, (row: ReportRow) => string] => {
-        const isLamports = name.endsWith(' lamports');
-        const text = (row: ReportRow): string => String(cell(row));
-        return isLamports
-          ? [name.replace('lamports', '(SOL)'), (row) => solOf(text(row))]
-          : [name, (row) => grouped(text(row))];
-      }),
+    LAMPORTS.map((name) => [words(name).replace('lamports', '(SOL)'), (row: ReportRow) => solOf(row[name])]),
   ),
 });
 
@@ -160,11 +147,11 @@ function chart({ rows, total, symbol }: Report): string {
 }
 
 function figures(report: Report): string {
-  const columns = Object.entries(allColumns(report));
-  const head = columns.map(([name]) => `<th scope="col">${escapeHtml(name)}</th>`);
+  const columns = allColumns(report);
+  const head = Object.keys(columns).map((name) => `<th scope="col">${escapeHtml(name)}</th>`);
   const rows = report.rows.map((row) => {
-    const cells = columns.map(([, cell], at) => {
-      const text = escapeHtml(String(cell(row)));
+    const cells = cellsOf(row, columns).map((cell, at) => {
+      const text = escapeHtml(String(cell));
       return at === 0 ? `<th scope="row">${text}</th>` : `<td>${text}</td>`;
     });
     return `<tr>${cells.join('')}</tr>`;

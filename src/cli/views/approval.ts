@@ -30,27 +30,24 @@ const MAX_NAMED = 3;
 
 const amountOf = (action: PipelineAction): bigint => ('amount' in action ? action.amount : 0n);
 
-/** Median amount per kind of action; 0 for kinds with too few amounts. */
-function usualAmounts(actions: readonly PipelineAction[]): ReadonlyMap<string, bigint> {
-  const kinds = [...new Set(actions.map(({ action }) => action))];
-  return new Map(
-    kinds.map((kind) => {
-      const amounts = actions.filter(({ action }) => action === kind).map(amountOf);
-      const ordered = amounts.toSorted((a, b) => (a < b ? -1 : 1));
-      const middle = ordered[Math.floor((ordered.length - 1) / 2)] ?? 0n;
-      return [kind, ordered.length < LEAST_TO_COMPARE ? 0n : middle];
-    }),
-  );
-}
-
-/** The multiple of the usual amount, if unusual; else `null`. */
-function unusualIn(pipelines: readonly PipelineContent[]): (action: PipelineAction) => bigint | null {
-  const usual = usualAmounts(pipelines.flatMap(({ actions }) => actions));
-  return (action) => {
-    const middle = usual.get(action.action) ?? 0n;
-    const times = middle === 0n ? 0n : amountOf(action) / middle;
-    return times >= UNUSUAL ? times : null;
+/** The actions of at least {@link UNUSUAL} times the median of their kind, the furthest above it first. */
+function unusualActions(pipelines: readonly PipelineContent[]) {
+  const all = pipelines.flatMap(({ actions }, at) => actions.map((action) => ({ action, pipeline: at + 1 })));
+  const medianOf = (kind: string): bigint => {
+    const amounts = all.filter(({ action }) => action.action === kind).map(({ action }) => amountOf(action));
+    if (amounts.length < LEAST_TO_COMPARE) return 0n;
+    return amounts.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((amounts.length - 1) / 2)] ?? 0n;
   };
+  const medians = new Map(
+    [...new Set(all.map(({ action }) => action.action))].map((kind) => [kind, medianOf(kind)]),
+  );
+  return all
+    .flatMap((one) => {
+      const median = medians.get(one.action.action) ?? 0n;
+      const times = median === 0n ? 0n : amountOf(one.action) / median;
+      return times >= UNUSUAL ? [{ ...one, median, times }] : [];
+    })
+    .toSorted((a, b) => Number(b.times - a.times));
 }
 
 const numbersPaying = (pipelines: readonly PipelineContent[], wallet: Address): string => {
@@ -77,14 +74,14 @@ export function viewRows(
   style: Style,
 ): readonly string[] {
   const pipelines = description.pipelines ?? [];
-  const unusual = unusualIn(pipelines);
+  const unusual = new Map(unusualActions(pipelines).map(({ action, times }) => [action, times]));
   const strangers = earlier?.strangers ?? new Set();
   const areMarked = strangers.size * 2 <= outflowOf(pipelines).recipients.size;
   const alike = new Map(earlier?.alike.map((one) => [one.recipient, one]));
   const markOf = (action: PipelineAction): string => {
-    const times = unusual(action);
+    const times = unusual.get(action);
     const marks = [
-      ...(times === null ? [] : [`UNUSUAL: ${grouped(String(times))} times the median`]),
+      ...(times === undefined ? [] : [`UNUSUAL: ${grouped(String(times))} times the median`]),
       ...actionRecipients(action).flatMap((wallet) => {
         const like = alike.get(wallet);
         return [
@@ -96,21 +93,6 @@ export function viewRows(
     return marks.length === 0 ? '' : ` [${marks.join('; ')}]`;
   };
   return contentLines(description, unit, style, [], markOf);
-}
-
-/** The UNUSUAL actions, the furthest above the median first. */
-function unusualActions(pipelines: readonly PipelineContent[]) {
-  const usual = usualAmounts(pipelines.flatMap(({ actions }) => actions));
-  const unusual = unusualIn(pipelines);
-  return pipelines
-    .flatMap(({ actions }, at) =>
-      actions.flatMap((action) => {
-        const times = unusual(action);
-        const median = usual.get(action.action) ?? 0n;
-        return times === null ? [] : [{ action, pipeline: at + 1, times, median }];
-      }),
-    )
-    .toSorted((a, b) => Number(b.times - a.times));
 }
 
 /** Describes the UNUSUAL actions; `null`: no unusual action. */

@@ -99,17 +99,13 @@ async function watch(session: Session, batchId: string): Promise<Batch> {
 }
 
 const LIST_CSV: Columns<ListedBatch> = {
-  id: (batch) => batch.id,
-  status: (batch) => batch.status,
-  'batch index': (batch) => batch.batchIndex,
+  ...({ id: 'id', status: 'status', 'batch index': 'batchIndex' } as const),
   transactions: (batch) => batch.totals.pipelines,
   burns: (batch) => batch.totals.burn,
   airdrops: (batch) => batch.totals.airdrop,
   recipients: (batch) => batch.totals.recipients,
   executed: (batch) => batch.executeResult?.totalSuccessful,
-  created: (batch) => batch.dateCreated,
-  updated: (batch) => batch.dateUpdated,
-  cancelled: (batch) => batch.dateCancelled,
+  ...({ created: 'dateCreated', updated: 'dateUpdated', cancelled: 'dateCancelled' } as const),
   failed: (batch) => batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg,
 };
 
@@ -140,14 +136,10 @@ async function list(session: Session, _args: [], options: OptionsOf<typeof listO
 }
 
 const SHOW_CSV: Columns<PipelineState> = {
-  index: (pipeline) => pipeline.index,
-  type: (pipeline) => pipeline.type,
-  state: (pipeline) => pipeline.state,
+  ...({ index: 'index', type: 'type', state: 'state' } as const),
   actions: (pipeline) => pipeline.actions.map(actionWords).join('; '),
-  'proof hash': (pipeline) => pipeline.proofHash,
-  transaction: (pipeline) => pipeline.txHash,
-  executed: (pipeline) => pipeline.dateExecuted,
-  message: (pipeline) => pipeline.message,
+  ...({ 'proof hash': 'proofHash', transaction: 'txHash' } as const),
+  ...({ executed: 'dateExecuted', message: 'message' } as const),
 };
 
 const showOptions = (command: Command) =>
