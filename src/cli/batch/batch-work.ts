@@ -47,10 +47,18 @@ import { batchName, decodeBase64, writeApproval } from './approval-source.js';
 import { approveBatch, judge, type Signed } from './approve-batch.js';
 import { addToStage, CurrentStage, nextStage, partOf, type RunResult } from './batch-stages.js';
 import { lookUntil } from './chain-agrees.js';
-import { batchFailure, concludeStage, verdictOf, writeRest } from './conclude-batch.js';
 import { endBatch } from './end-batch.js';
 import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
-import { freshAnswer, initiate, seenBatch, unansweredOf } from './initiate.js';
+import {
+  batchFailure,
+  concludeStage,
+  freshAnswer,
+  initiate,
+  seenBatch,
+  unansweredOf,
+  verdictOf,
+  writeRest,
+} from './own-batch.js';
 import { requireAsPinned, requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { expectedPipelines } from './review.js';
 import { approveInWallet, requireWalletPays } from './wallet-approval.js';

@@ -23,7 +23,7 @@ import { viewBatchContent } from '../views/batch-content.js';
 import { countText } from '../views/unit.js';
 import { decodeBase64 } from './approval-source.js';
 import { isSetUp } from './chain-agrees.js';
-import { concludeById } from './conclude-batch.js';
+import { concludeById } from './own-batch.js';
 import { requireChain, requireOwner, requirePins } from './pins.js';
 import { lookAtBatch, unitOf } from './review.js';
 

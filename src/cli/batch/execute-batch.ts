@@ -21,8 +21,7 @@ import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
 import { ownBatch } from './batch-stages.js';
 import { listedDigest, listedPipelines, requireChainAgrees, requireWillRun } from './chain-agrees.js';
-import { batchFailure, concludeById, writeRest } from './conclude-batch.js';
-import { unansweredOf, upToDate } from './initiate.js';
+import { batchFailure, concludeById, unansweredOf, upToDate, writeRest } from './own-batch.js';
 import { refuse } from './pins.js';
 import { checkedPipelines } from './pipelines-operation.js';
 
