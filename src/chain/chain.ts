@@ -227,11 +227,6 @@ export const bundleSizeOf = ({ pollMs }: Pick<Chain, 'pollMs'>): number =>
 /** Blocks after its own in which a blockhash is valid. */
 export const BLOCKHASH_LIFETIME_BLOCKS = 150n;
 
-interface SimulatedRun {
-  readonly failure: { readonly step: number; readonly reason: string } | null;
-  account(address: Address): AccountState | null;
-}
-
 export interface Simulator {
   /**
    * Runs instructions as if a program called them for the vault: signatures are not checked.
@@ -242,5 +237,8 @@ export interface Simulator {
   run(
     accounts: ReadonlyMap<Address, AccountState | null>,
     steps: readonly (readonly Instruction[])[],
-  ): SimulatedRun;
+  ): {
+    readonly failure: { readonly step: number; readonly reason: string } | null;
+    account(address: Address): AccountState | null;
+  };
 }

@@ -5,7 +5,7 @@ import { Runtime } from '../chain/local/runtime/runtime.js';
 import { setComputeUnitLimit, transfer } from '../chain/small-programs.js';
 import { compileLegacyMessage, encodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { type Airdrop, Cluster, type ClusterParts } from '../rpc-node/cluster.js';
+import { Cluster, type ClusterParts } from '../rpc-node/cluster.js';
 import { type ListenAddress, startRpcNode } from '../rpc-node/rpc-node.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
@@ -28,7 +28,7 @@ const messageOf = (error: unknown): string =>
 const FIRST_LIMIT = 1_000;
 const LIMITS = 100_000;
 
-function airdropsOf(keys: string, treasury: Address): Airdrop {
+function airdropsOf(keys: string, treasury: Address): ClusterParts['airdrop'] {
   const keyring = createFileKeyring(keys);
   let given = 0;
   return (to, lamports, blockhash) => {

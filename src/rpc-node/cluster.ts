@@ -20,13 +20,11 @@ import { readBuffer } from '../values/bytes.js';
 export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Signs the transfer of `requestAirdrop`. */
-export type Airdrop = (to: Address, lamports: bigint, blockhash: string) => Uint8Array;
-
 export interface ClusterParts {
   readonly ledger: Ledger;
   readonly runtime: Runtime;
-  readonly airdrop: Airdrop;
+  /** The signed transfer of `requestAirdrop`. */
+  airdrop(to: Address, lamports: bigint, blockhash: string): Uint8Array;
   close(): void;
 }
 
@@ -46,20 +44,10 @@ const SQUADS_ACCOUNT: AccountState = {
 
 /** One cluster on one ledger. Other processes may write to the ledger too. */
 export class Cluster {
-  readonly slotMs: number;
-  readonly #parts: ClusterParts;
+  constructor(readonly parts: ClusterParts) {}
 
-  constructor(parts: ClusterParts) {
-    this.#parts = parts;
-    this.slotMs = this.#read(({ clock }) => clock.slotMs);
-  }
-
-  get genesis(): string {
-    return this.#parts.ledger.genesis;
-  }
-
-  get airdrop(): Airdrop {
-    return this.#parts.airdrop;
+  get slotMs(): number {
+    return this.#read(({ clock }) => clock.slotMs);
   }
 
   /** The newest slot of the ledger; never goes backwards. */
@@ -104,7 +92,7 @@ export class Cluster {
   }
 
   builtIn(address: Address): AccountState | null {
-    return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.#parts.runtime.builtIn(address);
+    return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.parts.runtime.builtIn(address);
   }
 
   find(signature: Signature, slot: number): KeptTransaction | null {
@@ -114,7 +102,7 @@ export class Cluster {
 
   /** Transactions that name an address, newest first, older than `before`. */
   past(address: Address, before: number | null): Iterable<KeptTransaction> {
-    return this.#parts.ledger.naming(address, before);
+    return this.parts.ledger.naming(address, before);
   }
 
   clockOf(slot: number): ChainClock {
@@ -125,7 +113,7 @@ export class Cluster {
   run(wire: Uint8Array, source: AccountSource, verifySignatures = false): ExecutionResult {
     const slot = this.newestSlot();
     this.#tellSlots(wire, slot);
-    return this.#parts.runtime.execute(wire, source, this.clockOf(slot), { verifySignatures });
+    return this.parts.runtime.execute(wire, source, this.clockOf(slot), { verifySignatures });
   }
 
   /** Lands a transaction in the newest block, durably; one that cannot start is dropped. */
@@ -135,18 +123,18 @@ export class Cluster {
 
   /** Saves the newest slot first, so that no process begins before it, even if its system clock is behind. */
   close(): void {
-    this.#parts.ledger.keepSlot();
-    this.#parts.close();
+    this.parts.ledger.keepSlot();
+    this.parts.close();
   }
 
   /** @returns `false` if the transaction cannot start. */
   protected land(wire: Uint8Array): boolean {
     this.#tellSlots(wire, this.newestSlot());
-    return this.#parts.ledger.write((draft) => draft.land(wire, this.#parts.runtime)?.landed !== false);
+    return this.parts.ledger.write((draft) => draft.land(wire, this.parts.runtime)?.landed !== false);
   }
 
   #read<Result>(work: (tables: LedgerTables) => Result): Result {
-    return this.#parts.ledger.read(work);
+    return this.parts.ledger.read(work);
   }
 
   /** Only creating a lookup table needs recent slots; other transactions skip the computation of the list. */
@@ -154,6 +142,6 @@ export class Cluster {
     if (!readBuffer(wire).includes(LOOKUP_TABLES)) return;
     const count = Math.min(MAX_RECENT_SLOTS, newest - FIRST_SLOT + 1);
     const slots = Array.from({ length: count }, (_, back) => newest - back);
-    this.#parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
+    this.parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
   }
 }

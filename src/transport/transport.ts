@@ -88,8 +88,6 @@ function foreignEncoding({ 'content-encoding': encoding }: Readonly<Record<strin
 class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with `ERR_INTERRUPTED` only. */
   readonly outcome: Promise<HttpAnswer | HttpFailure>;
-  readonly #host: string;
-  readonly #terms: Terms;
   readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #finish: (outcome: HttpAnswer | HttpFailure | FlywheelError) => void = () => undefined;
@@ -102,9 +100,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   #sizeBytes = 0;
   #head: Pick<HttpAnswer, 'status' | 'headers'> | undefined;
 
-  constructor(host: string, terms: Terms) {
-    this.#host = host;
-    this.#terms = terms;
+  constructor(
+    private readonly host: string,
+    private readonly terms: Terms,
+  ) {
     this.outcome = new Promise((resolve, reject) => {
       this.#finish = (outcome) => (outcome instanceof FlywheelError ? reject(outcome) : resolve(outcome));
     });
@@ -127,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) {
       this.#interimAnswers += 1;
       if (this.#interimAnswers > MAX_INTERIM_ANSWERS)
-        this.#fail(`${this.#host} sends too many interim responses`);
+        this.#fail(`${this.host} sends too many interim responses`);
       return;
     }
     this.#head = { status, headers: plainHeaders(headers) };
@@ -137,8 +136,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
-    if (this.#sizeBytes <= this.#terms.maxBytes) this.#chunks.push(chunk);
-    else this.#answer({ unread: `more than ${this.#terms.maxBytes} bytes` });
+    if (this.#sizeBytes <= this.terms.maxBytes) this.#chunks.push(chunk);
+    else this.#answer({ unread: `more than ${this.terms.maxBytes} bytes` });
   }
 
   onResponseEnd(): void {
@@ -148,7 +147,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const isUndialled = error instanceof DialError;
-    const problem = isUndialled ? error.problem : brokenConnection(error, this.#host);
+    const problem = isUndialled ? error.problem : brokenConnection(error, this.host);
     this.#end({ kind: 'failure', ...problem, cause: error, maybeSent: this.#sent && !isUndialled });
   }
 
@@ -165,9 +164,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #expire(): void {
-    const within = `within ${this.#terms.timeoutMs / 1_000} s`;
+    const within = `within ${this.terms.timeoutMs / 1_000} s`;
     const what = this.#head === undefined ? 'no answer from' : 'no complete answer from';
-    this.#fail(`${this.#sent ? what : 'no connection to'} ${this.#host} ${within}`, this.#sent);
+    this.#fail(`${this.#sent ? what : 'no connection to'} ${this.host} ${within}`, this.#sent);
   }
 
   readonly #interrupt = (): void => this.#end(interrupted());
@@ -176,7 +175,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#terms.signal?.removeEventListener('abort', this.#interrupt);
+    this.terms.signal?.removeEventListener('abort', this.#interrupt);
     this.#chunks.length = 0;
     this.#finish(outcome);
     // After a complete answer undici ignores the abort and keeps the connection.

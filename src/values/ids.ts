@@ -10,15 +10,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isUuid = (text: string): text is Uuid => UUID.test(text);
 
-/** A UUID of the given version from the first 16 bytes (RFC 9562). */
-function uuidOf(given: Buffer, version: number): Uuid {
-  const bytes = Buffer.from(given);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}` as Uuid;
-}
-
 /** Source of fresh identifiers and secrets; tests inject a counting one. */
 export interface Ids {
   uuid(): Uuid;
@@ -30,9 +21,11 @@ export const randomIds: Ids = {
   bytes: (size) => randomBytes(size),
 };
 
-/** UUID version 8: custom content (RFC 9562). */
-const OWN_VERSION = 8;
-
-/** A UUID determined by its parts; used for keys of the parts of one request. */
-export const derivedUuid = (...parts: readonly string[]): Uuid =>
-  uuidOf(createHash('sha256').update(JSON.stringify(parts)).digest(), OWN_VERSION);
+/** A UUID determined by its parts, version 8: custom content (RFC 9562); used for keys of the parts of one request. */
+export function derivedUuid(...parts: readonly string[]): Uuid {
+  const bytes = createHash('sha256').update(JSON.stringify(parts)).digest();
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}` as Uuid;
+}

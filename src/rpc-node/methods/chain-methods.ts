@@ -48,7 +48,7 @@ export const CHAIN_METHODS: Methods = {
     };
   },
   getFirstAvailableBlock: () => FIRST_SLOT,
-  getGenesisHash: ({ cluster }) => cluster.genesis,
+  getGenesisHash: ({ cluster }) => cluster.parts.ledger.genesis,
   getHealth: () => 'ok',
   getLatestBlockhash(call) {
     const view = call.view(call.options(0));

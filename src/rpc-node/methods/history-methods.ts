@@ -178,12 +178,10 @@ function metaJson(landed: KeptTransaction, message: WireMessage, view: View) {
   };
 }
 
-const indexes = (bytes: ReadonlyBytes): readonly number[] => [...bytes];
-
 const lookupJson = ({ table, writableIndexes, readonlyIndexes }: Lookup): object => ({
   accountKey: table,
-  writableIndexes: indexes(writableIndexes),
-  readonlyIndexes: indexes(readonlyIndexes),
+  writableIndexes: [...writableIndexes],
+  readonlyIndexes: [...readonlyIndexes],
 });
 
 function messageJson({ signatures, message }: WireTransaction): object {
@@ -199,7 +197,7 @@ function messageJson({ signatures, message }: WireTransaction): object {
       accountKeys: staticKeys,
       recentBlockhash: base58Encode(blockhash),
       instructions: message.instructions.map(({ programIndex, accountIndexes, data }) =>
-        callJson(programIndex, indexes(accountIndexes), data),
+        callJson(programIndex, [...accountIndexes], data),
       ),
       ...(message.version !== 'legacy' && { addressTableLookups: lookups.map(lookupJson) }),
     },

@@ -136,7 +136,7 @@ function requestAirdrop(call: RpcCall): unknown {
   if (lamports === 0 || lamports > MAX_AIRDROP_LAMPORTS)
     throw invalidParams(`Invalid request: an airdrop must be 1 to ${MAX_AIRDROP_LAMPORTS} lamports`);
   const { blockhash } = call.viewAt('processed').latestBlockhash;
-  const bytes = call.cluster.airdrop(to, BigInt(lamports), blockhash);
+  const bytes = call.cluster.parts.airdrop(to, BigInt(lamports), blockhash);
   call.cluster.submit(bytes, true);
   return decodeTransaction(bytes).signatures.map(base58Encode)[0];
 }

@@ -76,11 +76,11 @@ export class LedgerDraft implements AccountSource {
   }
 
   append(landings: readonly NewTransaction[]): void {
-    const block = { slot: this.slot, timeMs: this.#timeMs };
     for (const landing of landings) {
       const balances = balancesOf(landing, this.#overlay);
       const tokenChanges = tokenChangesOf(landing, this.#overlay);
-      this.tables.transactions.append(block, landing, { balances, tokenChanges });
+      const block = { slot: this.slot, timeMs: this.#timeMs };
+      this.tables.transactions.append({ ...landing, ...block, balances, tokenChanges });
       for (const [address, state] of landing.changes) this.#overlay.set(address, state);
     }
   }

@@ -100,9 +100,12 @@ export interface NewTransaction extends Omit<ExecutionResult, 'landed'> {
   readonly tableAddresses: ReadonlyBytes;
 }
 
-interface BlockPlace {
+/** A transaction in its block, with what it changed. */
+interface AppendedTransaction extends NewTransaction {
   readonly slot: number;
   readonly timeMs: number;
+  readonly balances: readonly Balance[];
+  readonly tokenChanges: readonly TokenChange[];
 }
 
 /** A transaction number, and a hash chain over all signatures up to this transaction. */
@@ -140,22 +143,15 @@ export class TransactionTable {
     );
   }
 
-  append(
-    block: BlockPlace,
-    landing: NewTransaction,
-    {
-      balances,
-      tokenChanges,
-    }: { readonly balances: readonly Balance[]; readonly tokenChanges: readonly TokenChange[] },
-  ): void {
+  append({ balances, tokenChanges, ...landing }: AppendedTransaction): void {
     this.#insert ??= this.database.prepare(
       `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
     this.#insert.run([
-      block.slot,
-      block.timeMs,
+      landing.slot,
+      landing.timeMs,
       landing.wire,
       landing.error === null ? null : JSON.stringify(landing.error),
       JSON.stringify(landing.logs),
