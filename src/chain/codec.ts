@@ -44,10 +44,6 @@ export class ByteReader {
   end(): LayoutError {
     return new LayoutError(`the bytes end at byte ${this.bytes.length}`);
   }
-
-  address(): Address {
-    return addressAt(this.buffer, this.skip(ADDRESS_LENGTH_BYTES));
-  }
 }
 
 /** Writes into a growing buffer. */
@@ -107,7 +103,7 @@ export const u64 = number<bigint>('BigUInt64LE', 8);
 export const i64 = number<bigint>('BigInt64LE', 8);
 
 export const key: Codec<Address> = {
-  read: (r) => r.address(),
+  read: (r) => addressAt(r.buffer, r.skip(ADDRESS_LENGTH_BYTES)),
   write: (w, value) => w.put(addressBytes(value)),
 };
 

@@ -1,6 +1,7 @@
 /** One JSON-RPC call: its unchecked parameters, their readers, and the chain state that the call sees. */
 import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
+import { heightOf } from '../chain/local/ledger/clock.js';
 import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { AccountSource } from '../chain/local/vm/vm.js';
 import { type Address, isAddress } from '../values/address.js';
@@ -25,7 +26,7 @@ export class View implements AccountSource {
   }
 
   get height(): number {
-    return this.cluster.heightOf(this.slot);
+    return heightOf(this.slot);
   }
 
   get latestBlockhash() {

@@ -59,10 +59,6 @@ export class Cluster {
     return Math.max(FIRST_SLOT, this.newestSlot() - LAGS[commitment]);
   }
 
-  heightOf(slot: number): number {
-    return slot - FIRST_SLOT;
-  }
-
   /** Block time of a slot, in ms since the Unix epoch. */
   timeMs(slot: number): number {
     return this.#read(({ clock }) => clock.timeMs(slot));
@@ -92,7 +88,7 @@ export class Cluster {
   }
 
   builtIn(address: Address): AccountState | null {
-    return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.parts.runtime.builtIn(address);
+    return address === SQUADS_PROGRAM ? SQUADS_ACCOUNT : this.parts.runtime.vm.builtIn(address);
   }
 
   find(signature: Signature, slot: number): KeptTransaction | null {
@@ -142,6 +138,6 @@ export class Cluster {
     if (!readBuffer(wire).includes(LOOKUP_TABLES)) return;
     const count = Math.min(MAX_RECENT_SLOTS, newest - FIRST_SLOT + 1);
     const slots = Array.from({ length: count }, (_, back) => newest - back);
-    this.parts.runtime.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
+    this.parts.runtime.vm.setRecentSlots(slots.map((slot) => ({ slot, hash: this.blockhashOf(slot) })));
   }
 }

@@ -42,11 +42,7 @@ export function parseStrictJson(
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WHITE_SPACE = /[ \t\n\r]*/y;
-const WORDS: readonly (readonly [string, JsonValue])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
+const WORD = /true|false|null/y;
 const MAX_QUOTED = 40;
 
 class Reader {
@@ -140,19 +136,14 @@ class Reader {
   }
 
   #number(): number | InexactNumber {
-    NUMBER.lastIndex = this.#at;
-    const [text] = NUMBER.exec(this.#text) ?? this.#fail('Expected a number');
-    this.#at += text.length;
+    const text = this.#match(NUMBER) ?? this.#fail('Expected a number');
     const value = Number(text);
     return standsFor(text, value) ? value : new InexactNumber(text);
   }
 
   #word(first: string, depth: number): JsonValue {
-    const found = WORDS.find(([word]) => this.#text.startsWith(word, this.#at));
-    if (found !== undefined) {
-      this.#at += found[0].length;
-      return found[1];
-    }
+    const word = this.#match(WORD);
+    if (word !== undefined) return JSON.parse(word) as boolean | null;
     if (first !== '') return this.#fail(`Unexpected ${JSON.stringify(first)}`);
     return this.#fail(
       depth === 0 ? 'Expected JSON, got nothing' : 'The text ends before the JSON value does',
@@ -162,12 +153,16 @@ class Reader {
   /** Skips white space. @returns the next character; empty at the end */
   #next(): string {
     // Fast path: usually there is no white space.
-    if (!(this.#text.charCodeAt(this.#at) > 0x20)) {
-      WHITE_SPACE.lastIndex = this.#at;
-      WHITE_SPACE.test(this.#text);
-      this.#at = WHITE_SPACE.lastIndex;
-    }
+    if (!(this.#text.charCodeAt(this.#at) > 0x20)) this.#match(WHITE_SPACE);
     return this.#text.charAt(this.#at);
+  }
+
+  /** Consumes what matches at this place. */
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const [found] = pattern.exec(this.#text) ?? [];
+    this.#at += found?.length ?? 0;
+    return found;
   }
 
   #fail(message: string, at = this.#at): never {

@@ -18,6 +18,7 @@ import {
 } from '../chain.js';
 import { memosOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
+import { heightOf } from './ledger/clock.js';
 import { type Ledger, type LedgerOptions, openLedger } from './ledger/ledger.js';
 import type { Runtime } from './runtime/runtime.js';
 
@@ -89,7 +90,7 @@ class LedgerChain implements LocalChain {
    */
   async expiredHeight(): Promise<bigint> {
     const slot = this.ledger.keepSlot();
-    return this.ledger.read(({ clock }) => BigInt(Math.max(0, clock.heightOf(slot) - 1)));
+    return BigInt(Math.max(0, heightOf(slot) - 1));
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {

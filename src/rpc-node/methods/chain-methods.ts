@@ -1,6 +1,6 @@
 /** Methods about the chain itself: slots, blocks, genesis hash, versions, rent. */
 import { rentExemptLamports } from '../../chain/account.js';
-import { FIRST_SLOT } from '../../chain/local/ledger/clock.js';
+import { FIRST_SLOT, heightOf } from '../../chain/local/ledger/clock.js';
 import { API_VERSION, inContext, type Methods, type RpcCall } from '../call.js';
 import { blockCleanedUp, blockNotAvailable, invalidParams } from '../rpc-error.js';
 
@@ -28,7 +28,7 @@ export const CHAIN_METHODS: Methods = {
     const { cluster } = call;
     const { slot, time } = blockOf(call);
     return {
-      blockHeight: cluster.heightOf(slot),
+      blockHeight: heightOf(slot),
       blockTime: time,
       blockhash: cluster.blockhashOf(slot),
       parentSlot: slot - 1,

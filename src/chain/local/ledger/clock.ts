@@ -8,6 +8,7 @@ import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js'
 
 /** First slot of a ledger, so that no slot equals its block height. */
 export const FIRST_SLOT = 1_000;
+export const heightOf = (slot: number): number => slot - FIRST_SLOT;
 const SLOT_MS = 400;
 /**
  * If the newest slot is ahead of the time by at most this many slots, the clock waits; beyond that, the system clock was set
@@ -68,10 +69,6 @@ export class LedgerClock {
     return this.#seen;
   }
 
-  heightOf(slot: number): number {
-    return slot - FIRST_SLOT;
-  }
-
   /** Block time of a slot in ms since the Unix epoch: the start of the slot, never before the time of an earlier block. */
   timeMs(slot: number): number {
     const { slot: from, ms, newest, newestMs } = this.#read();
@@ -95,7 +92,7 @@ export class LedgerClock {
     const slot = this.slot();
     return {
       blockhash: base58Encode(this.blockhash(slot, number)),
-      lastValidBlockHeight: BigInt(this.heightOf(slot)) + BLOCKHASH_LIFETIME_BLOCKS,
+      lastValidBlockHeight: BigInt(heightOf(slot)) + BLOCKHASH_LIFETIME_BLOCKS,
     };
   }
 

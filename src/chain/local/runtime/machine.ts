@@ -80,11 +80,6 @@ export class Machine {
     return program === COMPUTE_BUDGET_PROGRAM || this.parts.programs.has(program);
   }
 
-  #isCallable(program: Address): boolean {
-    this.parts.vm.load([program], this.parts.overlay);
-    return this.parts.vm.peek(program)?.executable === true;
-  }
-
   #count(calls: number): boolean {
     this.#trace += calls;
     return this.#trace <= MAX_INSTRUCTION_TRACE;
@@ -119,14 +114,14 @@ export class Machine {
       accounts: call.accounts,
       data: call.data,
       unixTimestamp: clock.unixTimestamp,
-      get: (address) => overlay.get(address) ?? this.#builtIn(address) ?? EMPTY_ACCOUNT,
+      get: (address) => overlay.get(address) ?? this.#loaded(address) ?? EMPTY_ACCOUNT,
       set: (address, state) => overlay.set(address, state),
       log: (text) => this.logs.add(`Program log: ${text}`),
       invoke: (calls, derivedSigners) => this.#invoke(call.accounts, calls, derivedSigners, depth + 1),
     };
   }
 
-  #builtIn(address: Address): AccountState | null {
+  #loaded(address: Address): AccountState | null {
     const { vm, overlay } = this.parts;
     vm.load([address], overlay);
     return vm.peek(address);
@@ -155,7 +150,7 @@ export class Machine {
   }
 
   #runInVm(call: Instruction, depth: number): InstructionFault | null {
-    if (!this.#isCallable(call.program)) return { error: 'UnsupportedProgramId' };
+    if (this.#loaded(call.program)?.executable !== true) return { error: 'UnsupportedProgramId' };
     const { budget, vm, overlay } = this.parts;
     const computeUnits = budget.computeUnits - this.#units;
     if (computeUnits <= 0) return { error: 'ComputationalBudgetExceeded' };

@@ -68,7 +68,7 @@ const sumOf = (states: readonly (AccountState | null)[]): bigint =>
 
 /** Has its own LiteSVM instance: create one per process, and only when transactions must run. */
 export class Runtime {
-  readonly #vm = new Vm();
+  readonly vm = new Vm();
   readonly #native: ReadonlyMap<Address, NativeProgram>;
 
   /** @throws `ERR_INTERNAL` when there is no LiteSVM for this machine. */
@@ -77,18 +77,10 @@ export class Runtime {
     nativePrograms = new Map([[SQUADS_PROGRAM, runSquads]]),
   }: RuntimeOptions = {}) {
     this.#native = squadsProgram === undefined ? nativePrograms : new Map();
-    if (squadsProgram !== undefined) this.#vm.addProgram(SQUADS_PROGRAM, squadsProgram);
+    if (squadsProgram !== undefined) this.vm.addProgram(SQUADS_PROGRAM, squadsProgram);
     // LiteSVM treats a native program as a missing builtin: a transaction that calls one passes all checks before its start,
     // pays its fee, and fails at that instruction. That run decides about the start; see #runNatively.
-    for (const program of this.#native.keys()) this.#vm.setFixture(program, MISSING_BUILTIN);
-  }
-
-  builtIn(address: Address): AccountState | null {
-    return this.#vm.builtIn(address);
-  }
-
-  setRecentSlots(slots: Parameters<Vm['setRecentSlots']>[0]): void {
-    this.#vm.setRecentSlots(slots);
+    for (const program of this.#native.keys()) this.vm.setFixture(program, MISSING_BUILTIN);
   }
 
   /** Runs one transaction over `source`, which is only read. Later calls see the changes only through the source. */
@@ -101,7 +93,7 @@ export class Runtime {
     const wire = tryDecode(transaction);
     if (wire === undefined) return refused('SanitizeFailure');
     const accounts = resolveAccounts(wire.message, source);
-    this.#vm.setClock(clock);
+    this.vm.setClock(clock);
     const instructions = instructionsOf(wire.message, accounts) ?? [];
     const native = instructions.some(({ program }) => this.#native.has(program));
     // For a transaction with a native instruction, LiteSVM only decides about the start, so fee payer, programs and tables
@@ -110,12 +102,12 @@ export class Runtime {
       ? [...wire.message.staticKeys.slice(0, 1), ...instructions.map(({ program }) => program)]
       : accounts.map(({ address }) => address);
     for (const { table } of wire.message.lookups) named.push(table);
-    this.#vm.load(named, source);
+    this.vm.load(named, source);
     const [payer] = accounts;
-    const before = payer === undefined ? null : this.#vm.peek(payer.address);
-    const run = this.#vm.send(transaction, { verifySignatures, limitLogs: !native });
+    const before = payer === undefined ? null : this.vm.peek(payer.address);
+    const run = this.vm.send(transaction, { verifySignatures, limitLogs: !native });
     if (run.error === null) return this.#succeeded(accounts, run);
-    const after = payer === undefined ? null : this.#vm.read(payer.address);
+    const after = payer === undefined ? null : this.vm.read(payer.address);
     if (payer === undefined || after === before) return refused(run.error);
     const feeLamports = sumOf([before]) - sumOf([after]);
     const { logs, computeUnits } = run;
@@ -129,8 +121,8 @@ export class Runtime {
 
   #succeeded(accounts: readonly AccountMeta[], run: VmRun): ExecutionResult {
     const writable = accounts.filter((meta) => meta.writable).map((meta) => meta.address);
-    const before = writable.map((address) => this.#vm.peek(address));
-    const after = writable.map((address) => this.#vm.read(address));
+    const before = writable.map((address) => this.vm.peek(address));
+    const after = writable.map((address) => this.vm.read(address));
     const changes = new Map<Address, AccountState | null>();
     writable.forEach((address, at) => {
       const state = after[at] ?? null;
@@ -159,7 +151,7 @@ export class Runtime {
   ): Partial<ExecutionResult> {
     const overlay = new Overlay(paid);
     const budget = budgetOf(instructions);
-    const machine = new Machine({ vm: this.#vm, overlay, clock, budget, programs: this.#native });
+    const machine = new Machine({ vm: this.vm, overlay, clock, budget, programs: this.#native });
     const stop = machine.run(instructions, 1);
     const error = stop === null ? rentError(accounts, paid, overlay) : instructionError(stop);
     const { computeUnits, innerCalls } = machine;
