@@ -1,5 +1,5 @@
 /** What the command line can open. Each import is lazy, so that a command loads only what it uses. */
-import type { RegistrationTerms } from '../contract/registration.js';
+import type { RegistrationTerms } from '../contract/admin.js';
 import type { ListenAddress } from '../rpc-node/rpc-node.js';
 import type { Clock } from '../values/time.js';
 import type { RunningServer, ServeOptions } from './server.js';

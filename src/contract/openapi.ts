@@ -1,8 +1,7 @@
-/** OpenAPI 3.1 document of the service, generated from the operations. */
-
-import type * as z from 'zod';
+/** OpenAPI 3.1 document of the service, generated from the operations; and JSON Schemas, completed where zod's checks are functions. */
+import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
-import { uuidSchema } from '../values/schemas.js';
+import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
 import { EXAMPLES } from './examples.js';
 import {
   BATCH_COST_HEADER,
@@ -16,13 +15,14 @@ import {
 } from './headers.js';
 import {
   MAX_BODY_BYTES,
+  MAX_BURN_BATCH_ELEMENTS,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_JSON_OBJECTS,
   MAX_JSON_VALUES,
   MAX_OBJECT_KEYS,
   MAX_PATH_PARAMETER_LENGTH,
+  MAX_PIPELINES,
 } from './limits.js';
-import { type Json, jsonSchemaOf, referTo } from './openapi-schemas.js';
 import {
   COMMON_ERRORS,
   needsNoBody,
@@ -32,7 +32,55 @@ import {
   type Rate,
   SUCCESSOR,
 } from './operations.js';
+import { initBatchRequestSchema } from './schemas/batch.js';
+import { burnBatchRequestSchema, burnErrorSchema, proofSchema } from './schemas/burn.js';
+import { FILE_SCHEMAS } from './schemas/files.js';
 import { problemSchema } from './schemas/report.js';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** 1,232 bytes, the maximum of a transaction, in base64. */
+const MAX_TRANSACTION_BASE64_LENGTH = 1_644;
+
+const STATED = new Map<z.core.$ZodType, Json>([
+  [proofSchema, { additionalProperties: true }],
+  // An invalid proof is returned as sent, so it can have any type.
+  [burnErrorSchema.shape.proof, { type: undefined }],
+  [burnBatchRequestSchema, { maxItems: MAX_BURN_BATCH_ELEMENTS }],
+  [initBatchRequestSchema.shape.pipelines, { maxItems: MAX_PIPELINES }],
+  [uuidSchema, { maxLength: 36 }],
+  [addressSchema, { minLength: 32, maxLength: 44 }],
+  [base64Schema, { maxLength: MAX_TRANSACTION_BASE64_LENGTH }],
+]);
+
+/** JSON Schema cannot express the function that checks a proof; its metadata says `object`. */
+const GENERATION = {
+  io: 'input',
+  unrepresentable: 'any',
+  override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void =>
+    void Object.assign(jsonSchema, STATED.get(zodSchema)),
+} as const;
+
+function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonly definitions: Json } {
+  const { $schema: _, $defs, ...schema } = z.toJSONSchema(shape, GENERATION) as Record<string, unknown>;
+  return { schema, definitions: ($defs ?? {}) as Json };
+}
+
+function referTo(shape: z.ZodType, components: Record<string, unknown>): unknown {
+  const { schema, definitions } = jsonSchemaOf(shape);
+  const relocated = (value: unknown): unknown =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
+  for (const [name, definition] of Object.entries(definitions)) components[name] = relocated(definition);
+  return relocated(schema);
+}
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
+  const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
+  const hasDefinitions = Object.keys(definitions).length > 0;
+  return { $schema: DIALECT, ...schema, ...(hasDefinitions ? { $defs: definitions } : {}) };
+}
 
 export type OpenApiOperation = ReturnType<typeof describeOperation>;
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;

@@ -1,6 +1,5 @@
 /** The OpenAPI document as one HTML page without scripts or external resources. */
-import type { OpenApiDocument, OpenApiOperation } from '../contract/openapi.js';
-import type { Json } from '../contract/openapi-schemas.js';
+import type { Json, OpenApiDocument, OpenApiOperation } from '../contract/openapi.js';
 
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -2,14 +2,14 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Settings } from '../../compose/settings.js';
-import type { LocalInitInput } from '../../contract/admin.js';
 import type {
   GivenKey,
+  LocalInitInput,
   RegistrationInput,
   RegistrationPlan,
   RegistrationResult,
   RegistrationStep,
-} from '../../contract/registration.js';
+} from '../../contract/admin.js';
 import { usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { plainSymbol } from '../../values/token-amount.js';

@@ -62,7 +62,7 @@ export const commands = {
       command.addArgument(
         new Argument('<file>', 'which file').choices(['burns', 'pipelines', 'approval'] as const),
       ),
-    run: async (_session, [kind]) => (await import('../../contract/openapi-schemas.js')).fileSchema(kind),
+    run: async (_session, [kind]) => (await import('../../contract/openapi.js')).fileSchema(kind),
     view: (schema) => JSON.stringify(schema, null, 2).split('\n'),
     details: [
       'JSON Schema 2020-12, for editors and for programs that write these files.',

@@ -1,7 +1,6 @@
 /** A project with its caps, balances and local API key as text for people. */
 import type { Settings } from '../../compose/settings.js';
-import type { ApiKeyCreated } from '../../contract/admin.js';
-import type { RegistrationPlan } from '../../contract/registration.js';
+import type { ApiKeyCreated, RegistrationPlan } from '../../contract/admin.js';
 import { apiKeyFile } from '../../files/directories.js';
 import type { Answer } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';

@@ -32,7 +32,7 @@ import {
   type Mint,
   type TokenAccount,
 } from '../../chain/tokens/accounts.js';
-import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/registration.js';
+import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/admin.js';
 import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';

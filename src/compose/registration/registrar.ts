@@ -18,7 +18,7 @@ import type {
   RegistrationPlan,
   RegistrationResult,
   RegistrationTerms,
-} from '../../contract/registration.js';
+} from '../../contract/admin.js';
 import type { FoundRegistration } from '../../engine/admin/project.js';
 import {
   insertFirstKey,

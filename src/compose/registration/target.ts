@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
-import type { ClusterRegistration } from '../../contract/registration.js';
+import type { ClusterRegistration } from '../../contract/admin.js';
 import { type FoundRegistration, projectOf } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';

@@ -1,8 +1,7 @@
 /** A registration plan for tests of `register`. */
 
 import type { Openers } from '../../../src/compose/context.js';
-import type { Registration } from '../../../src/contract/admin.js';
-import type { RegistrationPlan } from '../../../src/contract/registration.js';
+import type { Registration, RegistrationPlan } from '../../../src/contract/admin.js';
 import { namedAddress } from '../../support/oracle.js';
 
 export const PLAN: RegistrationPlan = {

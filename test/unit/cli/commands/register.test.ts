@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner } from '../../../../src/chain/transaction/sign.js';
-import type { RegistrationInput } from '../../../../src/contract/registration.js';
+import type { RegistrationInput } from '../../../../src/contract/admin.js';
 import { owner as operator, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { person } from '../../../support/commands.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
