@@ -205,16 +205,16 @@ async function openLedger(
   const create = config.genesis === null;
   // Keeps other processes from deleting the directory.
   opened.keep(await shareDataDirectory(files.lock));
-  let ledger: LocalChain | undefined;
-  const ledgerMark = (): string => ledger?.knownMark ?? '';
+  let local: LocalChain | undefined;
+  const ledgerMark = (): string => local?.ledger.knownMark ?? '';
   const ownStore = opened.keep(await openSqliteStore({ path: files.store, create, ledgerMark, clock }));
-  ledger = opened.keep(
+  local = opened.keep(
     await openLocalChain({
       ...{ path: files.ledger, clock, create, ...squadsProgram },
       genesis: { accounts: localGenesis(config.treasury) },
     }),
   );
-  const { store, chain } = between({ store: ownStore, chain: ledger });
+  const { store, chain } = between({ store: ownStore, chain: local });
   await (findsGap ? findLedgerGap : requireTogether)(store, chain, config.genesis);
   const keyring = options.keyring ?? {
     ...{ ...createFileKeyring(files.keys), close: async () => {} },
@@ -222,7 +222,7 @@ async function openLedger(
   const engine = engineOver(opened, { treasury: config.treasury, clock, store, chain }, keyring, options);
   return {
     ...{ engine, store, chain, sender: createSender(chain, { clock, sleep }) },
-    network: { kind: 'ledger', name: null, genesisHash: chain.genesis },
+    network: { kind: 'ledger', name: null, genesisHash: chain.ledger.genesis },
     close: () => opened.close(),
   };
 }

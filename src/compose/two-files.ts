@@ -35,7 +35,7 @@ export async function requireTogether(
       `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
       { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
     );
-  if ((await store.progress()).genesis === null) await store.bind(chain.genesis);
+  if ((await store.progress()).genesis === null) await store.bind(chain.ledger.genesis);
 }
 
 /** Records transactions that the store lacks as a gap. @throws `ERR_STORE_UNAVAILABLE` for every other mismatch */
@@ -59,11 +59,11 @@ async function lostTransactions(
   expected: string | null,
 ): Promise<readonly LostTransaction[]> {
   const { genesis, ledgerMark } = await store.progress();
-  if (genesis !== null && genesis !== chain.genesis)
+  if (genesis !== null && genesis !== chain.ledger.genesis)
     throw refuse('store.db and ledger.db belong to different projects.');
-  if (expected !== null && chain.genesis !== expected)
+  if (expected !== null && chain.ledger.genesis !== expected)
     throw refuse('ledger.db belongs to another project than this data directory.');
-  const landed = chain.landedAfter(ledgerMark);
+  const landed = chain.ledger.landedAfter(ledgerMark);
   if (landed === null)
     throw refuse(
       'The newest block of store.db is missing from ledger.db. ledger.db is older, or was used without store.db.',

@@ -116,7 +116,7 @@ function namedIn(wire: Buffer): readonly string[] {
 
 async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
   const signatures: string[] = [];
-  for (const signature of ledger.landedAfter('') ?? []) {
+  for (const signature of ledger.ledger.landedAfter('') ?? []) {
     const [record] = await ledger.lookUp([signature]);
     if (namedIn(Buffer.from(record?.wire ?? [])).includes(account)) signatures.push(signature);
   }

@@ -326,5 +326,5 @@ export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, block
 
 export async function landedCount(chain: LocalChain): Promise<number> {
   await chain.getAccounts([]);
-  return Number.parseInt(chain.knownMark, 10);
+  return Number.parseInt(chain.ledger.knownMark, 10);
 }

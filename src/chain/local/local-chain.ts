@@ -28,11 +28,7 @@ interface LocalChainOptions extends LedgerOptions {
 }
 
 export interface LocalChain extends Chain {
-  readonly genesis: string;
-  /** Mark of the newest transaction that this process has seen; marks of later transactions sort higher. */
-  readonly knownMark: string;
-  /** Signatures that landed after a known transaction, in order; `null` if the ledger does not contain that transaction. */
-  landedAfter(mark: string): readonly Signature[] | null;
+  readonly ledger: Pick<Ledger, 'genesis' | 'knownMark' | 'landedAfter'>;
   close(): Promise<void>;
 }
 
@@ -56,21 +52,9 @@ class LedgerChain implements LocalChain {
   #runtime: Promise<Runtime> | undefined;
 
   constructor(
-    private readonly ledger: Ledger,
+    readonly ledger: Ledger,
     private readonly loadRuntime: () => Promise<Runtime>,
   ) {}
-
-  get genesis(): string {
-    return this.ledger.genesis;
-  }
-
-  get knownMark(): string {
-    return this.ledger.knownMark;
-  }
-
-  landedAfter(mark: string): readonly Signature[] | null {
-    return this.ledger.landedAfter(mark);
-  }
 
   async getAccounts(addresses: readonly Address[]): Promise<readonly (AccountState | null)[]> {
     return this.ledger.read(({ accounts }) => addresses.map((address) => accounts.get(address)));
