@@ -114,22 +114,6 @@ describe('a client that hangs up', () => {
     },
   );
 
-  it('leaves the service to the others, however many hang up', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const leaving = Array.from({ length: 4 }, () => dial());
-      for (const socket of leaving) socket.write(burn(randomUUID()));
-      await until(() => finish.length === 4);
-      for (const socket of leaving) socket.resetAndDestroy();
-      for (const end of finish.splice(0)) end();
-      await until(async () => (await running()) === 0);
-    }
-    const response = await fetch(`${server.url}/v1/flywheel/batch/current`, {
-      headers: { 'x-service-api-key': GOOD_KEY },
-    });
-    expect(response.status).toBe(200);
-    expect(await burnsCounted()).toBe(20);
-  });
-
   it('does not keep health, readiness and metrics from answering when the service is full', async () => {
     const full = Array.from({ length: 4 }, () => dial());
     for (const socket of full) socket.write(burn(randomUUID()));

@@ -163,32 +163,6 @@ describe('a request that could be read in two ways', () => {
     expect(lines.filter((line) => line['msg'] === 'not HTTP')).toEqual([]);
   });
 
-  it('gives its cost with every batch, and with nothing else', async () => {
-    const cost = { operatorLamports: -5n, vaultLamports: 3n };
-    const asked = async (
-      operation: 'initBatch' | 'executeBatch' | 'getBatch' | 'currentBatch',
-      method: string,
-      path: string,
-    ) => {
-      fake.answer(operation, () => ({ ...exampleReply(operation), meta: { replayed: false, cost } }));
-      const body = method === 'POST' ? { body: '{}' } : {};
-      const headers = { 'x-service-api-key': GOOD_KEY, 'content-type': 'application/json' };
-      return (
-        await fetch(`${server.url}/v1/flywheel/batch/${path}`, { method, headers, ...body })
-      ).headers.get('x-batch-cost');
-    };
-    const text = 'operator=-5;vault=3';
-    expect(await asked('initBatch', 'POST', 'init')).toBe(text);
-    expect(await asked('executeBatch', 'POST', 'execute')).toBe(text);
-    expect(await asked('getBatch', 'GET', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11')).toBe(text);
-    expect(await asked('currentBatch', 'GET', 'current')).toBe(text);
-    fake.answer('currentBatch', () => ({ value: null, meta: { replayed: false } }));
-    const none = await fetch(`${server.url}/v1/flywheel/batch/current`, {
-      headers: { 'x-service-api-key': GOOD_KEY },
-    });
-    expect(none.headers.get('x-batch-cost')).toBeNull();
-  });
-
   it('tells the log what the store suffers from, and the client only that it is out of reach', async () => {
     const reasons = [
       'is not a database, or is damaged',

@@ -115,25 +115,6 @@ export function exactBodies(): void {
     }
   });
 
-  it('2.2: hash — no two different proofs have one hash', async (api) => {
-    const { http } = api;
-    const hashes: string[] = [];
-    for (const id of [
-      '9007199254740991',
-      '9007199254740992',
-      '9007199254740993',
-      '"9007199254740993"',
-      '0.1',
-      '0.1000000000000000055511151231257827',
-    ]) {
-      const answer = await http.post<{ hash?: string }>('burn', api.project, burnText(`{"id":${id}}`));
-      const { hash } = answer.body as { hash?: string };
-      if (hash !== undefined) hashes.push(hash);
-    }
-    expect(new Set(hashes).size).toBe(hashes.length);
-    expect(hashes.length).toBeGreaterThanOrEqual(3);
-  });
-
   it('contract 1.4: "had a different body | 422" — also when a double would not tell them apart', async (api) => {
     const { http } = api;
     const key = { 'x-idempotency-key': randomUUID() };

@@ -102,6 +102,9 @@ export function headers(): void {
     ];
     const costs = answers.map((answer) => answer.http.headers['x-batch-cost']);
     expect(costs).toEqual([costs[0], expect.stringMatching(/^operator=[1-9]\d*;vault=0$/)]);
+    const { batch } = JSON.parse(answers[0]?.http.bytes.toString() ?? '');
+    for (const read of [await api.getBatch(project, batch.id), await api.currentBatch(project)])
+      expect(read.http.headers['x-batch-cost']).toBe(costs[0]);
     expect(
       (await call(api, 'currentBatch', { 'x-service-api-key': '' })).headers['x-batch-cost'],
     ).toBeUndefined();
