@@ -10,6 +10,12 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
+import {
+  type MintParts as Mint,
+  mintData,
+  type TokenAccountParts,
+  tokenAccountData,
+} from '../support/token-accounts.js';
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 export const hashOf = (text: string): string => sha256(text).toString('hex');
@@ -81,26 +87,8 @@ export interface Account {
   readonly data: Uint8Array;
 }
 export type Accounts = Map<string, Account>;
-export type Extension = { readonly type: number; readonly data: Uint8Array };
-export interface MintParts {
-  decimals: number;
-  supply: bigint;
-  mintAuthority: PublicKey | null;
-  freezeAuthority: PublicKey | null;
-  program: PublicKey;
-  extensions: Extension[];
-}
-export interface VaultParts {
-  mint: PublicKey;
-  owner: PublicKey;
-  amount: bigint;
-  delegate: PublicKey | null;
-  delegatedAmount: bigint;
-  state: number;
-  closeAuthority: PublicKey | null;
-  program: PublicKey;
-  extensions: Extension[];
-}
+export type MintParts = Omit<Mint<PublicKey>, 'tokenProgram'> & { program: PublicKey };
+export type VaultParts = Omit<TokenAccountParts<PublicKey>, 'tokenProgram'> & { program: PublicKey };
 type Mutable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 export type Message = Mutable<sqds.accounts.VaultBatchTransaction['message']>;
 export interface State {
@@ -239,56 +227,7 @@ export const PLACES: readonly (readonly [name: string, address: string])[] = [
 const account = (program: PublicKey, data: Uint8Array, lamports = 10_000_000n): Account => ({
   ...{ owner: program.toBase58(), lamports, data },
 });
-const optional = (found: PublicKey | null) => ({
-  option: found === null ? 0 : 1,
-  found: found ?? PublicKey.default,
-});
-
-/** After the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
-function extended(base: Buffer, kind: number, extensions: readonly Extension[]): Buffer {
-  if (extensions.length === 0) return base;
-  const entries = extensions.map(({ type, data }) => {
-    const head = Buffer.alloc(4);
-    head.writeUInt16LE(type, 0);
-    head.writeUInt16LE(data.length, 2);
-    return Buffer.concat([head, data]);
-  });
-  return Buffer.concat([
-    base,
-    Buffer.alloc(spl.AccountLayout.span - base.length),
-    Buffer.of(kind),
-    ...entries,
-  ]);
-}
-
-function mintAccount(parts: MintParts): Account {
-  const data = Buffer.alloc(spl.MintLayout.span);
-  const [minting, freezing] = [optional(parts.mintAuthority), optional(parts.freezeAuthority)];
-  spl.MintLayout.encode(
-    {
-      ...{ mintAuthorityOption: minting.option as 0 | 1, mintAuthority: minting.found },
-      ...{ supply: parts.supply, decimals: parts.decimals, isInitialized: true },
-      ...{ freezeAuthorityOption: freezing.option as 0 | 1, freezeAuthority: freezing.found },
-    },
-    data,
-  );
-  return account(parts.program, extended(data, 1, parts.extensions));
-}
-
-export function tokenAccount(parts: VaultParts): Account {
-  const data = Buffer.alloc(spl.AccountLayout.span);
-  const [delegate, closing] = [optional(parts.delegate), optional(parts.closeAuthority)];
-  spl.AccountLayout.encode(
-    {
-      ...{ mint: parts.mint, owner: parts.owner, amount: parts.amount, state: parts.state },
-      ...{ delegateOption: delegate.option as 0 | 1, delegate: delegate.found },
-      ...{ delegatedAmount: parts.delegatedAmount, isNativeOption: 0, isNative: 0n },
-      ...{ closeAuthorityOption: closing.option as 0 | 1, closeAuthority: closing.found },
-    },
-    data,
-  );
-  return account(parts.program, extended(data, 2, parts.extensions));
-}
+export const tokenAccount = (parts: VaultParts): Account => account(parts.program, tokenAccountData(parts));
 
 export function accountsOf(world: World): Accounts {
   const state = stateOf(world.instructions);
@@ -302,7 +241,7 @@ export function accountsOf(world: World): Accounts {
   ].map((one) => account(sqds.PROGRAM_ID, one.serialize()[0], 2_000_000n));
   const places = [multisig, batchAt, proposalAt, ...transactionsAt.map(([at]) => at)];
   const accounts: Accounts = new Map(written.map((one, at) => [places[at]?.toBase58() ?? '', one]));
-  accounts.set(mint.toBase58(), mintAccount(world.mint));
+  accounts.set(mint.toBase58(), account(world.mint.program, mintData(world.mint)));
   accounts.set(world.token.account.toBase58(), tokenAccount(world.vaultAccount));
   accounts.set(vault.toBase58(), account(SystemProgram.programId, Buffer.alloc(0), world.vaultLamports));
   world.accounts(accounts);

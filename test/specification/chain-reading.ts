@@ -1,27 +1,27 @@
-/** Reads and writes accounts and transactions with web3.js and the layouts of SPL tokens. */
+/** Reads and writes accounts and transactions with web3.js and spl-token. */
+import {
+  AccountLayout,
+  createAssociatedTokenAccountIdempotentInstruction,
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+  MintLayout,
+  TOKEN_2022_PROGRAM_ID,
+  TOKEN_PROGRAM_ID,
+} from '@solana/spl-token';
 import {
   type AccountInfo,
   type Keypair,
   PublicKey,
   SystemProgram,
   Transaction,
-  TransactionInstruction,
+  type TransactionInstruction,
   VersionedTransaction,
 } from '@solana/web3.js';
 import type { InProcessService, LandedTransaction, Project } from '../support/in-process-service.js';
 import { keypairOf } from './requests.js';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
-const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
-const TOKEN_PROGRAMS = {
-  token: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-  'token-2022': 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-} as const;
-/** Offsets in the accounts of SPL tokens (state.rs of spl-token). */
-const MINT_SUPPLY_AT = 36;
-const TOKEN_AMOUNT_AT = 64;
-const CREATE_IDEMPOTENT = 1;
-const TRANSFER_CHECKED = 12;
+const TOKEN_PROGRAMS = { token: TOKEN_PROGRAM_ID, 'token-2022': TOKEN_2022_PROGRAM_ID } as const;
 const FEE_LAMPORTS = 5_000n;
 /** Some builds of the memo program write the text into the same line, some into the next. */
 const MEMO_LOG = /^Program log: Memo \(len \d+\)(?:: "(.*)")?$/;
@@ -31,25 +31,25 @@ interface OnChain {
   readonly service: InProcessService;
 }
 
-async function numberAt({ service }: OnChain, address: string, offset: number): Promise<bigint> {
-  const account = await service.account(address);
-  return account === null ? 0n : Buffer.from(account.data).readBigUInt64LE(offset);
-}
+export const tokenAccount = ({ mintAddress, tokenProgram }: Project, wallet: string): PublicKey =>
+  getAssociatedTokenAddressSync(
+    new PublicKey(mintAddress),
+    new PublicKey(wallet),
+    true,
+    TOKEN_PROGRAMS[tokenProgram],
+  );
 
-export function tokenAccount({ mintAddress, tokenProgram }: Project, wallet: string): PublicKey {
-  const seeds = [wallet, TOKEN_PROGRAMS[tokenProgram], mintAddress].map((seed) => new PublicKey(seed));
-  return PublicKey.findProgramAddressSync(
-    seeds.map((seed) => seed.toBuffer()),
-    ASSOCIATED_TOKEN_PROGRAM,
-  )[0];
+/** 0 without the account. */
+export async function supplyOf({ service }: OnChain, { mintAddress }: Project): Promise<bigint> {
+  const account = await service.account(mintAddress);
+  return account === null ? 0n : MintLayout.decode(account.data).supply;
 }
-
-export const supplyOf = (under: OnChain, { mintAddress }: Project): Promise<bigint> =>
-  numberAt(under, mintAddress, MINT_SUPPLY_AT);
 
 /** 0 without a token account. */
-export const balanceOf = (under: OnChain, project: Project, wallet: string): Promise<bigint> =>
-  numberAt(under, tokenAccount(project, wallet).toBase58(), TOKEN_AMOUNT_AT);
+export async function balanceOf({ service }: OnChain, project: Project, wallet: string): Promise<bigint> {
+  const account = await service.account(tokenAccount(project, wallet).toBase58());
+  return account === null ? 0n : AccountLayout.decode(account.data).amount;
+}
 
 export const lamportsOf = async ({ service }: OnChain, wallet: string): Promise<bigint> =>
   (await service.account(wallet))?.lamports ?? 0n;
@@ -131,39 +131,19 @@ export const sendLamports = (under: OnChain, from: Keypair, to: string, lamports
     SystemProgram.transfer({ fromPubkey: from.publicKey, toPubkey: new PublicKey(to), lamports }),
   ]);
 
-const account = (pubkey: PublicKey, rights: '' | 's' | 'w' | 'sw' = '') => ({
-  pubkey,
-  isSigner: rights.startsWith('s'),
-  isWritable: rights.endsWith('w'),
-});
-
 /** Opens the recipient's account if it is missing. */
 export async function sendTokens(
   under: OnChain,
   project: Project,
   { from, to, amount }: { readonly from: Keypair; readonly to: string; readonly amount: bigint },
 ): Promise<void> {
-  const program = new PublicKey(TOKEN_PROGRAMS[project.tokenProgram]);
+  const program = TOKEN_PROGRAMS[project.tokenProgram];
   const [mint, owner] = [new PublicKey(project.mintAddress), from.publicKey];
   const [source, target] = [tokenAccount(project, owner.toBase58()), tokenAccount(project, to)];
-  const data = Buffer.alloc(10);
-  data.writeUInt8(TRANSFER_CHECKED);
-  data.writeBigUInt64LE(amount, 1);
-  data.writeUInt8(project.decimals, 9);
+  const { decimals } = project;
   await land(under, from, [
-    new TransactionInstruction({
-      programId: ASSOCIATED_TOKEN_PROGRAM,
-      keys: [
-        ...[account(owner, 'sw'), account(target, 'w'), account(new PublicKey(to)), account(mint)],
-        ...[account(SystemProgram.programId), account(program)],
-      ],
-      data: Buffer.of(CREATE_IDEMPOTENT),
-    }),
-    new TransactionInstruction({
-      programId: program,
-      keys: [account(source, 'w'), account(mint), account(target, 'w'), account(owner, 's')],
-      data,
-    }),
+    createAssociatedTokenAccountIdempotentInstruction(owner, target, new PublicKey(to), mint, program),
+    createTransferCheckedInstruction(source, mint, target, owner, amount, decimals, [], program),
   ]);
 }
 

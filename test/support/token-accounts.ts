@@ -1,7 +1,8 @@
-/** Builds mints and token accounts byte by byte in the format of both token programs, so that tests can change any part. */
+/** Mints and token accounts by the layouts of spl-token, with any extensions behind them, so that tests can change any part. */
+import { AccountLayout, MintLayout, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID } from '@solana/spl-token';
+import { PublicKey, SystemProgram } from '@solana/web3.js';
 import type { AccountState } from '../../src/chain/account.js';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
-import { type Address, addressBytes } from '../../src/values/address.js';
+import type { Address } from '../../src/values/address.js';
 
 /** One TLV entry after the base state. */
 export interface Extension {
@@ -9,85 +10,88 @@ export interface Extension {
   readonly data: Uint8Array;
 }
 
-export interface MintParts {
-  tokenProgram: Address;
+export interface MintParts<Key = Address> {
+  tokenProgram: Key;
   supply: bigint;
   decimals: number;
-  mintAuthority: Address | null;
-  freezeAuthority: Address | null;
+  mintAuthority: Key | null;
+  freezeAuthority: Key | null;
   extensions: Extension[];
 }
 
-export interface TokenAccountParts {
-  tokenProgram: Address;
-  mint: Address;
-  owner: Address;
+export interface TokenAccountParts<Key = Address> {
+  tokenProgram: Key;
+  mint: Key;
+  owner: Key;
   amount: bigint;
-  delegate: Address | null;
+  delegate: Key | null;
   delegatedAmount: bigint;
   state: number;
-  closeAuthority: Address | null;
+  closeAuthority: Key | null;
   extensions: Extension[];
 }
 
-const BASE_BYTES = 165;
-const [MINT_TYPE, ACCOUNT_TYPE] = [1, 2];
+type AnyKey = string | PublicKey;
 
-function optionalKey(data: Buffer, at: number, key: Address | null): void {
-  if (key === null) return;
-  data.writeUInt32LE(1, at);
-  Buffer.from(addressBytes(key) as Uint8Array).copy(data, at + 4);
-}
+const keyOf = (found: AnyKey | null): PublicKey => new PublicKey(found ?? PublicKey.default);
+const optionOf = (found: AnyKey | null): 0 | 1 => (found === null ? 0 : 1);
 
-const key = (data: Buffer, at: number, value: Address): unknown =>
-  Buffer.from(addressBytes(value) as Uint8Array).copy(data, at);
-
-function withExtensions(base: Buffer, type: number, extensions: readonly Extension[]): Buffer {
+/** After the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
+function extended(base: Buffer, kind: number, extensions: readonly Extension[]): Buffer {
   if (extensions.length === 0) return base;
-  const padding = Buffer.alloc(BASE_BYTES - base.length);
-  const entries = extensions.map(({ type: number, data }) => {
+  const entries = extensions.map(({ type, data }) => {
     const head = Buffer.alloc(4);
-    head.writeUInt16LE(number, 0);
+    head.writeUInt16LE(type, 0);
     head.writeUInt16LE(data.length, 2);
     return Buffer.concat([head, data]);
   });
-  return Buffer.concat([base, padding, Buffer.of(type), ...entries]);
+  return Buffer.concat([base, Buffer.alloc(AccountLayout.span - base.length), Buffer.of(kind), ...entries]);
 }
 
-const account = (owner: Address, data: Buffer): AccountState => ({
-  lamports: 10_000_000n,
-  owner,
-  data,
-  executable: false,
+export function mintData({
+  mintAuthority,
+  freezeAuthority,
+  supply,
+  decimals,
+  extensions,
+}: Omit<MintParts<AnyKey>, 'tokenProgram'>): Buffer {
+  const data = Buffer.alloc(MintLayout.span);
+  MintLayout.encode(
+    {
+      ...{ mintAuthorityOption: optionOf(mintAuthority), mintAuthority: keyOf(mintAuthority) },
+      ...{ freezeAuthorityOption: optionOf(freezeAuthority), freezeAuthority: keyOf(freezeAuthority) },
+      ...{ supply, decimals, isInitialized: true },
+    },
+    data,
+  );
+  return extended(data, 1, extensions);
+}
+
+export function tokenAccountData(parts: Omit<TokenAccountParts<AnyKey>, 'tokenProgram'>): Buffer {
+  const { mint, owner, delegate, closeAuthority, amount, state, delegatedAmount, extensions } = parts;
+  const data = Buffer.alloc(AccountLayout.span);
+  AccountLayout.encode(
+    {
+      ...{ mint: keyOf(mint), owner: keyOf(owner), amount, state, isNativeOption: 0, isNative: 0n },
+      ...{ delegateOption: optionOf(delegate), delegate: keyOf(delegate), delegatedAmount },
+      ...{ closeAuthorityOption: optionOf(closeAuthority), closeAuthority: keyOf(closeAuthority) },
+    },
+    data,
+  );
+  return extended(data, 2, extensions);
+}
+
+const account = (owner: string, data: Uint8Array, lamports = 10_000_000n): AccountState => ({
+  ...{ lamports, owner: owner as Address, data, executable: false },
 });
 
-export function mintAccount(parts: MintParts): AccountState {
-  const data = Buffer.alloc(82);
-  optionalKey(data, 0, parts.mintAuthority);
-  data.writeBigUInt64LE(parts.supply, 36);
-  data[44] = parts.decimals;
-  data[45] = 1;
-  optionalKey(data, 46, parts.freezeAuthority);
-  return account(parts.tokenProgram, withExtensions(data, MINT_TYPE, parts.extensions));
-}
+export const mintAccount = (parts: MintParts): AccountState => account(parts.tokenProgram, mintData(parts));
+export const tokenAccount = (parts: TokenAccountParts): AccountState =>
+  account(parts.tokenProgram, tokenAccountData(parts));
+export const wallet = (lamports: bigint): AccountState =>
+  account(SystemProgram.programId.toBase58(), Buffer.alloc(0), lamports);
 
-export function tokenAccount(parts: TokenAccountParts): AccountState {
-  const data = Buffer.alloc(BASE_BYTES);
-  key(data, 0, parts.mint);
-  key(data, 32, parts.owner);
-  data.writeBigUInt64LE(parts.amount, 64);
-  optionalKey(data, 72, parts.delegate);
-  data[108] = parts.state;
-  data.writeBigUInt64LE(parts.delegatedAmount, 121);
-  optionalKey(data, 129, parts.closeAuthority);
-  return account(parts.tokenProgram, withExtensions(data, ACCOUNT_TYPE, parts.extensions));
-}
-
-export const wallet = (lamports: bigint): AccountState => ({
-  lamports,
-  owner: '11111111111111111111111111111111' as Address,
-  data: Buffer.alloc(0),
-  executable: false,
-});
-
-export const TOKEN_PROGRAMS = { token: TOKEN_PROGRAM, 'token-2022': TOKEN_2022_PROGRAM } as const;
+export const TOKEN_PROGRAMS = {
+  token: TOKEN_PROGRAM_ID.toBase58() as Address,
+  'token-2022': TOKEN_2022_PROGRAM_ID.toBase58() as Address,
+} as const;
