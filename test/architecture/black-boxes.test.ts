@@ -4,23 +4,27 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './sources.js';
 
+/** Opens the service for the specification, as {@link DOORS} do other things. */
+const SERVICE = 'test/specification/in-process-service.ts';
+
 /** Files of test/support that may import `src` for these tests; each opens one thing that is not spawned. */
 const DOORS = [
   // The command line in this process, over fake services or real ones.
   ...['in-process', 'flywheel-here'],
   // The service, a fake service, and an HTTP server before either.
-  ...['in-process-service', 'service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
+  ...['service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
   // A ledger without a project, a node over it, and other users of it.
   ...['chain', 'registration', 'local-rpc', 'cluster-directory', 'send-by-rpc'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
 ];
 
-const doors = new Set(DOORS.map((name) => `test/support/${name}.ts`));
+const doors = new Set([SERVICE, ...DOORS.map((name) => `test/support/${name}.ts`)]);
 
 const files = ['abuse', 'e2e', 'specification'].flatMap((folder) =>
   readdirSync(join(ROOT, 'test', folder))
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(ROOT, 'test', folder, name)),
+    .map((name) => join(ROOT, 'test', folder, name))
+    .filter((file) => file !== join(ROOT, SERVICE)),
 );
 
 const importsOf = (file: string): readonly string[] =>

@@ -6,9 +6,9 @@ import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { Api } from '../specification/api.js';
 import { supplyOf } from '../specification/chain-reading.js';
+import { openService } from '../specification/in-process-service.js';
 import { aBurnRequest, aPipeline, approved, burnAction } from '../specification/requests.js';
 import { remoteClient } from '../support/http.js';
-import { openService } from '../support/in-process-service.js';
 import { failureOf } from '../support/service.js';
 
 describe('the client', () => {

@@ -1,10 +1,10 @@
 /** Access rights (service specification, section 5; contract, sections 1.1 and 1.3). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Project, Scope } from '../support/in-process-service.js';
 import type { Answer, Api, By } from './api.js';
 import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
+import type { Project, Scope } from './in-process-service.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning } from './requests.js';
 
 const UNIT = 1_000_000n;

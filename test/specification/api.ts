@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
-import type { InProcessService, OtherServer, Project, ProjectInput } from '../support/in-process-service.js';
+import type { InProcessService, OtherServer, Project, ProjectInput } from './in-process-service.js';
 
 /** The operations of the specification with method and path (sections 4.1 to 4.5). */
 export const ROUTES = {

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { PublicKey } from '@solana/web3.js';
 import { accounts, getTransactionPda, getVaultPda } from '@sqds/multisig';
 import { beforeAll, expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api, Batch, BundleExecution, InitBatchResult } from './api.js';
 import { it, running } from './cases.js';
 import { accountInfoOf, landedRecord } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { approved, burning } from './requests.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,4 +1,4 @@
-import { openService } from '../support/in-process-service.js';
+import { openService } from './in-process-service.js';
 import { BATCHES, specification } from './suites.js';
 
 specification(BATCHES, () => openService());

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api } from './api.js';
 import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
 /** The store takes this many more burn records of the project and refuses others, as a full disk does. */

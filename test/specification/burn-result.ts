@@ -1,10 +1,10 @@
 /** The result of a burn, the batch response and the error body (service specification, sections 2.2 to 2.4 and 4.2). */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { BurnRequest } from './api.js';
 import { it, running } from './cases.js';
 import { blockTimeOf, landedRecord, memosOf, supplyOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, canonicalHash } from './requests.js';
 
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;

@@ -1,4 +1,4 @@
-import { openService } from '../support/in-process-service.js';
+import { openService } from './in-process-service.js';
 import { BURNS, specification } from './suites.js';
 
 specification(BURNS, () => openService());

@@ -12,6 +12,7 @@ import {
   signVote,
   type TestEngine,
 } from '../support/engine.js';
+import { startServer } from '../support/http.js';
 import {
   addThirdMember,
   approveOutside,
@@ -20,7 +21,6 @@ import {
   staleAccounts,
 } from '../support/other-tools.js';
 import { drain } from '../support/payments.js';
-import { serveEngine } from '../support/service.js';
 
 let test: TestEngine;
 beforeEach(async () => {
@@ -38,7 +38,7 @@ async function serving<Result>(
   ) => Promise<Result>,
 ): Promise<Result> {
   const engine = engineBeside(test, { chain: replacing(test.chain, parts) });
-  const server = await serveEngine(engine, {});
+  const server = await startServer({ engine });
   try {
     return await use(async (path, body) => {
       const answer = await fetch(`${server.url}/v1/flywheel/batch/${path}`, {
@@ -49,7 +49,7 @@ async function serving<Result>(
       return { status: answer.status, body: await answer.json() };
     });
   } finally {
-    await server.close();
+    await server.closeGracefully(5_000);
   }
 }
 

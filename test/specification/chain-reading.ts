@@ -17,7 +17,7 @@ import {
   type TransactionInstruction,
   VersionedTransaction,
 } from '@solana/web3.js';
-import type { InProcessService, LandedTransaction, Project } from '../support/in-process-service.js';
+import type { InProcessService, LandedTransaction, Project } from './in-process-service.js';
 import { keypairOf } from './requests.js';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';

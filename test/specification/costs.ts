@@ -2,7 +2,6 @@
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api, InitBatchResult } from './api.js';
 import { it } from './cases.js';
 import {
@@ -14,6 +13,7 @@ import {
   tokenAccount,
   treasuryOf,
 } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, aPipeline, approved, burning, keypairOf, signVote, someWallet } from './requests.js';
 
 const CLOSE_ACCOUNT = 9;

@@ -1,10 +1,10 @@
 /** The error body and the codes of the specification (sections 2.4 and 7). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api } from './api.js';
 import { it } from './cases.js';
 import { sendTokens, supplyOf, treasuryOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
 /** One failure of each kind that needs no preparation. */

@@ -11,10 +11,10 @@ import {
 } from '@solana/web3.js';
 import { instructions as squads } from '@sqds/multisig';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api, ExecuteResult, InitBatchResult } from './api.js';
 import { it } from './cases.js';
 import { lamportsOf, supplyOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import {
   aBurnRequest,
   aPipeline,

@@ -2,7 +2,6 @@
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { accounts, getProposalPda, getVaultPda } from '@sqds/multisig';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api } from './api.js';
 import { it } from './cases.js';
 import {
@@ -14,6 +13,7 @@ import {
   supplyOf,
   treasuryOf,
 } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning, someWallet } from './requests.js';
 
 const RENT_OF_TWO_WALLETS = 10_000_000n;

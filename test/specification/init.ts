@@ -3,10 +3,10 @@ import { ComputeBudgetProgram, Message, PublicKey, VersionedTransaction } from '
 import { instructions as squads } from '@sqds/multisig';
 import bs58 from 'bs58';
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api, CompiledPipeline } from './api.js';
 import { it } from './cases.js';
 import { balanceOf, drain, lamportsOf, memosRun, supplyOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aPipeline, approved, burnAction, burning, canonicalHash, someWallet } from './requests.js';
 
 const TOKEN_ACCOUNT_RENT = 2_039_280n;

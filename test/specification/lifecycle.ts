@@ -1,9 +1,9 @@
 /** States and transitions of a batch, and the operations that show them (service specification, sections 3, 4.3 to 4.5 and 7). */
 import { expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Api, Batch } from './api.js';
 import { it } from './cases.js';
 import { balanceOf, drain, sendLamports, supplyOf, treasuryOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { approved, burning } from './requests.js';
 
 async function stopped(api: Api, project: Project, key: string): Promise<Batch> {

@@ -1,10 +1,10 @@
 /** Default rate limits, and replays beyond them (service specification, section 8; contract, sections 1.4 and 1.5). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import type { Project } from '../support/in-process-service.js';
 import type { Answer, Api, By, OperationName } from './api.js';
 import { it } from './cases.js';
 import { supplyOf } from './chain-reading.js';
+import type { Project } from './in-process-service.js';
 import { aBurnRequest, aPipeline, burnAction } from './requests.js';
 
 type Ask = (api: Api, by: Project | string) => Promise<Answer>;

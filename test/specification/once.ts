@@ -1,10 +1,10 @@
 /** At most once: idempotency keys, their owners, and recovery from a crash (contract, section 1.4). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Scope } from '../support/in-process-service.js';
 import type { Api, By } from './api.js';
 import { it } from './cases.js';
 import { landedRecord, supplyOf } from './chain-reading.js';
+import type { Scope } from './in-process-service.js';
 import { aBurnRequest, aPipeline, approved, burnAction, burning, passToNextNoon } from './requests.js';
 
 const UNIT = 1_000_000n;

@@ -1,4 +1,4 @@
-import { openService } from '../support/in-process-service.js';
+import { openService } from './in-process-service.js';
 import { REQUESTS, SERVER, specification } from './suites.js';
 
 specification({ ...REQUESTS, ...SERVER }, () => openService());

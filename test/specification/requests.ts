@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
-import type { InProcessService, Project } from '../support/in-process-service.js';
 import type { BurnRequest, Pipeline } from './api.js';
+import type { InProcessService, Project } from './in-process-service.js';
 
 const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: unknown) => string;
 

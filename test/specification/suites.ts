@@ -2,7 +2,6 @@
  * The service specification, sentence by sentence, over HTTP; the contract fills its gaps. Each case names a section and a quote.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { InProcessService } from '../support/in-process-service.js';
 import { access } from './access.js';
 import { amounts } from './amounts.js';
 import { Api } from './api.js';
@@ -22,6 +21,7 @@ import { flywheel } from './flywheel.js';
 import { further } from './further.js';
 import { bodies, pathsAndMethods } from './http.js';
 import { headers } from './http-headers.js';
+import type { InProcessService } from './in-process-service.js';
 import { init } from './init.js';
 import { initProblems } from './init-problems.js';
 import { isolation } from './isolation.js';

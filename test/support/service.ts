@@ -1,25 +1,9 @@
-/** An engine behind HTTP or on a cluster, and the errors of its calls. */
+/** An engine on a cluster, and the errors of its calls. */
 import type { Service } from '../../src/contract/service.js';
-import { createEngine, type Engine } from '../../src/engine/engine.js';
+import { createEngine } from '../../src/engine/engine.js';
 import { type FlywheelError, isFlywheelError } from '../../src/errors/flywheel-error.js';
-import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
 import { openTestEngine } from './engine.js';
-import { startServer } from './http.js';
 import { type ClusterTerms, openCluster } from './open-cluster.js';
-
-export async function serveEngine(
-  engine: Engine,
-  options: HttpServerOptions,
-  deps: Partial<HttpServerDeps> = {},
-): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = await startServer({ engine, ...deps }, options);
-  return {
-    url: server.url,
-    async close() {
-      await server.closeGracefully(5_000);
-    },
-  };
-}
 
 /** The engine on a test node over the ledger of its own directory, reached by RPC. */
 export async function openOnCluster(terms: ClusterTerms = {}) {

@@ -1,6 +1,7 @@
 /** The service on a validator: VALIDATOR_URL is its JSON-RPC address; it has the Squads program and grants airdrops. */
+
+import { openServiceOver } from '../specification/in-process-service.js';
 import { ON_CHAIN, specification } from '../specification/suites.js';
-import { openServiceOver } from '../support/in-process-service.js';
 import { openOnValidator } from './validator.js';
 
 const url = process.env['VALIDATOR_URL'];

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { costs } from '../../specification/costs.js';
+import { openService } from '../../specification/in-process-service.js';
 import { ON_CHAIN, ON_STORE, specification } from '../../specification/suites.js';
-import { openService } from '../../support/in-process-service.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
+import { openService } from '../../specification/in-process-service.js';
 import { ON_STORE, specification } from '../../specification/suites.js';
-import { openService } from '../../support/in-process-service.js';
 import { isLong } from '../../support/long.js';
 
 for (const servers of isLong ? [1, 2] : [2])

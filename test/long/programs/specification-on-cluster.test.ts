@@ -1,4 +1,4 @@
+import { openService } from '../../specification/in-process-service.js';
 import { BATCHES, BURNS, REQUESTS, specification } from '../../specification/suites.js';
-import { openService } from '../../support/in-process-service.js';
 
 specification({ ...BURNS, ...BATCHES, ...REQUESTS }, () => openService({ chain: 'cluster' }));

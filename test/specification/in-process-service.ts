@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { bundleSizeOf, type Chain } from '../../src/chain/chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
+import type { KeyTerms, RegisterInput, Registration } from '../../src/contract/admin.js';
+
 import type { EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
@@ -16,78 +18,24 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import { base58Encode } from '../../src/values/base58.js';
-import { RunningClock } from './clock.js';
-import { replacing } from './doubles.js';
-import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from './engine.js';
-import { openCluster, type TestCluster } from './open-cluster.js';
-import { openDatabaseStore } from './postgres.js';
-import { serveEngine } from './service.js';
-import { lockSqlite, rawSqlite, type StoreUnderTest } from './store.js';
-import type { FaultRule } from './test-cluster/faults.js';
+import { RunningClock } from '../support/clock.js';
+import { replacing } from '../support/doubles.js';
+import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from '../support/engine.js';
+import { type RunningServer, startServer } from '../support/http.js';
+import { openCluster, type TestCluster } from '../support/open-cluster.js';
+import { openDatabaseStore } from '../support/postgres.js';
+import { lockSqlite, rawSqlite, type StoreUnderTest } from '../support/store.js';
+import type { FaultRule } from '../support/test-cluster/faults.js';
 
-/** Addresses are base58, amounts decimal text in whole tokens. */
-export interface Project {
+export type Project = Registration & {
   readonly key: string;
-  readonly owner: string;
   /** 64-byte secret key in hex. */
   readonly ownerSecret: string;
-  readonly name: string;
-  readonly symbol: string;
-  readonly decimals: number;
-  readonly tokenId: string;
-  readonly flywheelId: string;
-  readonly mintAddress: string;
-  readonly tokenProgram: 'token' | 'token-2022';
-  readonly multisig: string;
-  readonly vaultIndex: number;
-  readonly vaultAddress: string;
-  readonly burnWallet: string;
-  readonly operator: string;
-  readonly proofTypes: readonly string[];
-}
+};
 
-/** Amounts are decimal text; a cap of `null` is no cap. */
-export interface ProjectInput {
-  readonly symbol?: string;
-  readonly decimals?: number;
-  readonly supply?: string;
-  readonly tokenProgram?: 'token' | 'token-2022';
-  readonly tokenGeneration?: 'v1' | 'v2';
-  readonly vaultTokens?: string;
-  readonly vaultSol?: string;
-  readonly burnWalletTokens?: string;
-  readonly burnWalletSol?: string;
-  readonly proofTypes?: readonly string[];
-  readonly scopes?: readonly Scope[];
-  readonly dailyBurn?: string | null;
-  readonly dailyAirdrop?: string | null;
-}
+export type ProjectInput = Partial<Omit<RegisterInput, 'owner'>>;
 
-export type Scope = 'burn' | 'airdrop';
-
-/** `proofTypes: null` permits every proof type of the project. */
-export interface KeyTerms {
-  readonly scopes: readonly Scope[];
-  readonly proofTypes: readonly string[] | null;
-}
-
-export interface ApiKey {
-  readonly id: string;
-  readonly key: string;
-}
-
-export interface ChainAccount {
-  readonly lamports: bigint;
-  readonly owner: string;
-  readonly data: Uint8Array;
-}
-
-export interface LandedTransaction {
-  readonly bytes: Uint8Array;
-  readonly error: unknown;
-  readonly logs: readonly string[];
-  readonly blockTimeMs: number;
-}
+export type { Scope } from '../../src/values/key-terms.js';
 
 export interface OtherServer {
   readonly basePath?: string;
@@ -106,7 +54,7 @@ export interface OtherServer {
   readonly maxBodyBytes?: number;
 }
 
-export type StoreFault =
+type StoreFault =
   | { readonly lost: 'token' | 'flywheel'; readonly tokenId: string }
   | { readonly damagedBatch: string }
   /** The store refuses the project's burns after this many. */
@@ -124,39 +72,11 @@ interface ServiceOptions {
   readonly servers?: number;
 }
 
-export interface InProcessService {
-  readonly urls: readonly string[];
-  readonly project: Project;
-  /** The most transactions of a batch that land together. */
-  readonly bundleSize: number;
-  register(input?: ProjectInput): Promise<Project>;
-  createKey(terms: KeyTerms): Promise<ApiKey>;
-  revokeKey(id: string): Promise<void>;
-  rotateKey(id: string, graceMs: number): Promise<ApiKey>;
-  /** Has SOL and tokens of every project. */
-  readonly treasury: string;
-  /** 64-byte secret key in hex of a wallet for which the service signs. */
-  secretOf(wallet: string): string;
-  account(address: string): Promise<ChainAccount | null>;
-  transaction(signature: string): Promise<LandedTransaction | null>;
-  blockhash(): Promise<string>;
-  /** Transactions on the ledger, from any sender. */
-  landedCount(): Promise<number>;
-  /** Lands a transaction without the service. @returns its error, or `null` on success. */
-  land(transaction: Uint8Array): Promise<unknown>;
-  expireBlockhashes(): Promise<void>;
-  nowMs(): number;
-  /** Advances the clocks of the service and of its rate limits. */
-  passTime(ms: number): void;
-  /** Runs recovery and cleanup with a clock that is ahead. */
-  reconcile(aheadMs?: number): Promise<void>;
-  /** @returns a function that ends the fault, if it can end. */
-  breakStore(fault: StoreFault): () => void;
-  beside(other: OtherServer, use: (url: string) => Promise<void>): Promise<void>;
-  close(): Promise<void>;
-}
+export type InProcessService = Awaited<ReturnType<typeof serviceOf>>;
+export type LandedTransaction = NonNullable<Awaited<ReturnType<InProcessService['transaction']>>>;
 
 const BASE_PATH = '/api';
+const CLOSE_MS = 5_000;
 
 export async function openService(options: ServiceOptions = {}): Promise<InProcessService> {
   const clock = new RunningClock();
@@ -184,10 +104,10 @@ export async function openServiceOver(
   return serviceOf({ ...opened, clock: new RunningClock(), database: undefined, owner }, 1);
 }
 
-async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number): Promise<InProcessService> {
+async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number) {
   const { test, clock, database, owner } = parts;
   const world: World = { ...parts, chain: parts.cluster?.chain ?? test.chain, passed: { ms: 0 } };
-  const main: Serving[] = [];
+  const main: RunningServer[] = [];
   const rooms: Rooms = new Map();
   for (let at = 0; at < servers; at += 1) {
     const store = at === 0 || database === undefined ? test.deps.store : await database.openAgain();
@@ -196,14 +116,17 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
   return {
     urls: main.map(({ url }) => url),
     project: projectOf(test.project, owner),
+    /** The most transactions of a batch that land together. */
     bundleSize: bundleSizeOf(world.chain),
     ...administration(world),
     ...chainOf(world),
     nowMs: () => clock.nowMs(),
-    passTime: (ms) => {
+    /** Advances the clocks of the service and of its rate limits. */
+    passTime: (ms: number) => {
       clock.pass(ms);
       world.passed.ms += ms;
     },
+    /** Runs recovery and cleanup with a clock that is ahead. */
     reconcile: async (aheadMs = 0) => {
       const ahead = { nowMs: () => clock.nowMs() + aheadMs };
       const { store } = test.deps;
@@ -212,10 +135,11 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
         aheadMs === 0 ? {} : { clock: ahead, store: storeBy(store, ahead) },
       ).reconcile();
     },
-    breakStore: (fault) => breakStore(dataFiles(test.dataDir).store, rooms, fault),
-    beside: (other, use) => beside(world, other, use),
+    /** @returns a function that ends the fault, if it can end. */
+    breakStore: (fault: StoreFault) => breakStore(dataFiles(test.dataDir).store, rooms, fault),
+    beside: (other: OtherServer, use: (url: string) => Promise<void>) => beside(world, other, use),
     async close() {
-      for (const server of main) await server.close();
+      for (const server of main) await server.closeGracefully(CLOSE_MS);
       await world.close();
     },
   };
@@ -232,15 +156,10 @@ interface World {
   readonly close: () => Promise<void>;
 }
 
-interface Serving {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 const engineOver = ({ test, chain }: World, parts: Partial<EngineParts>): Engine =>
   createEngine({ ...test.deps, chain, leases: new Leases('server'), ...parts });
 
-async function serve({ passed }: World, engine: Engine, other: OtherServer): Promise<Serving> {
+function serve({ passed }: World, engine: Engine, other: OtherServer): Promise<RunningServer> {
   const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
   const options = {
     basePath,
@@ -248,7 +167,7 @@ async function serve({ passed }: World, engine: Engine, other: OtherServer): Pro
     ...(rateLimits === undefined ? {} : { rates: rateLimits }),
     ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),
   };
-  return serveEngine(engine, options, { rateCounts: createMemoryCounts(() => passed.ms * 1_000) });
+  return startServer({ engine, rateCounts: createMemoryCounts(() => passed.ms * 1_000) }, options);
 }
 
 const projectOf = ({ registration, key }: TestEngine['project'], owner: Keypair): Project => ({
@@ -277,7 +196,9 @@ function administration({ test, cluster }: World) {
       await engine.revokeKey(id, graceMs);
       return successor;
     },
+    /** Has SOL and tokens of every project. */
     treasury: deps.treasury ?? '',
+    /** 64-byte secret key in hex of a wallet for which the service signs. */
     secretOf: (wallet: string) => {
       const file = join(dataFiles(test.dataDir).keys, `${wallet}.json`);
       return Buffer.from(JSON.parse(readFileSync(file, 'utf8')) as number[]).toString('hex');
@@ -300,7 +221,9 @@ function chainOf({ test, chain, cluster }: World) {
       return { bytes, error, logs, blockTimeMs: blockTimeMs - (blockTimeMs % unitMs) };
     },
     blockhash: async () => (await chain.latestBlockhash()).blockhash,
+    /** Transactions on the ledger, from any sender. */
     landedCount: () => landedCount(test.chain),
+    /** Lands a transaction without the service. @returns its error, or `null` on success. */
     land: async (transaction: Uint8Array) => {
       const [refusal] = await chain.submit([transaction]);
       await cluster?.settle();
@@ -364,7 +287,7 @@ async function beside(world: World, other: OtherServer, use: (url: string) => Pr
   try {
     await use(server.url);
   } finally {
-    await server.close();
+    await server.closeGracefully(CLOSE_MS);
     await own?.close();
   }
 }
