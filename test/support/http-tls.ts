@@ -1,103 +1,23 @@
 /** Loopback TLS servers with test certificates, and a tunnelling proxy. */
+import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** Self-signed, for api.flywheel.test and 127.0.0.1; it protects nothing. */
-export const TEST_CERTIFICATE = `
------BEGIN CERTIFICATE-----
-MIIBdjCCAR2gAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1mbHl3aGVl
-bCB0ZXN0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAYMRYwFAYD
-VQQDDA1mbHl3aGVlbCB0ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEgROt
-Wr70lT915TTim5jfPPbOt+sEIcsuaxbA4JZthNYN4iFCZo9pz2TY1UB/e09ml6ns
-dKCNnq7UPt+EpIGrzaNWMFQwIgYDVR0RBBswGYIRYXBpLmZseXdoZWVsLnRlc3SH
-BH8AAAEwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQU7+L9VlQc+TPBmTS0EtkD
-aE0Kv+4wCgYIKoZIzj0EAwIDRwAwRAIgdBroFHOXpg39ltfzf5sJ2FVUDSpXHKBk
-Zzi1e3PIEJ8CIEwA+66AcAbBwZN7sba6dWaMTbGOkbV/bJ2HQ0jNZB3W
------END CERTIFICATE-----
-`.trimStart();
+const PEMS = new Map(
+  [
+    ...readFileSync('test/support/certificates.pem', 'utf8').matchAll(/^(.+): .+\n(-{5}BEGIN[^:]+-{5}\n)/gm),
+  ].map(([, name, pem]) => [name, pem] as const),
+);
+const pemOf = (name: string): string => PEMS.get(name) ?? '';
 
-/** Like {@link TEST_CERTIFICATE}, expired at the end of 2020. */
-export const EXPIRED_CERTIFICATE = `
------BEGIN CERTIFICATE-----
-MIIBiDCCAS6gAwIBAgIUHPWmT+/mNiUB9TtHcHq0NBHxkz0wCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNZmx5d2hlZWwgdGVzdDAeFw0yMDAxMDEwMDAwMDBaFw0yMTAx
-MDEwMDAwMDBaMBgxFjAUBgNVBAMMDWZseXdoZWVsIHRlc3QwWTATBgcqhkjOPQIB
-BggqhkjOPQMBBwNCAASBE61avvSVP3XlNOKbmN889s636wQhyy5rFsDglm2E1g3i
-IUJmj2nPZNjVQH97T2aXqex0oI2ertQ+34SkgavNo1YwVDAiBgNVHREEGzAZghFh
-cGkuZmx5d2hlZWwudGVzdIcEfwAAATAPBgNVHRMBAf8EBTADAQH/MB0GA1UdDgQW
-BBTv4v1WVBz5M8GZNLQS2QNoTQq/7jAKBggqhkjOPQQDAgNIADBFAiACJO5J7ygc
-M+RCwY1fD5X5+C+oqmo1arPUv6QbYwL0pQIhAJ46kcM70hamaYVyu2+0svOGhrZw
-y/mpg0E8es6bLt52
------END CERTIFICATE-----
-`.trimStart();
-
-/** Like {@link TEST_CERTIFICATE}, valid from 2100. */
-export const EARLY_CERTIFICATE = `
------BEGIN CERTIFICATE-----
-MIIBjDCCATKgAwIBAgIULEh3PVjMY1bbJI2kDVZXXeFdCzowCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNZmx5d2hlZWwgdGVzdDAiGA8yMTAwMDEwMTAwMDAwMFoYDzIx
-MjAwMTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1mbHl3aGVlbCB0ZXN0MFkwEwYHKoZI
-zj0CAQYIKoZIzj0DAQcDQgAEgROtWr70lT915TTim5jfPPbOt+sEIcsuaxbA4JZt
-hNYN4iFCZo9pz2TY1UB/e09ml6nsdKCNnq7UPt+EpIGrzaNWMFQwIgYDVR0RBBsw
-GYIRYXBpLmZseXdoZWVsLnRlc3SHBH8AAAEwDwYDVR0TAQH/BAUwAwEB/zAdBgNV
-HQ4EFgQU7+L9VlQc+TPBmTS0EtkDaE0Kv+4wCgYIKoZIzj0EAwIDSAAwRQIgT3eh
-YgVeFrV5t2ZrguJrv/efX1bsjt2NXmYfAcncy9ACIQDqd6WZuoJyZmxo4w5/Rqmk
-zrdk2FaIdgYCvUmmaJkVsA==
------END CERTIFICATE-----
-`.trimStart();
-
-/** Like {@link TEST_CERTIFICATE}, for other.flywheel.test only. */
-export const OTHER_NAME_CERTIFICATE = `
------BEGIN CERTIFICATE-----
-MIIBhjCCASygAwIBAgIUIKzIk6JAYfCLB3wAEz8XyQjCeo4wCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNZmx5d2hlZWwgdGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIw
-MDEwMTAwMDAwMFowGDEWMBQGA1UEAwwNZmx5d2hlZWwgdGVzdDBZMBMGByqGSM49
-AgEGCCqGSM49AwEHA0IABIETrVq+9JU/deU04puY3zz2zrfrBCHLLmsWwOCWbYTW
-DeIhQmaPac9k2NVAf3tPZpep7HSgjZ6u1D7fhKSBq82jUjBQMB4GA1UdEQQXMBWC
-E290aGVyLmZseXdoZWVsLnRlc3QwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQU
-7+L9VlQc+TPBmTS0EtkDaE0Kv+4wCgYIKoZIzj0EAwIDSAAwRQIhAMMUYqMUL75Y
-YhNlVCQIJMmuFxBRApqy5hRoAEW6oNVAAiBLBQaQ4rxnsdAmmawX+gFkKGAfmAgG
-mtowE2x04VkdEw==
------END CERTIFICATE-----
-`.trimStart();
-
-/** A certificate authority outside every trust store. */
-export const TEST_AUTHORITY = `
------BEGIN CERTIFICATE-----
-MIIBejCCASCgAwIBAgIUcTkADprUWBJN8A+1QXbHit9YYyAwCgYIKoZIzj0EAwIw
-IjEgMB4GA1UEAwwXZmx5d2hlZWwgdGVzdCBhdXRob3JpdHkwIBcNMjAwMTAxMDAw
-MDAwWhgPMjEyMDAxMDEwMDAwMDBaMCIxIDAeBgNVBAMMF2ZseXdoZWVsIHRlc3Qg
-YXV0aG9yaXR5MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEn9VUIsAKitcG+osW
-yxjLE6JTxMfUk+yKaMdghyxnZZRj5kA+E25a1NbL8aH/zeQ3mxIlm7+L2ujuvbPv
-s3rGdKMyMDAwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQUTiSs9Y+sBCxQVrsf
-83XQlOa7Hg8wCgYIKoZIzj0EAwIDSAAwRQIgUl7EJ8mcVLpQw6BZUKHnsw8+NGsk
-73NJdWR5+2uor6gCIQD22H0XBK9vvi+JT05JpHXmlZuxrOy1My46a0cxejsJCw==
------END CERTIFICATE-----
-`.trimStart();
-
-/** For the names of {@link TEST_CERTIFICATE}, signed by {@link TEST_AUTHORITY}. */
-export const ISSUED_CERTIFICATE = `
------BEGIN CERTIFICATE-----
-MIIBpTCCAUqgAwIBAgIUaLikJsqRVEtKqMK5H6nSK+otHNAwCgYIKoZIzj0EAwIw
-IjEgMB4GA1UEAwwXZmx5d2hlZWwgdGVzdCBhdXRob3JpdHkwIBcNMjAwMTAxMDAw
-MDAwWhgPMjEyMDAxMDEwMDAwMDBaMBgxFjAUBgNVBAMMDWZseXdoZWVsIHRlc3Qw
-WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASBE61avvSVP3XlNOKbmN889s636wQh
-yy5rFsDglm2E1g3iIUJmj2nPZNjVQH97T2aXqex0oI2ertQ+34SkgavNo2YwZDAi
-BgNVHREEGzAZghFhcGkuZmx5d2hlZWwudGVzdIcEfwAAATAdBgNVHQ4EFgQU7+L9
-VlQc+TPBmTS0EtkDaE0Kv+4wHwYDVR0jBBgwFoAUTiSs9Y+sBCxQVrsf83XQlOa7
-Hg8wCgYIKoZIzj0EAwIDSQAwRgIhAPJ2n7eZ38NUgJ+b6BvBbRZQ4qEYGUq8+9Il
-KT7bp4AvAiEAgeXUrcL9ejBl8HG9X8Btnv3j3vG3pJcB+mIKj1igXtk=
------END CERTIFICATE-----
-`.trimStart();
-
-export const TEST_PRIVATE_KEY = `
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQKOPq5e2AglHeV3e
-2Na+6gJCBgluTf7Y5q7BeVslfomhRANCAASBE61avvSVP3XlNOKbmN889s636wQh
-yy5rFsDglm2E1g3iIUJmj2nPZNjVQH97T2aXqex0oI2ertQ+34SkgavN
------END PRIVATE KEY-----
-`.trimStart();
+export const TEST_CERTIFICATE = pemOf('test');
+export const EXPIRED_CERTIFICATE = pemOf('expired');
+export const EARLY_CERTIFICATE = pemOf('early');
+export const OTHER_NAME_CERTIFICATE = pemOf('other name');
+export const TEST_AUTHORITY = pemOf('authority');
+export const ISSUED_CERTIFICATE = pemOf('issued');
+export const TEST_PRIVATE_KEY = pemOf('key');
 
 interface Running {
   readonly port: number;
