@@ -12,7 +12,7 @@ const DOORS = [
   // The command line in this process, over fake services or real ones.
   ...['in-process', 'flywheel-here'],
   // The service, a fake service, and an HTTP server before either.
-  ...['service', 'doubles', 'fake-service', 'http', 'engine', 'examples'],
+  ...['service', 'doubles', 'fake-service', 'http', 'engine'],
   // A ledger without a project, a node over it, and other users of it.
   ...['chain', 'registration', 'local-rpc', 'cluster-directory', 'send-by-rpc'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],

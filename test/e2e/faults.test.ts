@@ -2,8 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { openTestEngine, signVote, supplyOf, type TestEngine, type TestProject } from '../support/engine.js';
-import { aBurn, aPipeline } from '../support/examples.js';
+
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  signVote,
+  supplyOf,
+  type TestEngine,
+  type TestProject,
+} from '../support/engine.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
 import { besides, remotely } from '../support/flywheel-here.js';
 import { type Gate, startGate } from '../support/gate.js';
@@ -48,7 +57,7 @@ describe('a connection that is cut', () => {
     '%s every try leaves an outcome that the same key settles',
     async (cut) => {
       const before = await supplyOf(under, project);
-      const request = aBurn();
+      const request = aBurnRequest(1);
       const call = project.call({ idempotencyKey: randomUUID() });
       const service = client();
       cuts = [cut, cut, cut];
@@ -69,7 +78,7 @@ describe('a connection that is cut', () => {
     const before = await supplyOf(under, project);
     for (const cut of ['during', 'after'] as const) {
       const service = client();
-      const request = { pipelines: [aPipeline(), aPipeline()] };
+      const request = { pipelines: [aPipeline([burnAction(1)]), aPipeline([burnAction(1)])] };
       cuts = [cut];
       const { value } = await service.initBatch(request, project.call({ idempotencyKey: randomUUID() }));
       expect((await under.test.engine.currentBatch(project.call())).value?.id).toBe(value.batch.id);
@@ -96,7 +105,7 @@ describe('a connection that is cut', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, async () => {
         const service = client();
-        const request = aBurn();
+        const request = aBurnRequest(1);
         const call = project.call({ idempotencyKey: randomUUID() });
         for (;;) {
           const outcome = await service.burn(request, call).catch((error: unknown) => error);

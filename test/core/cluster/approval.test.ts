@@ -5,8 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
-import { signVote, supplyOf } from '../../support/engine.js';
-import { aPipeline } from '../../support/examples.js';
+import { aPipeline, burnAction, signVote, supplyOf } from '../../support/engine.js';
 import { isLong } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf, openOnCluster } from '../../support/service.js';
@@ -18,7 +17,7 @@ type Under = Awaited<ReturnType<typeof openOnCluster>>;
 
 async function waitingBatch(under: Under) {
   const { service, test } = under;
-  const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 3 }] })];
+  const pipelines = [aPipeline([burnAction(3)])];
   const { value } = await service.initBatch({ pipelines }, test.project.call());
   return { batchId: value.batch.id, signedTx: signVote(test.project.owner, value.proposalApproveTx) };
 }

@@ -1,14 +1,14 @@
 /** Limits the number of RPC calls, which providers count and limit. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { aBurn } from '../../support/examples.js';
+import { aBurnRequest } from '../../support/engine.js';
 import { openOnCluster } from '../../support/service.js';
 
 it('a burn-batch of 300 takes at most two calls an element', async () => {
   // By clock, because many transactions then share a block.
   const under = await openOnCluster({ pace: 'clock' });
   const { project } = under.test;
-  const burns = Array.from({ length: 300 }, (_, index) => aBurn({ proof: { index } }));
+  const burns = Array.from({ length: 300 }, (_, index) => aBurnRequest(1, { proof: { index } }));
   const before = under.calls.length;
   const { value } = await under.service.burnBatch(burns, project.call({ idempotencyKey: randomUUID() }));
   expect(value.errors).toEqual([]);

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
-import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import { aBurn, aPipeline } from '../../support/examples.js';
+import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf, openOnCluster } from '../../support/service.js';
@@ -86,15 +85,13 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
       const before = await supplyOf(under, project);
 
       const key = randomUUID();
-      const burns = Array.from({ length: 6 }, (_, index) =>
-        aBurn({ burnAmount: index + 1, proof: { index } }),
-      );
+      const burns = Array.from({ length: 6 }, (_, index) => aBurnRequest(index + 1, { proof: { index } }));
       const burned = await untilKnown(() => service.burnBatch(burns, project.call({ idempotencyKey: key })));
       expect(burned.errors).toEqual([]);
       expect(new Set(burned.success.map(({ txHash }) => txHash)).size).toBe(6);
       expect(before - (await supplyOf(under, project))).toBe(21n * UNIT);
 
-      const pipelines = [3, 4, 5].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+      const pipelines = [3, 4, 5].map((amount) => aPipeline([burnAction(amount)]));
       const init = project.call({ idempotencyKey: randomUUID() });
       const started = await untilKnown(() => service.initBatch({ pipelines }, init));
       const batchId = started.batch.id;
@@ -141,7 +138,7 @@ describe('where only what is final counts', () => {
     });
     const { service, test, node } = under;
     const { project } = test;
-    const pipelines = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+    const pipelines = [3, 4].map((amount) => aPipeline([burnAction(amount)]));
     const call = project.call({ idempotencyKey: randomUUID() });
     const { batch, proposalApproveTx } = (await service.initBatch({ pipelines }, call)).value;
     const signedTx = signVote(project.owner, proposalApproveTx);

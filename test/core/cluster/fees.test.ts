@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 import { checkVote } from '../../../src/approval/check-vote.js';
 import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../../src/chain/chain.js';
 import { address } from '../../../src/values/address.js';
-import { signVote, type TestEngine } from '../../support/engine.js';
-import { aBurn, aPipeline } from '../../support/examples.js';
+import { aBurnRequest, aPipeline, burnAction, signVote, type TestEngine } from '../../support/engine.js';
 import { nodeWithPrice } from '../../support/open-cluster.js';
 import { openOnCluster } from '../../support/service.js';
 
@@ -21,7 +20,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
   const under = await openOnCluster({ wrap: nodeWithPrice(50_000) });
   const { service, test } = under;
   const { project } = test;
-  const burns = [1, 2, 3].map(() => aBurn({ proof: { same: true } }));
+  const burns = [1, 2, 3].map(() => aBurnRequest(1, { proof: { same: true } }));
   const burned = await service.burnBatch(burns, project.call({ idempotencyKey: randomUUID() }));
   expect(burned.value.errors).toEqual([]);
   const records = await recordsOf(
@@ -34,7 +33,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
     expect(feeOf(record)).toBeLessThan(5_000n + 1_500n);
   }
 
-  const pipelines = [aPipeline(), aPipeline()];
+  const pipelines = [aPipeline([burnAction(1)]), aPipeline([burnAction(1)])];
   const init = await service.initBatch({ pipelines }, project.call({ idempotencyKey: randomUUID() }));
   const { batch, proposalApproveTx } = init.value;
   const setUp = batch.initResult ?? { batchIndex: 0, successfulExecutions: [] };
@@ -60,7 +59,7 @@ it('burns and batches pay the price of the day, and count it', async () => {
 it('nothing pays more than is allowed, however much others pay', async () => {
   const under = await openOnCluster({ wrap: nodeWithPrice(2_000_000_000) });
   const { value } = await under.service.burn(
-    aBurn(),
+    aBurnRequest(1),
     under.test.project.call({ idempotencyKey: randomUUID() }),
   );
   const [record] = await recordsOf(under, [value.txHash]);

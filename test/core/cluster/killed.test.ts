@@ -7,8 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engine/engine.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { Uuid } from '../../../src/values/ids.js';
-import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import { aBurn, aPipeline } from '../../support/examples.js';
+import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
 import { openOnCluster } from '../../support/service.js';
 import { type Death, Lives } from './killed-engine.js';
@@ -25,9 +24,9 @@ type Under = Awaited<ReturnType<typeof openOnCluster>>;
 /** The steps of one project; each can be repeated under its key. */
 function asked({ test: { project } }: Under) {
   const keys = { burn: randomUUID(), burns: randomUUID(), init: randomUUID() };
-  const one = aBurn({ burnAmount: 1 });
-  const burns = [2, 3].map((burnAmount) => aBurn({ burnAmount, proof: { burnAmount } }));
-  const pipelines = [4, 5].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+  const one = aBurnRequest(1);
+  const burns = [2, 3].map((burnAmount) => aBurnRequest(burnAmount));
+  const pipelines = [4, 5].map((amount) => aPipeline([burnAction(amount)]));
   const call = (idempotencyKey: string) => project.call({ idempotencyKey });
   return {
     burn: async (engine: Engine) => (await engine.burn(one, call(keys.burn))).value.txHash,

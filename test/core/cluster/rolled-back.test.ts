@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { address } from '../../../src/values/address.js';
-import { signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import { aBurn, aPipeline } from '../../support/examples.js';
+import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { openOnCluster } from '../../support/service.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
 
@@ -38,7 +37,7 @@ async function usedOf({ test }: Cluster): Promise<bigint> {
   });
 }
 
-const PIPELINES = [3, 4].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+const PIPELINES = [3, 4].map((amount) => aPipeline([burnAction(amount)]));
 
 const initBatch = async ({ service, test }: Cluster): Promise<InitBatchResult> =>
   (await service.initBatch({ pipelines: PIPELINES }, test.project.call(CALL))).value;
@@ -90,7 +89,7 @@ describe('what a fork has taken back', () => {
       const before = await supplyOf(under, project);
       const used = await usedOf(under);
       node.faults.set([onFork(30, lost)]);
-      const burn = aBurn({ burnAmount: 5 });
+      const burn = aBurnRequest(5);
       const first = await service.burn(burn, project.call(CALL));
       expect(await supplyOf(under, project)).toBe(before);
 
@@ -113,7 +112,7 @@ describe('what a fork has taken back', () => {
     const before = await supplyOf(under, project);
     // A resent transaction waits until its blockhash has expired.
     node.faults.set([onFork(10, true), { fault: 'expire', times: 1, after: 1 }]);
-    const burns = [5, 7].map((burnAmount) => aBurn({ burnAmount }));
+    const burns = [5, 7].map((burnAmount) => aBurnRequest(burnAmount));
     const first = await service.burnBatch(burns, project.call(CALL));
     await untilSettled(under);
     const again = await service.burnBatch(burns, project.call(CALL));

@@ -2,8 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InputOf } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
-import { aBurnRequest, openTestEngine, signVote, type TestEngine } from '../../support/engine.js';
-import { aPipeline } from '../../support/examples.js';
+import {
+  aBurnRequest,
+  aPipeline,
+  burnAction,
+  openTestEngine,
+  signVote,
+  type TestEngine,
+} from '../../support/engine.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-01-31T12:00:00.000Z');
@@ -20,7 +26,7 @@ const call = () => test.project.call();
 const report = async (query: InputOf<'report'> = {}) => (await test.engine.report(query, call())).value;
 
 async function executeBatch(): Promise<void> {
-  const pipelines = [2, 3].map((amount) => aPipeline({ actions: [{ action: 'BURN', amount }] }));
+  const pipelines = [2, 3].map((amount) => aPipeline([burnAction(amount)]));
   const { value } = await test.engine.initBatch(
     { pipelines },
     { ...call(), idempotencyKey: crypto.randomUUID() },
@@ -54,7 +60,7 @@ describe('report', () => {
   });
 
   it('has what a batch has cost that still waits', async () => {
-    const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 1 }] })];
+    const pipelines = [aPipeline([burnAction(1)])];
     const { meta } = await test.engine.initBatch({ pipelines }, call());
     expect((await report()).rows).toMatchObject([
       { period: '2026-01-31', pipelines: 0, operatorLamports: `${meta.cost?.operatorLamports}` },
@@ -62,7 +68,7 @@ describe('report', () => {
   });
 
   it('does not take a batch that was cancelled for a failure', async () => {
-    const pipelines = [aPipeline({ actions: [{ action: 'BURN', amount: 1 }] })];
+    const pipelines = [aPipeline([burnAction(1)])];
     const { value } = await test.engine.initBatch({ pipelines }, call());
     await test.engine.cancelBatch({ batchId: value.batch.id }, call());
     expect((await report()).total).toMatchObject({ pipelines: 0, failedPipelines: 0 });
