@@ -44,7 +44,7 @@ export async function benchOneBurn(bin: string, env: NodeJS.ProcessEnv): Promise
     mkdirSync(floor);
     await runNode([FLOOR, 'prepare', floor], env);
     const own = environment(env, opened);
-    const ratio = await besides([bin, ...BURN], [FLOOR, 'run', floor], own);
+    const ratio = await besides([[bin, ...BURN], own], [[FLOOR, 'run', floor], own]);
     const peaks: number[] = [];
     for (let run = 0; run < 5; run += 1) {
       peaks.push((await runNode([bin, ...BURN], own, true)).peakMib);
@@ -142,22 +142,9 @@ export async function benchLargeStore(bin: string, env: NodeJS.ProcessEnv): Prom
   const full = await openCommandLineEngine();
   try {
     await fillWithBurns(full);
-    const own: number[] = [];
-    const other: number[] = [];
-    for (let pair = 0; pair <= 15; pair += 1) {
-      const a = await runNode([bin, ...BURN], environment(env, full));
-      const b = await runNode([bin, ...BURN], environment(env, empty));
-      if (pair === 0) continue;
-      own.push(a.ms);
-      other.push(b.ms);
-    }
-    return [
-      {
-        name: `one burn beside ${EARLIER_BURNS} earlier ones : beside none`,
-        ratio: median(own) / median(other),
-        target: 1.2,
-      },
-    ];
+    const burn = [bin, ...BURN];
+    const ratio = await besides([burn, environment(env, full)], [burn, environment(env, empty)]);
+    return [{ name: `one burn beside ${EARLIER_BURNS} earlier ones : beside none`, ratio, target: 1.2 }];
   } finally {
     await empty.destroy();
     await full.destroy();

@@ -44,17 +44,15 @@ export function runNode(
   });
 }
 
+type Command = readonly [args: readonly string[], env: NodeJS.ProcessEnv];
+
 /** Median duration of one command divided by another's, run in turn. */
-export async function besides(
-  args: readonly string[],
-  other: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function besides(command: Command, other: Command): Promise<number> {
   const own: number[] = [];
   const others: number[] = [];
   for (let pair = 0; pair <= PAIRS; pair += 1) {
-    const a = await runNode(args, env);
-    const b = await runNode(other, env);
+    const a = await runNode(...command);
+    const b = await runNode(...other);
     // The first pair only warms the file cache.
     if (pair === 0) continue;
     own.push(a.ms);
@@ -64,7 +62,7 @@ export async function besides(
 }
 
 export const besideBareNode = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
-  besides(args, ['-e', '0'], env);
+  besides([args, env], [['-e', '0'], env]);
 
 export async function benchStart(bin: string, env: NodeJS.ProcessEnv): Promise<BenchRatio[]> {
   const rows: BenchRatio[] = [];
