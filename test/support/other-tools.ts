@@ -35,7 +35,8 @@ async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }:
   const flywheel = await store.read((tx) => tx.flywheels.find({ tokenId: batch?.tokenId ?? '' }));
   invariant(batch !== undefined && token !== undefined && flywheel !== undefined, 'It was just made.');
   const operator = deps.keyring.get(project.registration.operator as Address);
-  return { batch, context: { token, flywheel, operator } };
+  const { multisig } = flywheel;
+  return { batch, context: { token, flywheel, operator }, at: { multisig, batchIndex: batch.batchIndex } };
 }
 
 export const memoMessage = ({ project }: TestEngine): Uint8Array =>
@@ -103,39 +104,29 @@ export async function approveOutside(
   init: InitBatchResult,
   who: readonly ('owner' | 'operator' | KeypairSigner)[] = ['owner', 'operator'],
 ): Promise<void> {
-  const { batch, context } = await recordOf(test, init);
-  const { multisig } = context.flywheel;
+  const { context, at } = await recordOf(test, init);
   const members = { owner: test.project.owner, operator: context.operator };
   for (const member of who.map((one) => (typeof one === 'string' ? members[one] : one)))
-    await land(test, member, [
-      proposalApprove({ multisig, batchIndex: batch.batchIndex, member: member.address }),
-    ]);
+    await land(test, member, [proposalApprove({ ...at, member: member.address })]);
 }
+
+const byOperator =
+  (instruction: typeof proposalActivate) =>
+  async (test: TestEngine, init: InitBatchResult): Promise<void> => {
+    const { context, at } = await recordOf(test, init);
+    const { operator } = context;
+    await land(test, operator, [instruction({ ...at, member: operator.address })]);
+  };
 
 /** The operator activates a batch whose set-up is incomplete, so that members can approve it. */
-export async function activateOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
-  const { batch, context } = await recordOf(test, init);
-  const { multisig } = context.flywheel;
-  const member = context.operator.address;
-  await land(test, context.operator, [proposalActivate({ multisig, batchIndex: batch.batchIndex, member })]);
-}
-
-export async function rejectOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
-  const { batch, context } = await recordOf(test, init);
-  const { multisig } = context.flywheel;
-  const member = context.operator.address;
-  await land(test, context.operator, [proposalReject({ multisig, batchIndex: batch.batchIndex, member })]);
-}
+export const activateOutside = byOperator(proposalActivate);
+export const rejectOutside = byOperator(proposalReject);
 
 export async function cancelOutside(test: TestEngine, init: InitBatchResult): Promise<void> {
-  const { batch, context } = await recordOf(test, init);
-  const { multisig } = context.flywheel;
-  for (const member of [test.project.owner, context.operator]) {
-    // A member may have voted already.
-    await tryLand(test, member, [
-      proposalCancelV2({ multisig, batchIndex: batch.batchIndex, member: member.address }),
-    ]);
-  }
+  const { context, at } = await recordOf(test, init);
+  // A member may have voted already.
+  for (const member of [test.project.owner, context.operator])
+    await tryLand(test, member, [proposalCancelV2({ ...at, member: member.address })]);
 }
 
 /** Closes the accounts of a finished batch; any signer may. */
