@@ -1,7 +1,8 @@
 /** The accounts of a fuzzed chain: wallets, tokens, known multisigs, and the clock. */
 
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { Keypair } from '@solana/web3.js';
 import { LedgerAccounts } from '../conformance/squads/ledger-accounts.js';
+import { type Extension, mintData, tokenAccountData } from '../support/token-accounts.js';
 import {
   type AccountState,
   ADDRESS_LOOKUP_TABLE_PROGRAM,
@@ -26,27 +27,19 @@ import {
 } from './program.js';
 import type { Random } from './random.js';
 
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const WALLETS = 7;
 const TOKENS_HELD = 1_000_000n;
 
-function walletFrom(seed: Uint8Array): KeypairSigner {
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
-  const publicBytes = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(12);
-  return createKeypairSigner(Buffer.concat([seed, publicBytes]));
-}
+const walletFrom = (seed: Uint8Array): KeypairSigner => createKeypairSigner(Keypair.fromSeed(seed).secretKey);
 
-/** The account type, then the extension CpiGuard, switched on (spl-token-2022, `ExtensionType`). */
-const CPI_GUARD = Uint8Array.of(2, 11, 0, 1, 0, 1);
+/** CpiGuard, switched on (spl-token-2022, `ExtensionType`). */
+const CPI_GUARD: Extension = { type: 11, data: Uint8Array.of(1) };
 
-function tokenAccount(mint: Address, owner: Address, extensionBytes: number): Buffer {
-  const data = Buffer.alloc(165 + extensionBytes);
-  data.set(addressBytes(mint), 0);
-  data.set(addressBytes(owner), 32);
-  data.writeBigUInt64LE(TOKENS_HELD, 64);
-  data[108] = 1;
-  return data;
-}
+const tokenAccount = (mint: Address, owner: Address, ...extensions: Extension[]): Buffer =>
+  tokenAccountData({
+    ...{ mint, owner, amount: TOKENS_HELD, state: 1, delegate: null, delegatedAmount: 0n },
+    ...{ closeAuthority: null, extensions },
+  });
 
 interface KnownMultisig {
   readonly address: Address;
@@ -121,14 +114,13 @@ export class World {
 
   /** Opens the owner's associated token account with tokens. */
   giveTokens(owner: Address): void {
-    const data = tokenAccount(this.mint, owner, 0);
+    const data = tokenAccount(this.mint, owner);
     this.put(associatedTokenAddress(owner, this.mint, TOKEN_PROGRAM), data, TOKEN_PROGRAM);
   }
 
   /** The same for Token-2022. @param locked - CpiGuard blocks transfers by other programs. */
   giveOtherTokens(owner: Address, locked: boolean): void {
-    const data = tokenAccount(this.otherMint, owner, locked ? CPI_GUARD.length : 0);
-    if (locked) data.set(CPI_GUARD, data.length - CPI_GUARD.length);
+    const data = tokenAccount(this.otherMint, owner, ...(locked ? [CPI_GUARD] : []));
     this.put(associatedTokenAddress(owner, this.otherMint, TOKEN_2022_PROGRAM), data, TOKEN_2022_PROGRAM);
   }
 
@@ -147,12 +139,10 @@ export class World {
 
   #makeMint(program: Address): Address {
     const mint = addressFromBytes(this.random.bytes(32));
-    const data = Buffer.alloc(82);
-    data.writeUInt32LE(1, 0);
-    data.set(addressBytes(this.treasury), 4);
-    data.writeBigUInt64LE(1n << 50n, 36);
-    data[44] = 6;
-    data[45] = 1;
+    const data = mintData({
+      ...{ mintAuthority: this.treasury, freezeAuthority: null, supply: 1n << 50n, decimals: 6 },
+      extensions: [],
+    });
     this.put(mint, data, program);
     return mint;
   }

@@ -1,6 +1,7 @@
 /** A local chain in its own directory, named keys, and a token to burn. */
-import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { Keypair } from '@solana/web3.js';
 import { rentExemptLamports } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { localGenesis } from '../../src/chain/local/ledger/ledger.js';
@@ -24,17 +25,8 @@ import { signTransaction } from './sign.js';
 
 export type Signed = ReturnType<typeof signTransaction>;
 
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
-const PUBLIC_KEY_BYTES = 32;
-
-export function namedSigner(name: string): KeypairSigner {
-  const seed = createHash('sha256').update(name).digest();
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
-  const publicBytes = createPublicKey(key)
-    .export({ format: 'der', type: 'spki' })
-    .subarray(-PUBLIC_KEY_BYTES);
-  return createKeypairSigner(Buffer.concat([seed, publicBytes]));
-}
+export const namedSigner = (name: string): KeypairSigner =>
+  createKeypairSigner(Keypair.fromSeed(createHash('sha256').update(name).digest()).secretKey);
 
 export const BLOCKHASH_LIFETIME_MS = 60_000;
 

@@ -1,15 +1,8 @@
 /** Builds instructions with web3.js and the official libraries, to compare ours with. */
 import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { type Address, addressFromBytes } from '../../src/values/address.js';
-
-const canonicalize = createRequire(import.meta.url)('canonicalize') as (value: unknown) => string;
-
-/** SHA-256 of a value's canonical JSON (RFC 8785), in lowercase hex. */
-export const canonicalHash = (value: unknown): string =>
-  createHash('sha256').update(canonicalize(value)).digest('hex');
 
 export const namedAddress = (name: string): Address =>
   addressFromBytes(createHash('sha256').update(name).digest());

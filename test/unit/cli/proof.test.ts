@@ -12,6 +12,7 @@ import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import { loggedMemos } from '../../../src/cli/proof/moved-tokens.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
+import { canonicalHash } from '../../specification/requests.js';
 import {
   accountsOf,
   batchState,
@@ -24,7 +25,7 @@ import {
 } from '../../support/batch-on-chain.js';
 import { complaint, refusal } from '../../support/commands.js';
 import { testCli } from '../../support/in-process.js';
-import { canonicalHash, namedAddress } from '../../support/oracle.js';
+import { namedAddress } from '../../support/oracle.js';
 import { nodeOf, type Past, pastOf } from './past-batch.js';
 
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
