@@ -1,5 +1,5 @@
 /** Machines on one PostgreSQL with clocks minutes and days apart: the database clock decides, and nothing happens twice. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import type { EngineParts } from '../../../src/engine/deps.js';
 import type { Engine } from '../../../src/engine/engine.js';
 import { createEngine } from '../../../src/engine/engine.js';
@@ -11,20 +11,17 @@ import { HandClock } from '../../support/chain.js';
 import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
-import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import { openPostgresStoreIn } from '../../support/postgres.js';
 import type { StoreUnderTest } from '../../support/store.js';
 import { actOverMidnight } from '../over-midnight.js';
+import { databaseOfFile } from './database-of-file.js';
 
 const MINUTES_MS = 600_000;
 const DAY_MS = 86_400_000;
 
-let server: OwnDatabase;
+const server = databaseOfFile();
 let database: StoreUnderTest;
 let test: TestEngine;
-beforeAll(async () => {
-  server = await openDatabase();
-});
-afterAll(() => server.stop());
 afterEach(async () => {
   await test.destroy();
   await database.dispose();

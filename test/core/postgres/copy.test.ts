@@ -1,5 +1,5 @@
 /** Copies a file store into each kind of database: everything and nothing else, or nothing. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { copyStore } from '../../../src/store/copy.js';
 import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
@@ -7,7 +7,7 @@ import type { StoreTransaction } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
 import { replacing } from '../../support/doubles.js';
-import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import { openPostgresStoreIn } from '../../support/postgres.js';
 import {
   aBatch,
   aBundle,
@@ -26,12 +26,9 @@ import {
   type StoreUnderTest,
   success,
 } from '../../support/store.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let server: OwnDatabase;
-beforeAll(async () => {
-  server = await openDatabase();
-});
-afterAll(() => server.stop());
+const server = databaseOfFile();
 
 const opened: StoreUnderTest[] = [];
 const opener = (open: OpenStore) => async (): Promise<StoreUnderTest> => {

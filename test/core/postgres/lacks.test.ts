@@ -1,31 +1,23 @@
 /** Databases that an administrator has to fix: missing rights, foreign tables, another search_path. */
-import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let server: PostgresServer;
-let admin: pg.Client;
+const server = databaseOfFile(startPostgres);
 let count = 0;
 let schema: string;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  await admin.query("create role guest login password 'hunter2'");
-});
-afterAll(async () => {
-  await admin.end();
-  await server.stop();
+  await server.query("create role guest login password 'hunter2'");
 });
 
 beforeEach(async () => {
   count += 1;
   schema = `lacks_${count}`;
-  await admin.query(`create schema ${schema}; alter role guest set search_path = ${schema}`);
+  await server.query(`create schema ${schema}; alter role guest set search_path = ${schema}`);
 });
 
 const address = (user: string): string => {
@@ -51,7 +43,7 @@ async function withStore(user: string, use: (store: Store) => Promise<void>): Pr
 }
 
 const grant = (rights: string): Promise<unknown> =>
-  admin.query(
+  server.query(
     `grant usage on schema ${schema} to guest; grant ${rights} on all tables in schema ${schema} to guest`,
   );
 
@@ -90,14 +82,14 @@ describe('a user without all rights', () => {
   });
 
   it('is refused at the start where it may make no schema, or use none', async () => {
-    await admin.query(`grant usage on schema ${schema} to guest`);
+    await server.query(`grant usage on schema ${schema} to guest`);
     const refused = await refusalOf(openPostgresStore({ url: address('guest') }));
     expect(refused).toMatchObject(lack('ERR_CONFIG_INVALID', 'rights', `schema ${schema}`));
     await madeStore();
     await expect(openPostgresStore({ url: address('guest') })).rejects.toMatchObject(
       lack('ERR_CONFIG_INVALID', 'rights', 'table schema_versions'),
     );
-    await admin.query(`revoke usage on schema ${schema} from guest`);
+    await server.query(`revoke usage on schema ${schema} from guest`);
     const hidden = await refusalOf(openPostgresStore({ url: address('guest'), schema: 'require' }));
     expect(hidden).toMatchObject(lack('ERR_LOCAL_NOT_FOUND'));
     expect(hidden.hint).toContain('search_path');
@@ -106,18 +98,18 @@ describe('a user without all rights', () => {
 
 describe("another program's table", () => {
   it('of the name of one of ours is left as it is', async () => {
-    await admin.query(`create table ${schema}.burns (calories int)`);
+    await server.query(`create table ${schema}.burns (calories int)`);
     const refused = await refusalOf(openPostgresStore({ url: address('postgres') }));
     expect(refused).toMatchObject(lack('ERR_CONFIG_INVALID', 'tables', 'table burns'));
     expect(refused.hint).toContain('search_path');
-    const { rows } = await admin.query(
+    const { rows } = await server.query(
       `select table_name from information_schema.tables where table_schema = '${schema}'`,
     );
     expect(rows).toEqual([{ table_name: 'burns' }]);
   });
 
   it('in the place of that which tells the version is none of ours', async () => {
-    await admin.query(`create table ${schema}.schema_versions (applied_at text)`);
+    await server.query(`create table ${schema}.schema_versions (applied_at text)`);
     await expect(openPostgresStore({ url: address('postgres') })).rejects.toMatchObject(
       lack('ERR_CONFIG_INVALID', 'tables', 'column version'),
     );
@@ -127,7 +119,7 @@ describe("another program's table", () => {
 describe('a search_path', () => {
   it('that leads nowhere is refused at the start', async () => {
     await madeStore();
-    await admin.query('alter role guest set search_path = nowhere');
+    await server.query('alter role guest set search_path = nowhere');
     await expect(openPostgresStore({ url: address('guest') })).rejects.toMatchObject(
       lack('ERR_CONFIG_INVALID', 'tables'),
     );
@@ -138,8 +130,8 @@ describe('a search_path', () => {
     await grant('select, insert, update, delete');
     await withStore('guest', async (store) => {
       await insert(store);
-      await admin.query('alter role guest set search_path = nowhere');
-      await admin.query(
+      await server.query('alter role guest set search_path = nowhere');
+      await server.query(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'guest'",
       );
       // The first use of a terminated connection fails.

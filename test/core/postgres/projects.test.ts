@@ -1,5 +1,5 @@
 /** Engines of several machines on one PostgreSQL: a project has one writer at a time, and projects do not wait for each other. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EngineParts } from '../../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
@@ -7,17 +7,14 @@ import type { Store } from '../../../src/store/store.js';
 import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, openTestEngine, type TestEngine, type TestProject } from '../../support/engine.js';
 import { itLong } from '../../support/long.js';
-import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import { openPostgresStoreIn } from '../../support/postgres.js';
 import type { StoreUnderTest } from '../../support/store.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let server: OwnDatabase;
+const server = databaseOfFile();
 let database: StoreUnderTest;
 let test: TestEngine;
 const open = openPostgresStoreIn(() => server.url);
-beforeAll(async () => {
-  server = await openDatabase();
-});
-afterAll(() => server.stop());
 beforeEach(async () => {
   database = await open();
   test = await openTestEngine({ dailyBurn: '10' }, { store: database.store });

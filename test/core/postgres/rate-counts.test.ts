@@ -1,25 +1,16 @@
 /** Rate limits in a database: shared by all servers, by the database clock, and never unlimited. */
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { takeRate } from '../../../src/http/rate-limit.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { openPostgresRateCounts } from '../../../src/store/postgres/rate-counts.js';
-import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+import { databaseOfFile } from './database-of-file.js';
 
 const HOUR_US = 3_600_000_000;
 const LIMIT = { name: 'burn', points: 10, windowSeconds: 36_000 };
 
-let server: OwnDatabase;
-let admin: pg.Client;
+const server = databaseOfFile();
 beforeAll(async () => {
-  server = await openDatabase();
   await (await openPostgresStore({ url: server.url })).close();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-});
-afterAll(async () => {
-  await admin.end();
-  await server.stop();
 });
 
 describe('openPostgresRateCounts', () => {
@@ -29,7 +20,7 @@ describe('openPostgresRateCounts', () => {
     opened.push(counts);
     return counts;
   };
-  beforeEach(() => admin.query('delete from rate_counts'));
+  beforeEach(() => server.query('delete from rate_counts'));
   afterEach(async () => {
     for (const counts of opened.splice(0)) await counts.close();
   });
@@ -53,12 +44,12 @@ describe('openPostgresRateCounts', () => {
   it('lets points come back with the time of the database', async () => {
     const counts = open();
     expect(await allowed(counts, 12)).toBe(10);
-    await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${3 * HOUR_US}`);
+    await server.query(`update rate_counts set whole_at_us = whole_at_us - ${3 * HOUR_US}`);
     expect(await allowed(counts, 12)).toBe(3);
     // After the clock was set back, no client is locked out for that long.
-    await admin.query(`update rate_counts set whole_at_us = whole_at_us + ${1_000 * HOUR_US}`);
+    await server.query(`update rate_counts set whole_at_us = whole_at_us + ${1_000 * HOUR_US}`);
     expect(await allowed(counts)).toBe(0);
-    await admin.query(`update rate_counts set whole_at_us = whole_at_us - ${HOUR_US}`);
+    await server.query(`update rate_counts set whole_at_us = whole_at_us - ${HOUR_US}`);
     expect(await allowed(counts)).toBe(1);
   });
 
@@ -66,7 +57,7 @@ describe('openPostgresRateCounts', () => {
     const counts = open();
     for (let turn = 0; turn < 1_000; turn += 1)
       await counts.take({ key: `once-${turn}`, intervalUs: 1, periodUs: 1 });
-    const { rows } = await admin.query('select key from rate_counts');
+    const { rows } = await server.query('select key from rate_counts');
     expect(rows.length).toBeLessThanOrEqual(2);
   });
 
@@ -81,7 +72,7 @@ describe('openPostgresRateCounts', () => {
   it('counts again once the database is back', async () => {
     const counts = open();
     expect((await takeRate(counts, 'key-1', LIMIT)).remaining).toBe(9);
-    await admin.query(
+    await server.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'flywheel rate limits'",
     );
     await takeRate(counts, 'key-1', LIMIT).catch(() => undefined);

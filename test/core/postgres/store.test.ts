@@ -1,13 +1,9 @@
-import { afterAll, beforeAll } from 'vitest';
 import { storeContract } from '../../contract/store/contract.js';
 import { isLong } from '../../support/long.js';
-import { type OwnDatabase, openDatabase, openPostgresStoreIn } from '../../support/postgres.js';
+import { openPostgresStoreIn } from '../../support/postgres.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let database: OwnDatabase;
-beforeAll(async () => {
-  database = await openDatabase();
-});
-afterAll(() => database.stop());
+const database = databaseOfFile();
 
 storeContract(
   'PostgreSQL',

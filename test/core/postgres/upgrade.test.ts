@@ -2,36 +2,24 @@
  * The schema of a database: created once by concurrent starts, refused if it is another one, and unchanged by servers that no
  * longer own it.
  */
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { STORE_VERSION } from '../../../src/store/ddl.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import { upgradeStore } from '../../../src/store/postgres/upgrade.js';
-import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let server: OwnDatabase;
+const server = databaseOfFile();
 let count = 0;
 let url: string;
-let admin: pg.Client;
-
-beforeAll(async () => {
-  server = await openDatabase();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-});
-afterAll(async () => {
-  await admin.end();
-  await server.stop();
-});
 
 async function emptySchema(): Promise<void> {
   count += 1;
-  await admin.query(`create schema upgrade_${count}; set search_path = upgrade_${count}`);
+  await server.query(`create schema upgrade_${count}; set search_path = upgrade_${count}`);
   url = `${server.url}?options=${encodeURIComponent(`-c search_path=upgrade_${count}`)}`;
 }
 
 const setVersion = (version: number) =>
-  admin.query(`insert into schema_versions values (${version}, 'later', '')`);
+  server.query(`insert into schema_versions values (${version}, 'later', '')`);
 
 describe('upgradeStore', () => {
   it('says what it would do, and is done once by many at a time', async () => {
@@ -40,7 +28,7 @@ describe('upgradeStore', () => {
     expect(planned).toMatchObject({ from: 0, to: STORE_VERSION });
     expect((await upgradeStore({ url, isDryRun: true })).from).toBe(0);
     await Promise.all([1, 2, 3, 4].map(() => upgradeStore({ url })));
-    const { rows } = await admin.query('select name from schema_versions order by version');
+    const { rows } = await server.query('select name from schema_versions order by version');
     expect(rows.map(({ name }) => name)).toEqual(planned.applied);
     expect(await upgradeStore({ url })).toEqual({ from: STORE_VERSION, to: STORE_VERSION, applied: [] });
   });
@@ -51,7 +39,7 @@ describe('upgradeStore', () => {
   ])('refuses the schema of another build with %s in one sentence', async (_, change) => {
     await emptySchema();
     await upgradeStore({ url });
-    await admin.query(change);
+    await server.query(change);
     const refused = {
       code: 'ERR_STORE_VERSION_MISMATCH',
       message: expect.stringContaining('was written by another build of flywheel.'),
@@ -99,7 +87,7 @@ describe('openPostgresStore', () => {
       code: 'ERR_CONFIG_INVALID',
       message: expect.stringContaining('/nowhere'),
     });
-    await admin.query("create role locked login password 'secret'; create role nobody_here nologin");
+    await server.query("create role locked login password 'secret'; create role nobody_here nologin");
     const refused = new URL(server.url);
     refused.username = 'nobody_here';
     await expect(openPostgresStore({ url: refused.href })).rejects.toMatchObject({
