@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../support/fake-service.js';
-import { answers, type Behaviour, type Hostile, silent, startHostile } from '../support/hostile.js';
+import { answers, type Behaviour, silent, startHostile } from '../support/hostile.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel, problemOf, type SpawnOptions, startFlywheel } from '../support/spawn.js';
@@ -22,17 +22,6 @@ const BURN = [
 const CURRENT = ['batch', 'current'];
 const BASE = 'https://api.flywheel.test';
 
-const closers: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-async function hostile(behave: Behaviour): Promise<Hostile> {
-  const server = await startHostile(behave);
-  closers.push(server.close);
-  return server;
-}
-
 const remote = (url: string, env: Record<string, string> = {}): SpawnOptions => ({
   home: emptyDirectory(),
   env: { FLYWHEEL_API_URL: url, FLYWHEEL_API_KEY: KEY, ...env },
@@ -48,7 +37,7 @@ describe('flywheel', () => {
     ['the next try', undefined, answers('HTTP/1.1 503 No\r\nretry-after: 30\r\ncontent-length: 0\r\n\r\n')],
   ];
   it.each(sampleOf(WAITS, 2))('is interrupted at once while it waits for %s', async (_name, base, behave) => {
-    const server = await hostile(behave);
+    const server = await startHostile(behave);
     const address = `http://127.0.0.1:${server.port}`;
     const options = base === undefined ? remote(address) : remote(base, { HTTPS_PROXY: address });
     const child = startFlywheel(options, [...BURN, '--timeout', '300']);
@@ -100,7 +89,7 @@ describe('flywheel', () => {
   it('keeps the key of a request whose answer contradicts it, or whose refusal does not name it', async () => {
     const burned = { ...(EXAMPLES.burn.response as object), result: 'FAILURE' };
     const body = JSON.stringify(burned);
-    const contradicting = await hostile(
+    const contradicting = await startHostile(
       answers(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`, (socket) => socket.end()),
     );
     const options = remote(`http://127.0.0.1:${contradicting.port}`);
@@ -109,7 +98,7 @@ describe('flywheel', () => {
     const again = await flywheel(options, ...BURN);
     expect(problemOf(again).idempotencyKey).toBe(problemOf(first).idempotencyKey);
     const refusal = '{"error":"ERR_INVALID_REQUEST","message":"No."}';
-    const refusing = await hostile(
+    const refusing = await startHostile(
       answers(`HTTP/1.1 400 Bad\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`, (socket) =>
         socket.end(),
       ),
@@ -120,7 +109,6 @@ describe('flywheel', () => {
 
   itLong('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
     const server = await startTlsServer();
-    closers.push(server.close);
     const file = join(emptyDirectory(), 'ca.pem');
     const options = remote(`https://127.0.0.1:${server.port}`, { NODE_EXTRA_CA_CERTS: file });
     writeFileSync(file, TEST_CERTIFICATE);
@@ -195,7 +183,7 @@ describe('memory', () => {
       burnAmount: 1,
       persistOnchain: false,
     }));
-    const server = await hostile(flood(start, more));
+    const server = await startHostile(flood(start, more));
     const url = `http://127.0.0.1:${server.port}`;
     // The limit of an answer grows with its request: a small request permits a small answer only.
     const [small, large] = await Promise.all([

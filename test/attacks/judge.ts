@@ -28,6 +28,7 @@ import { plainStyle } from '../../src/cli/output/color.js';
 import { viewLook } from '../../src/cli/views/batch-content.js';
 import { isFlywheelError } from '../../src/errors/flywheel-error.js';
 import { type Address, address } from '../../src/values/address.js';
+import { only } from '../support/doubles.js';
 import { type Account, type Accounts, INDEX, type Pipeline, type World } from './world.js';
 
 export interface Refused {
@@ -57,14 +58,11 @@ const stateOf = ({ owner, ...account }: Account): AccountState => ({
   ...{ ...account, owner: address(owner), executable: false },
 });
 
-const unplanned = (): never => {
-  throw new TypeError('An approval asks the chain for accounts alone.');
-};
-
 /** @param chain - the accounts of the n-th reading, from 1. */
 function readerOf(chain: (reading: number) => Accounts): ChainReader {
   let reading = 0;
-  return {
+  // An approval asks the chain for accounts alone.
+  return only<ChainReader>({
     getAccounts: async (addresses) => {
       reading += 1;
       const accounts = chain(reading);
@@ -73,9 +71,7 @@ function readerOf(chain: (reading: number) => Accounts): ChainReader {
         return found === undefined ? null : stateOf(found);
       });
     },
-    ...{ isBlockhashValid: unplanned, latestBlockhash: unplanned },
-    ...{ lookUp: unplanned, history: unplanned },
-  };
+  });
 }
 
 const refOf = ({ multisig }: World['pins']) => ({ multisig: address(multisig), batchIndex: INDEX });

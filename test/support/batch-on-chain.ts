@@ -32,6 +32,7 @@ import { compile } from '../../src/chain/transaction/message.js';
 import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
 import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
+import { only } from './doubles.js';
 import { namedAddress } from './oracle.js';
 
 const createKey = namedAddress('create key');
@@ -147,21 +148,12 @@ export const accountsOf = (state: BatchState): Accounts =>
     ),
   ]);
 
-const unplanned = (): never => {
-  throw new TypeError('not planned in this test');
-};
-
-/** Reads accounts from a map and counts the calls. Any other call throws. */
-export function readerOf(accounts: Accounts): ChainReader & { calls: number } {
-  return {
+/** Reads accounts from a map and counts the calls. Any other call fails. */
+export const readerOf = (accounts: Accounts) =>
+  only<ChainReader & { calls: number }>({
     calls: 0,
     async getAccounts(addresses) {
-      this.calls += 1;
+      (this as { calls: number }).calls += 1;
       return addresses.map((address) => accounts.get(address) ?? null);
     },
-    latestBlockhash: unplanned,
-    isBlockhashValid: unplanned,
-    lookUp: unplanned,
-    history: unplanned,
-  };
-}
+  });

@@ -6,6 +6,7 @@ import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch } from '../../src/contract/schemas/batch.js';
 import type { ErrorCode } from '../../src/errors/codes.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
+import { only } from './doubles.js';
 import type { TestCli, TestCliOptions } from './in-process.js';
 import { type Problem, problemOf } from './spawn.js';
 
@@ -41,8 +42,6 @@ export const aBatch = (parts: Partial<Batch> = {}): Batch => ({
   ...parts,
 });
 
-const unplanned = async (): Promise<never> => refuse('ERR_INTERNAL', 'The test did not plan for this.');
-
 /** A local admin with only these methods, and the data directories it was opened for. */
 export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLocal'> & {
   /** Data directories; each gets a `closed` entry when it is closed. */
@@ -53,27 +52,7 @@ export function localWith(parts: Partial<LocalAdmin>): Pick<CliContext, 'openLoc
     opened,
     openLocal: async ({ dataDir }) => {
       opened.push(dataDir.value);
-      return {
-        init: unplanned,
-        status: unplanned,
-        vault: unplanned,
-        fund: unplanned,
-        fetchSquads: unplanned,
-        reset: unplanned,
-        caps: unplanned,
-        setCaps: unplanned,
-        createKey: unplanned,
-        listKeys: unplanned,
-        revokeKey: unplanned,
-        exportStore: unplanned,
-        importStore: unplanned,
-        gap: unplanned,
-        acceptGap: unplanned,
-        audit: unplanned,
-        exportOwner: unplanned,
-        close: async () => void opened.push('closed'),
-        ...parts,
-      };
+      return only<LocalAdmin>({ close: async () => void opened.push('closed'), ...parts });
     },
   };
 }

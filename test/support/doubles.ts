@@ -33,6 +33,17 @@ export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thi
     },
   });
 
+/** An object with these members only; a call of any other fails. */
+export const only = <Thing extends object>(parts: Partial<Thing>): Thing =>
+  new Proxy(parts, {
+    get: (target, name) =>
+      Reflect.get(target, name) ??
+      // Awaiting an object asks for this member.
+      (name === 'then'
+        ? undefined
+        : () => Promise.reject(new TypeError(`The test did not plan for ${String(name)}.`))),
+  }) as Thing;
+
 export const FREE_LEASE: Lease = {
   id: 'test',
   write: () => Promise.reject(new TypeError('Nothing is written.')),

@@ -1,7 +1,8 @@
-/** Misbehaving servers and proxies over raw loopback sockets, which count their connections. */
+/** Misbehaving servers and proxies over raw loopback sockets, which count their connections and end with the test. */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
-export interface Hostile {
+interface Hostile {
   readonly port: number;
   readonly connections: number;
   readonly received: string;
@@ -43,6 +44,12 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
     behave(socket, (then) => void waiting.push(then));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  onTestFinished(close);
   return {
     port: (server.address() as AddressInfo).port,
     reached,
@@ -52,11 +59,7 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
     get received() {
       return seen.received;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    close,
   };
 }
 

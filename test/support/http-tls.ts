@@ -1,8 +1,9 @@
-/** Loopback TLS servers with test certificates, and a tunnelling proxy. */
+/** Loopback TLS servers that end with the test, with test certificates, and a tunnelling proxy. */
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 const PEMS = new Map(
   [
@@ -25,7 +26,6 @@ interface Running {
   readonly asked: string[];
   /** Every byte that the proxy saw in plain text. */
   readonly seen: string[];
-  close(): Promise<void>;
 }
 
 async function running(
@@ -39,15 +39,17 @@ async function running(
     socket.on('error', () => socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    asked,
-    seen,
-    close: () =>
+  onTestFinished(
+    () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         for (const socket of sockets) socket.destroy();
       }),
+  );
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    seen,
   };
 }
 

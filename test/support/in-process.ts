@@ -28,21 +28,7 @@ export interface TestCliOptions {
   readonly answers?: readonly string[];
   readonly service?: FakeService;
   readonly opened?: Partial<OpenedService>;
-  readonly openers?: Partial<
-    Pick<
-      CliContext,
-      | 'openService'
-      | 'openLocal'
-      | 'startServer'
-      | 'startLocalRpc'
-      | 'checkRpc'
-      | 'effectiveSettings'
-      | 'dataChain'
-      | 'dataPins'
-      | 'register'
-      | 'openDatabase'
-    >
-  >;
+  readonly openers?: Partial<CliContext>;
   readonly home?: string;
   readonly signal?: AbortSignal;
   readonly unwritable?: string;

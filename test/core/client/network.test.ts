@@ -12,7 +12,6 @@ import {
   type Behaviour,
   closes,
   drip,
-  type Hostile,
   resets,
   settled,
   silent,
@@ -37,12 +36,6 @@ const burn = EXAMPLES.burn.request as BurnRequest;
 const TIMEOUT_MS = 100;
 /** Far below every other wait of these tests. */
 const PROMPT_MS = 10_000;
-
-async function hostile(behave: Behaviour): Promise<Hostile> {
-  const server = await startHostile(behave);
-  onTestFinished(server.close);
-  return server;
-}
 
 function client(url: string, deps: Partial<RemoteServiceDeps> = {}): Service {
   const { service } = remoteClient(url, { requestTimeoutMs: TIMEOUT_MS, ...deps });
@@ -157,7 +150,7 @@ describe.each([
   ...BREAKS.map((row) => [...row, 2_000] as const),
 ])('a server that %s', (_name, behave, message, requestTimeoutMs) => {
   it('is given up in time; a read is unavailable, what acts is unknown', async () => {
-    const server = await hostile(behave);
+    const server = await startHostile(behave);
     const url = `http://127.0.0.1:${server.port}`;
     const [read, acted] = await Promise.all([
       failure(client(url, { requestTimeoutMs }).currentBatch(call)),
@@ -177,7 +170,7 @@ describe.each([
 
 describe.each(REFUSED_BODIES)('a server that %s', (_name, behave, message) => {
   it('is not believed; a read is invalid, what acts is unknown', async () => {
-    const server = await hostile(behave);
+    const server = await startHostile(behave);
     const service = client(`http://127.0.0.1:${server.port}`, { requestTimeoutMs: 2_000 });
     const read = await failure(service.currentBatch(call), 7_000);
     expect(read.message).toMatch(message);
@@ -193,7 +186,7 @@ describe.each(REFUSED_BODIES)('a server that %s', (_name, behave, message) => {
 
 describe('a server that resets at once', () => {
   it('leaves the outcome open only where the request may have left', async () => {
-    const server = await hostile(resets);
+    const server = await startHostile(resets);
     const error = await failure(client(`http://127.0.0.1:${server.port}`).burn(burn, call));
     const unsent = error.message.endsWith('Nothing was sent.');
     expect([error.code, error.exitCode]).toEqual(
@@ -205,7 +198,7 @@ describe('a server that resets at once', () => {
 
 describe('a server that does not read', () => {
   it('is given up in time, however much there is to send', async () => {
-    const server = await hostile((socket) => void socket.pause());
+    const server = await startHostile((socket) => void socket.pause());
     const large = { ...burn, proof: { text: 'x'.repeat(20_000_000) } };
     const { error, elapsedMs } = await settled(
       client(`http://127.0.0.1:${server.port}`).burn(large, call),
@@ -229,7 +222,7 @@ describe('what was certainly not sent', () => {
   ] as [string, Behaviour, RegExp][])(
     'is unavailable, also for a POST: %s',
     async (_name, behave, message) => {
-      const server = await hostile(behave);
+      const server = await startHostile(behave);
       // Only silence is ended by the timeout, however busy the machine is.
       const requestTimeoutMs = behave === silent ? TIMEOUT_MS : 2_000;
       const service = client(`https://127.0.0.1:${server.port}`, { requestTimeoutMs });
@@ -260,7 +253,7 @@ describe('what was certainly not sent', () => {
   });
 
   it('is not forgotten over a later try that failed to connect', async () => {
-    const server = await hostile((socket, asked) =>
+    const server = await startHostile((socket, asked) =>
       asked(() => {
         void server.close();
         socket.destroy();
@@ -312,7 +305,6 @@ describe('TLS that does not hold', () => {
     'says what is wrong when the certificate is %s, and sends nothing',
     async (_name, options, extraCa, host, message, hint) => {
       const server = await startTlsServer(options);
-      onTestFinished(server.close);
       const service = client(`https://${host}:${server.port}`, extraCa === undefined ? {} : { extraCa });
       const error = await failure(service.burn(burn, call));
       expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
@@ -325,7 +317,6 @@ describe('TLS that does not hold', () => {
 
   it('believes what a named authority has signed', async () => {
     const server = await startTlsServer({ cert: ISSUED_CERTIFICATE });
-    onTestFinished(server.close);
     const service = client(`https://127.0.0.1:${server.port}`, { extraCa: TEST_AUTHORITY });
     expect((await service.currentBatch(call)).value).toBeNull();
   });
@@ -340,7 +331,7 @@ describe('TLS that does not hold', () => {
   );
 
   it('tells plain http behind an https address', async () => {
-    const server = await hostile(
+    const server = await startHostile(
       (socket) => void socket.on('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
     );
     const error = await failure(client(`https://127.0.0.1:${server.port}`).burn(burn, call));
@@ -369,7 +360,7 @@ describe('an interruption', () => {
     ['the body', 'http', answers(`${head('content-length: 100\r\n\r\n')}{"a"`)],
     ['the next try', 'http', refusal('503 No', 'retry-after: 30\r\n')],
   ] as [string, string, Behaviour][])('ends waiting for %s at once', async (name, scheme, behave) => {
-    const server = await hostile(behave);
+    const server = await startHostile(behave);
     const controller = new AbortController();
     let rest = (): void => undefined;
     const resting = new Promise<void>((resolve) => {
@@ -397,7 +388,7 @@ describe('an interruption', () => {
   });
 
   it('ends waiting for a rate limit', async () => {
-    const server = await hostile(
+    const server = await startHostile(
       answers(`${head('ratelimit: "x";r=0;t=30\r\ncontent-length: 4\r\n\r\n')}null`),
     );
     const controller = new AbortController();
@@ -411,7 +402,7 @@ describe('an interruption', () => {
   });
 
   it('before the call keeps it from being sent', async () => {
-    const server = await hostile(silent);
+    const server = await startHostile(silent);
     const service = client(`http://127.0.0.1:${server.port}`);
     const error = await failure(service.burn(burn, { ...call, signal: AbortSignal.abort() }));
     expect(error.code).toBe('ERR_INTERRUPTED');
@@ -426,7 +417,7 @@ describe('closing', () => {
   ] as [string, string, Behaviour][])(
     'ends what waits for %s, at once and for good',
     async (_name, scheme, behave) => {
-      const server = await hostile(behave);
+      const server = await startHostile(behave);
       const service = client(`${scheme}://127.0.0.1:${server.port}`, { requestTimeoutMs: 60_000 });
       const burning = settled(service.burn(burn, call), 20_000);
       await server.reached;
@@ -440,7 +431,7 @@ describe('closing', () => {
 
 describe('the time for all of a call', () => {
   it('ends it in the middle of a try', async () => {
-    const server = await hostile(silent);
+    const server = await startHostile(silent);
     const deps = { requestTimeoutMs: 30_000, totalTimeoutMs: 300 };
     const service = client(`http://127.0.0.1:${server.port}`, deps);
     const { error, elapsedMs } = await settled(service.burn(burn, call), 20_000);
@@ -456,7 +447,7 @@ describe('the time for all of a call', () => {
   });
 
   it('counts tries and waits together', async () => {
-    const server = await hostile(refusal('503 No', 'retry-after: 1\r\n'));
+    const server = await startHostile(refusal('503 No', 'retry-after: 1\r\n'));
     const service = client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 500, sleep: realSleep });
     const { error } = await settled(service.burn(burn, call), 5_000);
     // No time remains for a second attempt.
@@ -465,14 +456,14 @@ describe('the time for all of a call', () => {
   });
 
   it('ends three tries that would each be in time', async () => {
-    const server = await hostile(silent);
+    const server = await startHostile(silent);
     const service = client(`http://127.0.0.1:${server.port}`, { requestTimeoutMs: 400, totalTimeoutMs: 600 });
     await failure(service.currentBatch(call), 5_000);
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
   it('may be none at all', async () => {
-    const server = await hostile(silent);
+    const server = await startHostile(silent);
     const error = await failure(
       client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 0 }).burn(burn, call),
     );

@@ -14,7 +14,6 @@ import {
   type Behaviour,
   closes,
   drip,
-  type Hostile,
   resets,
   settled,
   silent,
@@ -30,12 +29,6 @@ const burn = EXAMPLES.burn.request as BurnRequest;
 const TIMEOUT_MS = 150;
 const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
 const BASE = 'https://api.flywheel.test/base';
-
-async function hostile(behave: Behaviour): Promise<Hostile> {
-  const server = await startHostile(behave);
-  onTestFinished(server.close);
-  return server;
-}
 
 function through(proxyUrl: string, deps: Partial<RemoteServiceDeps> = {}) {
   const opened = remoteClient(BASE, {
@@ -116,7 +109,7 @@ describe('a proxy that', () => {
   ] as [string, Behaviour, number, RegExp][])(
     '%s: unavailable, nothing sent, and not asked for ever',
     async (_name, behave, mostConnections, message) => {
-      const proxy = await hostile(behave);
+      const proxy = await startHostile(behave);
       const { service } = through(`http://127.0.0.1:${proxy.port}`);
       const error = await failedBurn(service);
       expect([error.code, error.exitCode, error.options.idempotencyKey]).toEqual([
@@ -134,7 +127,6 @@ describe('a proxy that', () => {
   it('opens the tunnel to a service that then breaks off leaves the outcome open', async () => {
     const server = await startTlsServer({}, (response) => void response.socket?.destroy());
     const tunnel = await startTunnel(server.port);
-    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service } = through(`http://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 2_000 });
     const { error } = await settled(service.burn(burn, call), 7_000);
     expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', exitCode: 7 });
@@ -146,7 +138,6 @@ describe('a proxy that speaks TLS itself', () => {
   it('carries TLS within TLS, and sees no more than a plain one', async () => {
     const server = await startTlsServer();
     const tunnel = await startTunnel(server.port, { secure: true });
-    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service } = through(`https://127.0.0.1:${tunnel.port}`, { requestTimeoutMs: 5_000 });
     expect((await service.currentBatch(call)).value).toBeNull();
     expect((await service.currentBatch(call)).value).toBeNull();
@@ -156,7 +147,6 @@ describe('a proxy that speaks TLS itself', () => {
 
   it('is not believed without a certificate that holds', async () => {
     const tunnel = await startTunnel(1, { secure: true });
-    onTestFinished(tunnel.close);
     const { service } = remoteClient(BASE, {
       requestTimeoutMs: 2_000,
       proxy: { httpsProxy: `https://me:${PASSWORD}@127.0.0.1:${tunnel.port}` },
@@ -177,7 +167,6 @@ describe('user and password of a proxy', () => {
   it('open the tunnel', async () => {
     const server = await startTlsServer();
     const tunnel = await startTunnel(server.port);
-    for (const { close } of [server, tunnel]) onTestFinished(close);
     const { service, lines } = through(`http://me:${encoded}@127.0.0.1:${tunnel.port}`, {
       requestTimeoutMs: 5_000,
     });
@@ -194,7 +183,7 @@ describe('user and password of a proxy', () => {
       answers(`HTTP/1.1 407 ${PASSWORD}\r\nx: ${basic}\r\n\r\n`),
       answers('nonsense\r\n\r\n'),
     ]) {
-      const proxy = await hostile(behave);
+      const proxy = await startHostile(behave);
       const { service, lines } = through(`http://me:${encoded}@127.0.0.1:${proxy.port}`);
       const error = await failedBurn(service);
       const all = [error.message, error.hint, error.stack, String(error.options.cause), ...lines].join('\n');
