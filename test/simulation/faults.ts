@@ -1,4 +1,4 @@
-/** Decides by seed which fault strikes at each step; each fault has a number, so that a smaller run can leave it out. */
+/** Decides by seed which fault strikes at each step. */
 import type { Random } from '../fuzz/random.js';
 
 /**
@@ -40,21 +40,14 @@ const ONE_IN: Readonly<Record<Fault, number>> = {
 
 export class Faults {
   readonly #random: Random;
-  readonly #left: ReadonlySet<number>;
   readonly #say: (line: string) => void;
   readonly #rates = new Map<Fault, number>();
   #count = 0;
   #on = true;
 
-  /** @param left - numbers of faults that are left out. @param scales - factor on the frequency of each fault. */
-  constructor(
-    random: Random,
-    left: ReadonlySet<number>,
-    scales: Readonly<Record<Fault, number>>,
-    say: (line: string) => void,
-  ) {
+  /** @param scales - factor on the frequency of each fault. */
+  constructor(random: Random, scales: Readonly<Record<Fault, number>>, say: (line: string) => void) {
     this.#random = random;
-    this.#left = left;
     this.#say = say;
     for (const fault of FAULTS) {
       const scale = scales[fault];
@@ -79,7 +72,6 @@ export class Faults {
     }
     if (!this.#on || struck === undefined) return undefined;
     this.#count += 1;
-    if (this.#left.has(this.#count)) return undefined;
     this.#say(`  fault ${this.#count}: ${struck}`);
     return struck;
   }

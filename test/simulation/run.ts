@@ -5,8 +5,7 @@
 import { parseArgs } from 'node:util';
 import { kindOf } from './kinds.js';
 import { takePlatform } from './platform.js';
-import { shrink } from './shrink.js';
-import { type RunOptions, type RunResult, runWorld } from './world.js';
+import { type RunOptions, runWorld } from './world.js';
 
 const { values } = parseArgs({
   options: {
@@ -16,8 +15,6 @@ const { values } = parseArgs({
     mode: { type: 'string' },
     kind: { type: 'string' },
     verbose: { type: 'boolean', default: false },
-    shrink: { type: 'boolean', default: false },
-    'keep-going': { type: 'boolean', default: false },
   },
 });
 
@@ -44,19 +41,11 @@ async function runOne(options: RunOptions): Promise<boolean> {
   totals.actions += result.actions;
   if (result.broken === null) return true;
   totals.broken += 1;
-  await report(options, result);
-  return values['keep-going'];
-}
-
-async function report(
-  options: RunOptions,
-  { kind, broken, steps, faults, actions }: RunResult,
-): Promise<void> {
   say(
-    `seed ${options.seed} (${options.mode}) breaks after ${steps} steps in a world of "${kind}": ${broken?.stack ?? ''}`,
+    `seed ${options.seed} (${options.mode}) breaks after ${result.steps} steps in a world of "${result.kind}": ${result.broken.stack ?? ''}`,
   );
   say(`again: npm run simulate -- --seed ${options.seed} --mode ${options.mode} --verbose`);
-  if (values.shrink && broken !== null) await shrink(options, broken, { faults, actions }, say);
+  return false;
 }
 
 async function main(): Promise<void> {

@@ -36,7 +36,7 @@ export function templateOf(setting: Setting): Promise<Template> {
 /** Runs commands without faults and outside of virtual time. */
 async function setUp(home: string, commands: readonly (readonly string[])[], stdin = ''): Promise<string[]> {
   const scheduler = new Scheduler(new Random(1), START_MS, () => undefined);
-  const faults = new Faults(new Random(1), new Set(), NO_FAULTS, () => undefined);
+  const faults = new Faults(new Random(1), NO_FAULTS, () => undefined);
   const machine = new Machine(
     { home, dataDir: join(home, 'data') },
     { scheduler, faults, others: NOBODY },

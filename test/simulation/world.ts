@@ -9,7 +9,6 @@ import { Goods } from './goods.js';
 import { type World as Drawn, drawWorld, type Mode } from './kinds.js';
 import { Machine } from './machine.js';
 import { openLedger } from './opening.js';
-import { mixMoments } from './other-moments.js';
 import { Others } from './others.js';
 import { type Office, Person } from './person.js';
 import { running, seedPlatform } from './platform.js';
@@ -22,9 +21,6 @@ import { BASE, START_MS, type Template, templateOf } from './template.js';
 export interface RunOptions {
   readonly seed: number;
   readonly mode: Mode;
-  /** Numbers of faults and actions that are left out. */
-  readonly withoutFaults?: ReadonlySet<number>;
-  readonly withoutActions?: ReadonlySet<number>;
   readonly say?: (line: string) => void;
 }
 
@@ -39,8 +35,6 @@ export interface RunResult {
 const MAX_STEPS = 60_000;
 /** Delays of bytes on the network: none, a few steps, one command, several commands. */
 const DELAYS_MS = [0, 100, 500, 2_000] as const;
-/** One embedded world in this many mixes files of different moments. */
-const MIXED_ONE_IN = 4;
 
 const stream = (seed: number, use: number): Random => {
   const random = new Random(seed * 16 + use);
@@ -65,7 +59,6 @@ export async function runWorld(options: RunOptions): Promise<RunResult> {
 class World implements ChainWatch, Walker {
   readonly name = 'world';
   readonly #drawn: Drawn;
-  readonly #template: Template;
   readonly #random: Random;
   readonly #scheduler: Scheduler;
   readonly #faults: Faults;
@@ -81,14 +74,12 @@ class World implements ChainWatch, Walker {
 
   constructor(home: string, template: Template, drawn: Drawn, options: RunOptions) {
     const { seed, mode, say = () => undefined } = options;
-    const none: ReadonlySet<number> = new Set();
     say(`a world of the kind "${drawn.kind}": ${JSON.stringify(drawn)}`);
     this.#drawn = drawn;
-    this.#template = template;
     this.#random = stream(seed, 1);
     this.#scheduler = new Scheduler(stream(seed, 2), START_MS, say);
     seedPlatform(stream(seed, 0), () => this.#scheduler.nowMs);
-    this.#faults = new Faults(stream(seed, 3), options.withoutFaults ?? none, drawn.faults, say);
+    this.#faults = new Faults(stream(seed, 3), drawn.faults, say);
     this.#isRemote = mode === 'remote';
     const places = { home, dataDir: join(home, 'data') };
     const file = (name: string): string => join(places.dataDir, name);
@@ -111,7 +102,6 @@ class World implements ChainWatch, Walker {
       auditor: this.#auditor,
       habits: drawn.habits,
       say,
-      left: options.withoutActions ?? none,
       running: new Set(),
       seen: new Set(),
       narrowed: new Set(),
@@ -176,10 +166,6 @@ class World implements ChainWatch, Walker {
     const count = (): number => least + this.#random.below(most - least + 1);
     await Promise.all(persons.map((person) => person.work(count())));
     this.#faults.stop();
-    if (!this.#isRemote && this.#random.oneIn(MIXED_ONE_IN)) {
-      const moments = { today: this.#machine.places.dataDir, beginning: join(this.#template.home, 'data') };
-      await mixMoments(this.#office, moments, this.#random);
-    }
     await bringToRest(this.#office);
     this.#isOver = true;
   }

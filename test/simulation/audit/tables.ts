@@ -228,11 +228,6 @@ export class StoreTables extends Tables {
       "SELECT 'burn', proof_type, sequence FROM burns WHERE status = 'PENDING' UNION ALL SELECT phase || ' of ' || b.id || ' ' || b.status, first + position, coalesce(b.date_closed, 'not closed') || ', cancelled ' || coalesce(b.date_cancelled, 'never') FROM batch_transactions AS t JOIN batches b ON b.id = batch_id WHERE t.status = 'PENDING' AND b.date_closed IS NULL",
     ).map(String);
   }
-
-  /** Number of the newest ledger transaction that the store knows. */
-  knownTransactions(): number {
-    return this.count('SELECT CAST(ledger_mark AS INTEGER) FROM progress');
-  }
 }
 
 export class JournalTables extends Tables {
