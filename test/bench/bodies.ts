@@ -38,9 +38,7 @@ function dearRequests(): Readonly<Record<string, DearRequest>> {
     Array.from({ length: times }, (_, at) => item(at)).join();
   const keys = (times: number): string => `{${list(times, (at) => `"k${at}":1`)}}`;
   const note = (length: number, at = 0): string => `{"at":${at},"note":"${'x'.repeat(length)}"}`;
-  const [burnPath, initPath] = ['/v1/tokenomics/burn', '/v1/flywheel/batch/init'];
-  const pipeline = (payload: string): string =>
-    JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload, actions: [{ action: 'BURN', amount: 1 }] }] });
+  const burnPath = '/v1/tokenomics/burn';
   const of = (path: string, body: string) => ({ path, body });
   return {
     [`a burn-batch of ${ELEMENTS} in 4 MiB`]: of(PATH, `[${list(ELEMENTS, (at) => burn(note(4_000, at)))}]`),
@@ -52,7 +50,6 @@ function dearRequests(): Readonly<Record<string, DearRequest>> {
     'a burn whose proof has 10,000 keys': of(burnPath, burn(keys(10_000))),
     'a burn whose proof has 75,000 values': of(burnPath, burn(`{"a":[[[[${list(75_000, () => '1')}]]]]}`)),
     'a burn whose proof has 4 MB of text': of(burnPath, burn(note(4_000_000))),
-    'an init whose payload has 3.6 MB': of(initPath, pipeline(note(3_600_000))),
     ...Object.fromEntries(
       Object.entries({ 'plain elements': plainBody(), ...dearBodies() }).map(([name, body]) => [
         name,
