@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { aPipeline, burnAction, signVote, supplyOf } from '../../support/engine.js';
-import { isLong } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf, openOnCluster } from '../../support/service.js';
 
@@ -115,21 +114,4 @@ describe('an approval on a cluster', () => {
     expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
     await under.dispose();
   }, 60_000);
-
-  if (isLong)
-    it('is given out by the service as often as it is asked for, and any one of them does', async () => {
-      const under = await openOnCluster();
-      const { service, test } = under;
-      const { batchId, signedTx } = await waitingBatch(under);
-      await freshApproval(under, batchId);
-      await untilExpired(under, signedTx);
-      await freshApproval(under, batchId);
-      const last = await freshApproval(under, batchId);
-      const { value } = await service.executeBatch({ batchId, signedTx: last }, test.project.call());
-      expect(value.result.totalSuccessful).toBe(1);
-      expect(await failureOf(service.issueApproval({ batchId }, test.project.call()))).toMatchObject({
-        code: 'ERR_INVALID_REQUEST',
-      });
-      await under.dispose();
-    }, 60_000);
 });
