@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
-import type { InProcessService, OtherServer, Project, ProjectInput } from './in-process-service.js';
+import type { AnswerOf, InProcessService, OtherServer, Project, ProjectInput } from './in-process-service.js';
 
 /** The operations of the specification with method and path (sections 4.1 to 4.5). */
 export const ROUTES = {
@@ -39,107 +39,17 @@ export interface BurnRequest {
   readonly persistOnchain: boolean;
 }
 
-interface BurnResult {
-  readonly result: string;
-  readonly hash: string;
-  readonly txHash: string;
-  readonly type: string;
-  readonly dateBurned: string;
-}
-
-interface BurnBatchResult {
-  readonly success: readonly BurnResult[];
-  readonly errors: readonly {
-    readonly message: string;
-    readonly type: string;
-    readonly proof: unknown;
-    readonly proofType: string;
-  }[];
-}
-
 export interface Pipeline {
   readonly type: string;
   readonly payload: string;
   readonly actions: readonly unknown[];
 }
 
-export interface CompiledPipeline extends Pipeline {
-  readonly proofHash: string;
-  readonly instructions: readonly string[];
-}
-
-export interface BundleExecution {
-  readonly bundleId: string;
-  readonly txHashes: readonly string[];
-}
-
-interface PhaseResult {
-  readonly total: number;
-  readonly totalSuccessful: number;
-  readonly totalFailed: number;
-  readonly successfulExecutions: readonly BundleExecution[];
-  readonly failedTxMsg?: string;
-}
-
-export interface ExecuteResult extends PhaseResult {
-  readonly failedOnTransactionIndex?: number;
-  readonly failedStartTransactionIndex?: number;
-}
-
-export interface Batch {
-  readonly id: string;
-  readonly flywheelId: string;
-  readonly tokenId: string;
-  readonly mintAddress: string;
-  readonly status: string;
-  readonly batchIndex: string;
-  readonly vaultIndex: string;
-  readonly multisig: string;
-  readonly vaultAddress: string;
-  readonly initResult?: PhaseResult & { readonly batchIndex: number };
-  readonly executeResult?: ExecuteResult;
-  readonly dateCreated: string;
-  readonly dateUpdated: string;
-}
-
-interface ListedBatch extends Batch {
-  readonly totals: Readonly<Record<'burn' | 'airdrop', string> & Record<'pipelines' | 'recipients', number>>;
-}
-
-export interface InitBatchResult {
-  readonly proposalApproveTx: string;
-  readonly batch: Batch & { readonly pipelines: readonly CompiledPipeline[] };
-}
-
-interface ExecuteBatchResult {
-  readonly batchId: string;
-  readonly result: ExecuteResult;
-}
-
-interface HistoryItem {
-  readonly action: 'BURN' | 'AIRDROP';
-  readonly date: string;
-  readonly amount: string;
-  readonly toAddress?: string;
-  readonly type: string;
-  readonly hash: string;
-  readonly txHash?: string;
-  readonly batchId?: string;
-}
-
-interface Report {
-  readonly total: ReportCosts;
-  readonly rows: readonly ReportCosts[];
-}
-
-interface ReportCosts {
-  readonly costLamports: string;
-}
-
-interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly nextCursor: string | null;
-}
+export type Batch = AnswerOf<'getBatch'>;
+export type InitBatchResult = AnswerOf<'initBatch'>;
+export type CompiledPipeline = InitBatchResult['batch']['pipelines'][number];
+export type ExecuteResult = AnswerOf<'executeBatch'>['result'];
+export type BundleExecution = ExecuteResult['successfulExecutions'][number];
 
 export type By = Pick<Project, 'key'> | string | null;
 
@@ -268,7 +178,7 @@ export class Api {
     return this.service.register(input);
   }
 
-  burn(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<BurnResult>> {
+  burn(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'burn'>>> {
     return this.#ask('burn', by, { body, idempotencyKey });
   }
 
@@ -277,55 +187,59 @@ export class Api {
     by: By,
     body: unknown,
     idempotencyKey: string | null = randomUUID(),
-  ): Promise<Answer<BurnBatchResult>> {
+  ): Promise<Answer<AnswerOf<'burnBatch'>>> {
     return this.#ask('burnBatch', by, { body, idempotencyKey: idempotencyKey ?? undefined });
   }
 
-  getBatch(by: By, batchId: string): Promise<Answer<Batch>> {
+  getBatch(by: By, batchId: string): Promise<Answer<AnswerOf<'getBatch'>>> {
     return this.#ask('getBatch', by, { batchId });
   }
 
-  currentBatch(by: By): Promise<Answer<Batch | null>> {
+  currentBatch(by: By): Promise<Answer<AnswerOf<'currentBatch'>>> {
     return this.#ask('currentBatch', by);
   }
 
-  initBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<InitBatchResult>> {
+  initBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'initBatch'>>> {
     return this.#ask('initBatch', by, { body, idempotencyKey });
   }
 
-  executeBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<ExecuteBatchResult>> {
+  executeBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'executeBatch'>>> {
     return this.#ask('executeBatch', by, { body, idempotencyKey });
   }
 
-  cancelBatch(by: By, batchId: string, body?: unknown): Promise<Answer<Batch>> {
+  cancelBatch(by: By, batchId: string, body?: unknown): Promise<Answer<AnswerOf<'cancelBatch'>>> {
     return this.#ask('cancelBatch', by, { batchId, body });
   }
 
-  issueApproval(by: By, batchId: string): Promise<Answer<InitBatchResult>> {
+  issueApproval(by: By, batchId: string): Promise<Answer<AnswerOf<'issueApproval'>>> {
     return this.#ask('issueApproval', by, { batchId });
   }
 
-  batchPipelines(by: By, batchId: string, query: Asked['query'] = {}): Promise<Answer<Page<unknown>>> {
+  batchPipelines(
+    by: By,
+    batchId: string,
+    query: Asked['query'] = {},
+  ): Promise<Answer<AnswerOf<'batchPipelines'>>> {
     return this.#ask('batchPipelines', by, { batchId, query });
   }
 
-  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<Page<ListedBatch>>> {
+  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'listBatches'>>> {
     return this.#ask('listBatches', by, { query });
   }
 
-  listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<Page<BurnResult>>> {
+  listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'listBurns'>>> {
     return this.#ask('listBurns', by, { query });
   }
 
-  history(by: By, query: Asked['query'] = {}): Promise<Answer<Page<HistoryItem>>> {
+  history(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'history'>>> {
     return this.#ask('history', by, { query });
   }
 
-  describeKey(by: By): Promise<Answer<Readonly<Record<string, unknown>>>> {
+  describeKey(by: By): Promise<Answer<AnswerOf<'describeKey'>>> {
     return this.#ask('describeKey', by);
   }
 
-  report(by: By, query: Asked['query'] = {}): Promise<Answer<Report>> {
+  report(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'report'>>> {
     return this.#ask('report', by, { query });
   }
 

@@ -35,6 +35,7 @@ export type Project = Registration & {
 
 export type ProjectInput = Partial<Omit<RegisterInput, 'owner'>>;
 
+export type { AnswerOf } from '../../src/contract/service.js';
 export type { Scope } from '../../src/values/key-terms.js';
 
 export interface OtherServer {
