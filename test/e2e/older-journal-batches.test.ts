@@ -23,6 +23,7 @@ import {
   restore,
   runFile,
   SERVICE,
+  STORE,
 } from './older-journal.js';
 
 oneForEachTest();
@@ -460,6 +461,38 @@ it('a file whose batch was lost by a restore is missing only where nobody has la
   expect((await runFile('a.json')).exit).toBe(7);
   await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
   expect((await runFile('a.json')).exit).toBe(0);
+  expect(await burned()).toBe(2);
+});
+
+it('a batch that a restore has lost is not done again while the chain has it', async () => {
+  await meet('embedded');
+  const backup = join(operator.directory, 'backup');
+  const [alive, executed] = [pipelines(0, 2), pipelines(2, 4)].map((some, at) =>
+    operator.write(`${at}.json`, some),
+  ) as [string, string];
+  await keep(operator.dataDir, STORE, backup);
+  expect((await operator.run('batch', 'init', alive, '--json')).exit).toBe(0);
+  await restore(operator.dataDir, STORE, backup);
+  for (const more of [[], ['--again']]) {
+    const refused = await runFile(alive, ...more);
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      7,
+      expect.stringContaining('On chain it can still be executed'),
+    ]);
+  }
+  const { batch } = JSON.parse((await operator.run('batch', 'init', executed, '--json')).stdout);
+  const signed = ['--keypair', operator.owner, '--expect', executed, '--yes'];
+  await elsewhere(() => operator.run('batch', 'execute', batch.id, ...signed));
+  await restore(operator.dataDir, STORE, backup);
+  const accept = ['db', 'accept-gap', '--data-dir', operator.dataDir, '--expect', '2', '--yes'];
+  expect((await operator.run(...accept)).exit).toBe(0);
+  for (const more of [[], ['--again']]) {
+    const refused = await runFile(executed, ...more);
+    expect([refused.exit, problemOf(refused).message]).toEqual([
+      7,
+      expect.stringContaining('On chain 2 of its transactions were executed'),
+    ]);
+  }
   expect(await burned()).toBe(2);
 });
 

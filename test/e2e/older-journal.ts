@@ -35,6 +35,7 @@ export async function meet(mode: Mode, { pinned = true } = {}): Promise<void> {
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 export const JOURNAL = /^journal\.db/;
+export const STORE = /^store\.db/;
 export const SERVICE = /^(?:store|ledger)\.db/;
 
 export const burns = (from: number, to: number, amount = 1) =>

@@ -65,6 +65,13 @@ export function giveUpRest(entry: Entry): boolean {
 
 const initAnswerName = (at: number): string => `${at}/init`;
 
+/** Batches of all stages that the service has answered with. */
+export const answeredBatches = (entry: Entry): readonly Batch[] =>
+  batchStages(entry.notes).flatMap((_stage, at) => {
+    const answer = entry.answer(initAnswerName(at)) as InitBatchResult | undefined;
+    return answer?.batch ?? [];
+  });
+
 export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   const stages = batchStages(entry.notes);
   const last = stages.length - 1;

@@ -184,7 +184,8 @@ export class BatchWork implements Work<Outcome> {
     const { batchId } = stage.note;
     const all = this.elements;
     const own = stage.indexes(all);
-    let batch = batchId === undefined ? undefined : await seenBatch(session, batchId);
+    let batch =
+      batchId === undefined ? undefined : await seenBatch(session, batchId, stage.initAnswer?.batch);
     // A dry run assumes that the batch can be cancelled.
     if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
       await this.#end(batch, stage.runAnswer?.left ?? own);
@@ -228,7 +229,7 @@ export class BatchWork implements Work<Outcome> {
   async #isLeft(entry: Entry): Promise<boolean> {
     const stage = new CurrentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
-    const batch = batchId && (await seenBatch(this.#session, batchId));
+    const batch = batchId && (await seenBatch(this.#session, batchId, stage.initAnswer?.batch));
     if (!batch) return true;
     await this.#requireWanted(entry, batch);
     if (batch.status === 'FINALIZED' && batch.dateCancelled === undefined) {
@@ -338,7 +339,8 @@ export class BatchWork implements Work<Outcome> {
     const session = this.#session;
     const stage = new CurrentStage(entry);
     const { batchId } = stage.note;
-    if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId);
+    if (this.#stored === undefined && batchId !== undefined)
+      await seenBatch(session, batchId, stage.initAnswer?.batch);
     if (!isOver(entry.state)) return;
     const elements = this.elements;
     const landed = landedOf(entry, elements);

@@ -6,7 +6,7 @@ import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
 import { readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
-import { readBatch } from '../../approval/read-batch.js';
+import { readBatch, readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
@@ -129,6 +129,40 @@ export async function requireChainAgrees(
     found,
     `Do not run this batch again before you know which is right. Compare \`flywheel batch status ${batch.id}\` with a block explorer.`,
   );
+}
+
+/**
+ * Before anything of a batch that its service lost is sent again.
+ * @returns whether a chain could be asked
+ * @throws `ERR_OUTCOME_UNKNOWN` if something of it was executed on the user's chain, or still can be
+ */
+export async function requireNothingOnChain(session: Session, batch: NamedBatch): Promise<boolean> {
+  const { chain, pins } = await session.service();
+  if (chain === null || pins === null) return false;
+  const ref = refOf(pins, batch);
+  const [found, { transactionIndex }] = await Promise.all([
+    readProgress(chain, ref),
+    readMultisigAccount(chain, pins.multisig),
+  ]);
+  if (transactionIndex < ref.batchIndex) return true;
+  const past = found === null ? await readPastBatch(chain, ref) : null;
+  const executed =
+    found?.executed ??
+    (past?.isClosed === true ? past.transactions.filter((one) => one.executed !== null).length : null);
+  const lost = `The service does not know batch ${batch.id} (number ${batch.batchIndex} of the multisig), which was set up from this machine`;
+  if (executed === null)
+    throw outcomeUnknown(`${lost}. On chain it is closed, and the RPC node does not know what was executed.`);
+  if (executed > 0)
+    throw outcomeUnknown(
+      `${lost}. On chain ${executed} of its transactions were executed.`,
+      `Put the pipelines after the first ${executed} into a new file, and run it with --again.`,
+    );
+  if (found?.isOpen === true)
+    throw outcomeUnknown(
+      `${lost}. On chain it can still be executed: its proposal is ${found.kind}.`,
+      'Reject or cancel it first with another Squads client. Then run the file with --again.',
+    );
+  return true;
 }
 
 /**

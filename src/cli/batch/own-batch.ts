@@ -19,7 +19,13 @@ import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js'
 import { countText } from '../views/unit.js';
 import { noteExecuted } from './approval-limits.js';
 import { addToStage, CurrentStage, ownBatch } from './batch-stages.js';
-import { type Approved, type KnownBatch, landedCount, requireRanAsApproved } from './chain-agrees.js';
+import {
+  type Approved,
+  type KnownBatch,
+  landedCount,
+  requireNothingOnChain,
+  requireRanAsApproved,
+} from './chain-agrees.js';
 
 interface Initiated {
   readonly answer: InitBatchResult;
@@ -30,10 +36,11 @@ interface Initiated {
 
 /**
  * The batch of an operation. In a dry run `undefined` when the service does not answer.
+ * @param noted - as the service answered its init
  * @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch: it was restored from a backup.
  */
-export const seenBatch = (session: Session, batchId: string): Promise<Batch | undefined> =>
-  getOwnBatch(session, batchId).catch(async (error: unknown) => {
+export const seenBatch = (session: Session, batchId: string, noted?: Batch): Promise<Batch | undefined> =>
+  getOwnBatch(session, batchId, noted).catch(async (error: unknown) => {
     const isLost = isFlywheelError(error, 'ERR_OUTCOME_UNKNOWN');
     if (isLost || !(await canBeDoneWithout(session, error))) throw error;
     return undefined;
@@ -65,7 +72,7 @@ export async function initiate(
   const stage = new CurrentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined) {
-    const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id));
+    const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id, stored.batch));
     return { answer: stored, batch, isNew: false };
   }
   const part = stage.partOf(request);
@@ -114,12 +121,16 @@ async function withCancel(session: Session, idempotencyKey: string, error: unkno
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
-async function getOwnBatch(session: Session, batchId: string): Promise<Batch> {
+async function getOwnBatch(session: Session, batchId: string, noted: Batch | undefined): Promise<Batch> {
   const batch = await findBatch(session, batchId);
   if (batch !== null) return batch;
+  const isSeen = noted !== undefined && (await requireNothingOnChain(session, noted));
+  const what = `The service does not know batch ${batchId}, which was set up from this machine.`;
+  const number = noted === undefined ? '' : `, number ${noted.batchIndex} of the multisig,`;
+  const look = `Look up the batch${number} on chain. If nothing of it was executed, or still can be, add --again.`;
   throw outcomeUnknown(
-    `The service does not know batch ${batchId}, which was set up from this machine.`,
-    `The service may have been restored from a backup. Check the chain: \`${commandLine(session.settings, 'vault')}\`. --again sets up a new batch.`,
+    isSeen ? `${what} On chain nothing of it was executed.` : what,
+    `The service may have been restored from a backup. ${isSeen ? 'Add --again to set up a new batch.' : look}`,
   );
 }
 

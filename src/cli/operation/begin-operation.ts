@@ -1,7 +1,8 @@
 /** Before the first request of an operation: take or start it, and find what is left to send. A dry run ends here. */
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import { batchStages, giveUpRest } from '../batch/batch-stages.js';
+import { answeredBatches, batchStages, giveUpRest } from '../batch/batch-stages.js';
+import { requireNothingOnChain } from '../batch/chain-agrees.js';
 import type { Session } from '../command.js';
 import { executeOrCancel } from '../hints.js';
 import {
@@ -207,6 +208,12 @@ async function requireLost(
   const begun = isGone ? journal.take(entry.id) : undefined;
   if (begun?.status !== 'taken')
     throw await unfinished(session, entry, '--again needs a finished operation.');
+  try {
+    for (const batch of answeredBatches(begun.entry)) await requireNothingOnChain(session, batch);
+  } catch (error) {
+    begun.entry.release();
+    throw error;
+  }
   begun.entry.settle({ state: 'cancelled', landed: [] });
   begun.entry.markPrinted();
   const what = batchId === undefined ? 'the landed part of this file' : `batch ${batchId} of this file`;

@@ -192,7 +192,10 @@ export const viewPipelinesPlan = (
   ...viewSummary(summed, { decimals, symbol: outlook.symbol }, style),
 ];
 
-const foreseenFields = ({ supply, usedToday }: NonNullable<BatchPlan['foreseen']>, symbol: string | null): readonly Field[] => [
+const foreseenFields = (
+  { supply, usedToday }: NonNullable<BatchPlan['foreseen']>,
+  symbol: string | null,
+): readonly Field[] => [
   changeField('supply', supply, symbol),
   usedField('daily burn', usedToday.burn, symbol),
   usedField('daily airdrop', usedToday.airdrop, symbol),
