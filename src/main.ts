@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
 import { createOpeners } from './compose/context.js';
-import { FlywheelError } from './errors/flywheel-error.js';
+import { invalidInput } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 
 const DEFAULT_COLUMNS = 80;
@@ -79,7 +79,7 @@ const inputStream = (signal: AbortSignal): InputStream => ({
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) {
-        throw new FlywheelError('ERR_INPUT_INVALID', `Standard input is larger than ${maxBytes} bytes.`);
+        throw invalidInput(`Standard input is larger than ${maxBytes} bytes.`);
       }
       chunks.push(bytes);
     }

@@ -33,8 +33,6 @@ interface CommandDefinition<Args extends unknown[], Options extends OptionValues
   readonly exit?: (value: Value) => ExitCode;
 }
 
-type Outcome = Promise<ExitCode | undefined>;
-
 export type ArgsOf<Configure extends (command: Command) => { readonly processedArgs: unknown }> =
   ReturnType<Configure>['processedArgs'];
 
@@ -42,7 +40,7 @@ export type OptionsOf<Configure extends (command: Command) => { opts(): unknown 
   ReturnType<Configure>['opts']
 >;
 
-export type Run = (session: Session) => Outcome;
+export type Run = (session: Session) => Promise<ExitCode | undefined>;
 
 export interface CommandSpec {
   readonly help: HelpTexts;

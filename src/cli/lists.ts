@@ -3,7 +3,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { ActionName } from '../actions/registry.js';
 import type { Reply } from '../contract/call.js';
 import { MAX_PAGE_ITEMS } from '../contract/limits.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { invalidInput } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { addressOption, readInteger, timeOption } from './options.js';
 
@@ -56,7 +56,7 @@ export function timesQuery(
   const since = timeOption('--since', options.since, nowMs);
   const until = timeOption('--until', options.until, nowMs);
   if (since !== undefined && until !== undefined && since >= until)
-    throw new FlywheelError('ERR_INPUT_INVALID', '--since must be before --until.');
+    throw invalidInput('--since must be before --until.');
   return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
 }
 

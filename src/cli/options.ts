@@ -148,7 +148,7 @@ export const KEYPAIR_OPTION = new Option(
 export const WALLET_OPTION = new Option(
   '--wallet',
   'sign and send with the Solana wallet of your browser, which pays the fee',
-);
+).conflicts(['keypair', 'out']);
 
 export const EXPECT_OPTION = new Option(
   '--expect <file>',
@@ -223,7 +223,10 @@ export function parseIdempotencyKey(
   return isUuid(key) ? key.toLowerCase() : key;
 }
 
-export const AGAIN_OPTION = new Option('--again', 'run the whole file again, what has landed included');
+export const AGAIN_OPTION = new Option(
+  '--again',
+  'run the whole file again, what has landed included',
+).conflicts(['rest', 'idempotencyKey']);
 
 export const REST_OPTION = new Option(
   '--rest',
@@ -250,13 +253,14 @@ interface OnceOptions {
   readonly allowChanged?: true;
 }
 
-/** @throws `ERR_USAGE` for options that exclude each other */
+/** @throws `ERR_USAGE` for a malformed key */
 export function howOften(options: OnceOptions, rule: 'uuid' | 'text' = 'text'): HowOften {
   const key = parseIdempotencyKey(options.idempotencyKey, rule);
   const { again = false, rest = false, allowChanged = false } = options;
-  if (again && rest) throw usageError('--again and --rest cannot be combined.');
-  if (key !== undefined && again)
-    throw usageError('--again and --idempotency-key cannot be combined: --again makes a new key.');
-  const origin: KeyOrigin = key === undefined ? { from: 'content' } : { from: 'user', key };
-  return { origin, again, rest, allowChanged };
+  return {
+    origin: key === undefined ? { from: 'content' } : { from: 'user', key },
+    again,
+    rest,
+    allowChanged,
+  };
 }

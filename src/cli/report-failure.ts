@@ -3,7 +3,7 @@ import type { MessageForm } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError, isFlywheelError, type ProblemList, wrapUnknown } from '../errors/flywheel-error.js';
 import { isoTime } from '../values/time.js';
-import type { CliContext, Io, OutputStream } from './context.js';
+import type { CliContext, OutputStream } from './context.js';
 import { colorLevel, createStyle, messageForm, type Style } from './output/color.js';
 import { safeJson, safeLine } from './output/safe-text.js';
 import { indented, sentenceLines } from './output/table.js';
@@ -54,12 +54,12 @@ function sentenceOf({ message, options: { problems } }: FlywheelError): string {
   return `${file}: ${count.toLocaleString('en')} problem${count === 1 ? '' : 's'}. Nothing was sent.`;
 }
 
-interface Manner {
-  readonly style: Style;
-  readonly nowMs: number;
-}
-
-function errorLines(error: FlywheelError, { style, nowMs }: Manner, stream: OutputStream): readonly string[] {
+function errorLines(
+  error: FlywheelError,
+  style: Style,
+  nowMs: number,
+  stream: OutputStream,
+): readonly string[] {
   const words = (head: string, paint: (text: string) => string, text: string): readonly string[] =>
     sentenceLines(`${head} ${text}`, stream).map((line, at) =>
       at === 0 && line.startsWith(head) ? `${paint(head)}${line.slice(head.length)}` : line,
@@ -98,16 +98,6 @@ function stackLines({ stack, message }: Error): readonly string[] {
   return [head, ...(stack ?? '').slice(end).split('\n')].map(safeLine).filter((line) => line !== '');
 }
 
-function reportError(
-  io: Io,
-  error: FlywheelError,
-  how: Manner & { readonly form: MessageForm; readonly debug: boolean },
-): void {
-  const lines = how.form === 'text' ? errorLines(error, how, io.stderr) : [safeJson(errorRecord(error))];
-  const debug = how.debug ? debugLines(error) : [];
-  io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
-}
-
 /** Also reports command lines that could not be parsed. @returns the exit code of the error */
 export async function reportFailure(
   { io, env, signal, clock }: CliContext,
@@ -117,8 +107,12 @@ export async function reportFailure(
   const error = asFlywheelError(thrown, signal);
   const level = colorLevel(env, io.stderr.isTTY, words.includes('--no-color'));
   const style = await createStyle(level, io.stderr.columns);
-  const debug = !['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '');
-  reportError(io, error, { form: formOf(words), style, debug, nowMs: clock.nowMs() });
+  const lines =
+    formOf(words) === 'text'
+      ? errorLines(error, style, clock.nowMs(), io.stderr)
+      : [safeJson(errorRecord(error))];
+  const debug = ['', '0'].includes(env['FLYWHEEL_DEBUG'] ?? '') ? [] : debugLines(error);
+  io.stderr.write([...lines, ...debug].map((line) => `${line}\n`).join(''));
   return error.exitCode;
 }
 

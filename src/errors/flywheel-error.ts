@@ -93,6 +93,10 @@ export function isFlywheelError<Code extends ErrorCode = ErrorCode>(
 export const usageError = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_USAGE', message, { hint });
 
+/** An input or the value of an option is wrong. */
+export const invalidInput = (message: string, hint?: string): FlywheelError =>
+  new FlywheelError('ERR_INPUT_INVALID', message, { hint });
+
 /** A setting is wrong. */
 export const configError = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_CONFIG_INVALID', message, { hint });

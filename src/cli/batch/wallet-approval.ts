@@ -25,8 +25,6 @@ import { refuse, requireChain } from './pins.js';
 import { type Expectation, expectationOf } from './review.js';
 
 interface Options {
-  readonly keypair?: string;
-  readonly out?: string;
   readonly expect?: string;
   readonly again?: true;
 }
@@ -35,11 +33,7 @@ type WalletApproved =
   | { readonly batchId: Uuid; readonly approved: true; readonly signature: string }
   | { readonly batchId: Uuid; readonly alreadyApproved: true };
 
-/** @throws `ERR_USAGE` for options of another way to sign. */
 export async function approveWithWallet(session: Session, source: string, options: Options): Promise<void> {
-  for (const name of ['keypair', 'out'] as const)
-    if (options[name] !== undefined)
-      throw new FlywheelError('ERR_USAGE', `--wallet and --${name} cannot be combined.`);
   const expectation = await expectationOf(session, options.expect);
   // The issued approval is not used: the wallet signs its own.
   const id = isUuid(source) ? source : (await readApproval(session, source)).batch.id;

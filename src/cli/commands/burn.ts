@@ -1,6 +1,6 @@
 /** `flywheel burn` and `burn-batch`: one burn from options, or one for each element of a file. */
 
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { usageError } from '../../errors/flywheel-error.js';
 import { fingerprint } from '../../values/digest.js';
@@ -44,7 +44,11 @@ const burnOptions = (command: Command) =>
     .requiredOption('--amount <n>', 'whole tokens to burn, such as 12.5')
     .option('--base-units', 'the amount is in base units, such as 12500000')
     .option('--persist-onchain', 'record the hash of the proof on chain')
-    .option('--once', 'do not burn the same type, proof and amount a second time')
+    .addOption(
+      new Option('--once', 'do not burn the same type, proof and amount a second time').conflicts(
+        'idempotencyKey',
+      ),
+    )
     .addOption(AGAIN_OPTION)
     .option('--dry-run', 'show the effects, send nothing')
     .addOption(idempotencyKeyOption('a new key'));
@@ -89,7 +93,6 @@ function checkAmount({ amount, baseUnits }: BurnOptions): void {
 function keyOrigin(options: BurnOptions): KeyOrigin {
   const key = parseIdempotencyKey(options.idempotencyKey);
   const once = options.once === true;
-  if (key !== undefined && once) throw usageError('--idempotency-key and --once cannot be combined.');
   if (options.again === true && !once)
     throw usageError('--again needs --once. Without --once, each burn is a new one.');
   if (key !== undefined) return { from: 'user', key };

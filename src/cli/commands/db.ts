@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { DatabaseAdmin } from '../../compose/database-admin.js';
 import { type DatabaseStatus, KNOWN_CHECK } from '../../contract/admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
+import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { Answer } from '../context.js';
@@ -106,8 +106,7 @@ function requireExpected(
       `Review them first (${transactions} are missing): \`${commandLine(session.settings, 'db', 'accept-gap')}\``,
     );
   if (expected === undefined || expected === transactions) return;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
+  throw invalidInput(
     `--expect: ${transactions} transactions are missing, not ${expected}. Nothing was accepted.`,
   );
 }

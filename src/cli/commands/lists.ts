@@ -2,7 +2,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { MOVES, REPORT_PERIODS, type ReportPeriod } from '../../contract/limits.js';
 import type { HistoryItem, Report } from '../../contract/schemas/report.js';
-import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
+import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../lists.js';
@@ -143,8 +143,7 @@ function rowsOf(by: string): { readonly period: ReportPeriod; readonly byType?: 
   const periods = REPORT_PERIODS.filter((period) => words.includes(period));
   const isType = words.includes('type');
   if (periods.length + (isType ? 1 : 0) !== words.length || periods.length > 1)
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
+    throw invalidInput(
       `--by: expected ${REPORT_PERIODS.join(', ')}, optionally with ",type", got ${JSON.stringify(by.slice(0, 60))}.`,
     );
   return { period: periods[0] ?? 'all', ...(isType ? { byType: 'true' as const } : {}) };

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../contract/admin.js';
-import { FlywheelError, usageError } from '../../errors/flywheel-error.js';
+import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
@@ -83,10 +83,7 @@ const fundOptions = (command: Command) =>
 
 function fundInput({ to = 'vault', ...amounts }: OptionsOf<typeof fundOptions>): FundInput {
   if (!FUNDED.includes(to) && !isAddress(to))
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      `--to: expected ${FUNDED.join(', ')} or a base58 address of 32 bytes.`,
-    );
+    throw invalidInput(`--to: expected ${FUNDED.join(', ')} or a base58 address of 32 bytes.`);
   if (amounts.tokens === undefined && amounts.sol === undefined)
     throw usageError('Add --tokens, --sol or both.');
   return { to, ...amounts };

@@ -2,7 +2,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
-import { FlywheelError, usageError, wrapUnknown } from '../../errors/flywheel-error.js';
+import { FlywheelError, invalidInput, usageError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import { giveUpBurns } from '../burn/requests.js';
@@ -281,23 +281,21 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
   const resumed = await resumeOperation(session, journal, id, terms);
   if (resumed === 'not there') throw await notThere(session, id);
   if (resumed === 'told before')
-    throw new FlywheelError('ERR_INPUT_INVALID', `Operation ${id} is already finished.`, {
-      hint: 'Run the original command again to see its stored result.',
-    });
+    throw invalidInput(
+      `Operation ${id} is already finished.`,
+      'Run the original command again to see its stored result.',
+    );
 }
 
 const MAX_SHOWN = 40;
 
 const notThere = async (session: Session, id: string): Promise<FlywheelError> => {
   const { settings } = session;
-  return new FlywheelError(
-    'ERR_INPUT_INVALID',
+  return invalidInput(
     `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
-    {
-      hint: isUuid(id)
-        ? `The journal of this machine does not have that batch. ${await executeOrCancel(session, id)}`
-        : `List pending operations: \`${commandLine(settings, 'pending')}\``,
-    },
+    isUuid(id)
+      ? `The journal of this machine does not have that batch. ${await executeOrCancel(session, id)}`
+      : `List pending operations: \`${commandLine(settings, 'pending')}\``,
   );
 };
 
@@ -319,10 +317,9 @@ async function forget(session: Session, journal: Journal, id: string): Promise<v
   } else if (entry.hasLanded) {
     // Its batch is in progress and ends without this command.
     entry.release();
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
+    throw invalidInput(
       `Operation ${id} cannot be forgotten: part of it landed, and its batch is set up.`,
-      { hint: `Resume it: ${resumeLine(session, entry)}` },
+      `Resume it: ${resumeLine(session, entry)}`,
     );
   } else entry.remove();
   session.output.result({ id, forgotten: true }, (style) => [style.good(`Forgot ${id}.`)]);

@@ -5,7 +5,7 @@ import { LIMIT_NAMES } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
-import { configError, FlywheelError, usageError } from '../../errors/flywheel-error.js';
+import { configError, invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -23,8 +23,7 @@ import { typedPath } from '../wallet/keypair-source.js';
 /** @throws `ERR_INPUT_INVALID` */
 function parseProfileName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && name !== '__proto__') return name;
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
+  throw invalidInput(
     'A profile name has 1 to 64 letters, digits, dots, dashes or underscores, and starts with a letter or digit.',
   );
 }
@@ -205,15 +204,9 @@ async function readKey({ context }: Session): Promise<Secret> {
     .toString('utf8')
     .trim();
   if (key.startsWith('['))
-    throw new FlywheelError(
-      'ERR_INPUT_INVALID',
-      'Standard input: a keypair is not an API key. Nothing was stored.',
-    );
+    throw invalidInput('Standard input: a keypair is not an API key. Nothing was stored.');
   if (/^[\x21-\x7e]+$/.test(key)) return new Secret(key);
-  throw new FlywheelError(
-    'ERR_INPUT_INVALID',
-    'Standard input: expected an API key on one line, in visible ASCII characters.',
-  );
+  throw invalidInput('Standard input: expected an API key on one line, in visible ASCII characters.');
 }
 
 const pinOptions = (command: Command) =>

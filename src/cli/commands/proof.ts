@@ -1,6 +1,5 @@
 /** `flywheel proof`: hashes a proof, and verifies that a landed transaction carries the hash and moved the expected amounts. */
-import type { Command } from '@commander-js/extra-typings';
-import { usageError } from '../../errors/flywheel-error.js';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { proofHash } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
@@ -10,13 +9,11 @@ const verifyOptions = (command: Command) =>
   command
     .requiredOption('--tx <signature>', 'signature of the transaction')
     .requiredOption('--proof <file>', 'proof file (a JSON object); - for standard input')
-    .option('--amount <n>', 'expected burn in whole tokens')
+    .addOption(new Option('--amount <n>', 'expected burn in whole tokens').conflicts('expect'))
     .option('--expect <file>', 'burns file or pipelines file with the expected amounts');
 
 async function verify(session: Session, _args: [], options: OptionsOf<typeof verifyOptions>): Promise<void> {
   const { tx, proof, amount, expect } = options;
-  if (amount !== undefined && expect !== undefined)
-    throw usageError('--amount and --expect cannot be combined.');
   const hash = proofHash(readProof(await readInputText(session.context, proof)));
   const entries =
     expect === undefined ? null : await entriesOf(await readInputText(session.context, expect), hash);

@@ -4,7 +4,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { RunningServer, ServeOptions } from '../../compose/server.js';
 import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { OPERATION_LIST, type OperationId, type Rate } from '../../contract/operations.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { invalidInput } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { collect, integer } from '../options.js';
@@ -37,17 +37,13 @@ function rateOptions(given: readonly string[] = []): Pick<ServeOptions, 'rates' 
     const operation = OPERATION_LIST.find((one) => one.word === word)?.id;
     const seconds = SECONDS[unit];
     if (operation === undefined || seconds === undefined)
-      throw new FlywheelError(
-        'ERR_INPUT_INVALID',
+      throw invalidInput(
         `--rate: expected an operation and a rate such as burn=100/s or init=10/min, got ${JSON.stringify(text.slice(0, 60))}.`,
-        {
-          hint: `Operations: ${OPERATION_LIST.map((one) => one.word).join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
-        },
+        `Operations: ${OPERATION_LIST.map((one) => one.word).join(', ')}; units: s, min, h, or a multiple such as 10s. Add @KEY_ID for one key.`,
       );
     if (keyId !== undefined) keyRates[keyId] ??= {};
     const set = keyId === undefined ? rates : (keyRates[keyId] ?? {});
-    if (set[operation] !== undefined)
-      throw new FlywheelError('ERR_INPUT_INVALID', '--rate names an operation twice.');
+    if (set[operation] !== undefined) throw invalidInput('--rate names an operation twice.');
     set[operation] = { points: Number(points), windowSeconds: Number(count) * seconds };
   }
   return { rates, keyRates };

@@ -7,8 +7,8 @@ import { fieldLines, indented, wrapText } from '../output/table.js';
 
 type Named = readonly [name: string, meaning: string];
 
-/** Prose that wraps, a point, a line to copy, or names with meanings. */
-type Part = string | { readonly point: string } | { readonly line: string } | readonly Named[];
+/** Prose that wraps, a point after `- `, an indented line to copy, or names with meanings. */
+type Part = string | readonly Named[];
 
 /** Width of prose where no terminal limits it. */
 const PROSE_WIDTH = 124;
@@ -19,9 +19,8 @@ const BELOW = '    ';
 
 function partLines(part: Part, width: number | null): readonly string[] {
   const room = width ?? PROSE_WIDTH;
-  if (typeof part === 'string') return wrapText(part, room);
-  if ('point' in part) return indented(POINT, part.point, room);
-  if ('line' in part) return [part.line];
+  if (typeof part === 'string' && part.startsWith('- ')) return indented(POINT, part.slice(2), room);
+  if (typeof part === 'string') return part.startsWith(' ') ? [part] : wrapText(part, room);
   const longest = Math.max(...part.map(([name]) => name.length));
   if (width === null || width - longest >= MEANING_WIDTH)
     return fieldLines(part, { width: width ?? Number.POSITIVE_INFINITY, dim: (text) => text });
@@ -79,30 +78,20 @@ function exitCodes(): readonly Part[] {
 
 const FILES: readonly Part[] = [
   'Burns (`burn-batch`): a JSON array, NDJSON with one object per line, or CSV with one row per burn.',
-  {
-    line: '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
-  },
+  '  [{ "type": "PRODUCT_BUY", "proof": { "orderId": "A-1001" }, "burnAmount": 12.5, "persistOnchain": true }]',
   '',
   'Pipelines (`batch init`, `batch run`): { "pipelines": [ … ] } or the list alone. The payload is the proof: an object, or JSON text.',
-  { line: '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [' },
-  { line: '      { "action": "BURN", "amount": 5 },' },
-  {
-    line: '      { "action": "AIRDROP", "toAddress": "FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF", "amount": "2.5" },',
-  },
-  { line: '      { "action": "MEMO", "message": "thank you" } ] } ] }' },
+  '  { "pipelines": [ { "type": "WATCH_AD", "payload": { "viewId": 7 }, "actions": [',
+  '      { "action": "BURN", "amount": 5 },',
+  '      { "action": "AIRDROP", "toAddress": "FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF", "amount": "2.5" },',
+  '      { "action": "MEMO", "message": "thank you" } ] } ] }',
   '',
   'Amounts are whole tokens, as a number or a decimal string. flywheel refuses numbers that JSON would round, duplicate keys and unknown keys. It lists all problems of a file at once with their places, and sends nothing. The service checks next whether the project and the key allow the proof types.',
   '',
   'CSV files end in .csv or .tsv, or need --format csv. The first line names the columns, separated by commas, semicolons or tabs. --column amount=Tokens reads a field from a column with another name. flywheel refuses unknown columns.',
-  {
-    point:
-      'burns: type, amount, persistOnchain (true or false; empty is false), and the proof: a column proof.KEY for each key, with text values, or one column proof with JSON',
-  },
-  {
-    point:
-      'pipelines, one action per row: pipeline (consecutive rows with the same value; without this column each row is a pipeline), type, payload.KEY or payload, action, amount, toAddress, message. The first row of a pipeline has type and payload',
-  },
-  { point: 'amounts have digits and at most one point: no sign, currency, thousands separator or exponent' },
+  '- burns: type, amount, persistOnchain (true or false; empty is false), and the proof: a column proof.KEY for each key, with text values, or one column proof with JSON',
+  '- pipelines, one action per row: pipeline (consecutive rows with the same value; without this column each row is a pipeline), type, payload.KEY or payload, action, amount, toAddress, message. The first row of a pipeline has type and payload',
+  '- amounts have digits and at most one point: no sign, currency, thousands separator or exponent',
   '',
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: written by `batch init --out`. Signed approval: printed by `batch approve`, { "batchId", "signedTx" }.',
@@ -122,14 +111,12 @@ const OUTPUT: readonly Part[] = [
   ],
   '',
   'With --json or --output json, notices and errors on standard error are lines of JSON too. The meaning of a code never changes:',
-  {
-    line: '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
-  },
+  '  { "error": "ERR_BATCH_NOT_FOUND", "message", "status"?, "hint"?, "retryAfterSeconds"?, "requestId"?, "idempotencyKey"? }',
   'Later versions may add fields, but never remove or redefine one. In JSON, CSV and NDJSON amounts have no separators, and amounts in text are exact.',
   '',
   'Select parts with jq:',
-  { line: "  $ flywheel batch list --json | jq -r '.[].id'" },
-  { line: '  $ flywheel burn-batch burns.csv --output ndjson | jq -c \'select(.status == "error")\'' },
+  "  $ flywheel batch list --json | jq -r '.[].id'",
+  '  $ flywheel burn-batch burns.csv --output ndjson | jq -c \'select(.status == "error")\'',
 ];
 
 export const TOPICS: Readonly<Record<string, () => readonly Part[]>> = {

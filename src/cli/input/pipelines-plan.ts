@@ -3,7 +3,7 @@ import type { Usage } from '../../actions/action.js';
 import { digestText, pipelinesDigest, type SourcePipeline } from '../../actions/pipelines.js';
 import { ACTION_NAMES, type ActionName, isSourceAction, usageOf } from '../../actions/registry.js';
 import type { Action, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invalidInput } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { proofHash } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
@@ -18,8 +18,7 @@ export function toSourcePipelines(pipelines: readonly Pipeline[]): readonly Sour
   if (known !== undefined) return known;
   const sources = pipelines.map(({ type, payload, actions }, at) => {
     const proof = parseStrictJson(payload).value;
-    if (!isJsonObject(proof))
-      throw new FlywheelError('ERR_INPUT_INVALID', `pipelines[${at}].payload: expected a JSON object.`);
+    if (!isJsonObject(proof)) throw invalidInput(`pipelines[${at}].payload: expected a JSON object.`);
     const unknown = actions.findIndex((action) => !isSourceAction(action));
     if (unknown >= 0) {
       throw new FlywheelError(

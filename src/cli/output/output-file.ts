@@ -2,7 +2,7 @@
 import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
-import { FlywheelError } from '../../errors/flywheel-error.js';
+import { type FlywheelError, invalidInput } from '../../errors/flywheel-error.js';
 import { parseKeypairText } from '../../files/keypair-file.js';
 import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
 import type { Session } from '../command.js';
@@ -60,9 +60,7 @@ export function requireFree({ path, force }: OutputFile): void {
 }
 
 const taken = (path: string): FlywheelError =>
-  new FlywheelError('ERR_INPUT_INVALID', `${path} already exists.`, {
-    hint: 'Use another file, or add --force.',
-  });
+  invalidInput(`${path} already exists.`, 'Use another file, or add --force.');
 
 /**
  * Without `force`, an existing file stays if its text is the same, or if `isAsGood` accepts its text.

@@ -41,11 +41,6 @@ const headOf = (batch: Batch, name: string, style: Style): readonly string[] => 
 const failedOn = ({ failedOnTransactionIndex: index, total }: ExecuteResult): string =>
   index === undefined ? 'an unknown pipeline' : `pipeline ${index + 1} of ${total}`;
 
-const linksOf = (style: Style, txHash: string): readonly string[] => {
-  const link = linkOf(style, 'tx', txHash);
-  return link === null ? [] : [link];
-};
-
 function executeFields(result: ExecuteResult | undefined): readonly Field[] {
   if (result === undefined) return [];
   const reason = isCancelled({ executeResult: result }) ? undefined : result.failedTxMsg;
@@ -168,7 +163,7 @@ export const viewPipelines = (
     ...(txHash === undefined
       ? []
       : headed('  transaction', txHash, { width: style.width, dim: (same) => same }, style.dim)),
-    ...(txHash === undefined ? [] : linksOf(style, txHash).map((link) => `  ${safeLine(link)}`)),
+    ...[linkOf(style, 'tx', txHash) ?? []].flat().map((link) => `  ${safeLine(link)}`),
     ...(message === undefined ? [] : indented('  ', message, style.width).map((line) => style.bad(line))),
   ]);
 

@@ -75,7 +75,6 @@ async function runFile(
   const { context, settings } = session;
   const how = howOften(options);
   const { dryRun = false, wallet = false } = options;
-  if (wallet && options.keypair !== undefined) throw usageError('--wallet and --keypair cannot be combined.');
   // With --wallet the owner consents in the wallet.
   if (!dryRun && !wallet && !settings.yes && !canAsk(session))
     throw usageError(`${withoutQuestion(session)} \`batch run\` needs --yes or --wallet. Nothing was sent.`);

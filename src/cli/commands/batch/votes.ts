@@ -1,5 +1,5 @@
 /** `flywheel batch approve`, `execute` and `cancel`: commands that sign as the owner after all checks. */
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../errors/flywheel-error.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
@@ -97,7 +97,12 @@ async function approve(
 const executeOptions = (command: Command) =>
   command
     .argument('<batchId>', 'batch id (UUID)')
-    .option('--signed-tx <base64>', 'signed approval: base64, @file (from `batch approve --out`), or -')
+    .addOption(
+      new Option(
+        '--signed-tx <base64>',
+        'signed approval: base64, @file (from `batch approve --out`), or -',
+      ).conflicts('approval'),
+    )
     .option('--approval <file>', 'approval file or batch id to check and sign (default: the batch id)')
     .addOption(KEYPAIR_OPTION)
     .addOption(EXPECT_OPTION)
@@ -120,8 +125,6 @@ async function execute(session: Session, [id]: [string], options: ExecuteOptions
 
 async function signTerms(session: Session, options: ExecuteOptions, batchId: Uuid): Promise<SignTerms> {
   const { signedTx, approval: source = batchId } = options;
-  if (signedTx !== undefined && options.approval !== undefined)
-    throw usageError('--signed-tx and --approval cannot be combined.');
   const isSigning = options.approval !== undefined || options.keypair !== undefined;
   const keypair = signedTx === undefined && isSigning ? ownerKeypair(session, options.keypair) : null;
   if (keypair === null && signedTx === undefined)
