@@ -9,15 +9,9 @@ import { type CliContext, type InputStream, type OutputStream, READER_GONE } fro
 import { createOpeners } from './compose/context.js';
 import { invalidInput } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
+import { fileProblem } from './files/read-file.js';
 
 const DEFAULT_COLUMNS = 80;
-
-const WRITE_PROBLEMS: Readonly<Record<string, string>> = {
-  EPIPE: READER_GONE,
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
-  EIO: 'the device reports an error',
-};
 
 interface Watched {
   readonly stream: NodeJS.WriteStream;
@@ -30,8 +24,7 @@ function watched(stream: NodeJS.WriteStream): Watched {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may close the pipe at any time. Later output is dropped.
     fate.closed = true;
-    const code = error.code ?? 'unknown error';
-    fate.problem ??= WRITE_PROBLEMS[code] ?? `the system says ${code}`;
+    fate.problem ??= error.code === 'EPIPE' ? READER_GONE : fileProblem(error);
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
   return fate;

@@ -22,30 +22,24 @@ export const pipelineFilters = <
     .option('--recipient <address>', 'only with an airdrop to this address')
     .option('--tx <signature>', 'only with this transaction');
 
-interface PipelineOptions<Action extends ActionName> {
-  readonly type?: string | undefined;
-  readonly action?: Action | undefined;
-  readonly proofHash?: string | undefined;
-  readonly recipient?: string | undefined;
-  readonly tx?: string | undefined;
-}
+/** The fields that have a value. */
+export const given = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Fields]?: Exclude<Fields[Name], undefined>;
+  };
 
 /** The typed filters with their API names. @throws `ERR_INPUT_INVALID` */
-export function pipelineQuery<Action extends ActionName>({
+export const pipelineQuery = <Action extends ActionName>({
   type,
   action,
   proofHash,
   recipient,
   tx,
-}: PipelineOptions<Action>) {
-  return {
-    ...(type === undefined ? {} : { type }),
-    ...(action === undefined ? {} : { action }),
-    ...(proofHash === undefined ? {} : { proofHash: proofHash.toLowerCase() }),
-    ...(recipient === undefined ? {} : { toAddress: addressOption('--recipient', recipient) }),
-    ...(tx === undefined ? {} : { txHash: tx }),
-  };
-}
+}: Partial<Record<'type' | 'proofHash' | 'recipient' | 'tx', string>> & { action?: Action }) =>
+  given({
+    ...{ type, action, proofHash: proofHash?.toLowerCase(), txHash: tx },
+    toAddress: recipient === undefined ? undefined : addressOption('--recipient', recipient),
+  });
 
 /** The typed bounds as ISO text. @throws `ERR_INPUT_INVALID` */
 export function timesQuery(
@@ -57,7 +51,7 @@ export function timesQuery(
   const until = timeOption('--until', options.until, nowMs);
   if (since !== undefined && until !== undefined && since >= until)
     throw invalidInput('--since must be before --until.');
-  return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+  return given({ since, until });
 }
 
 interface Page<Item> {

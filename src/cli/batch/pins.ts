@@ -9,7 +9,7 @@ import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
 import type { OpenedService } from '../context.js';
-import { viewPins } from '../views/facts.js';
+import { viewPins } from '../views/project.js';
 
 export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });

@@ -5,7 +5,15 @@ import type { HistoryItem, Report } from '../../contract/schemas/report.js';
 import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { isoTime } from '../../values/time.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../lists.js';
+import {
+  given,
+  listedItems,
+  pageOptions,
+  partOf,
+  pipelineFilters,
+  pipelineQuery,
+  timesQuery,
+} from '../lists.js';
 import { parseBatchId } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
@@ -104,7 +112,7 @@ async function history(session: Session, _args: [], options: HistoryOptions): Pr
   const { status } = options;
   const { action, ...filter } = { ...pipelineQuery(options), ...timesQuery(session, options) };
   if (status !== undefined) requireBurnsAlone(options);
-  const batch = options.batch === undefined ? {} : { batchId: parseBatchId(options.batch) };
+  const batchId = options.batch === undefined ? undefined : parseBatchId(options.batch);
   const opened = await session.service();
   const { service, symbol } = opened;
   const call = callWith(session, opened);
@@ -112,7 +120,7 @@ async function history(session: Session, _args: [], options: HistoryOptions): Pr
     status === undefined
       ? (
           await listedItems(session, part, (page) =>
-            service.history({ ...filter, ...batch, ...(action && { action }), ...page }, call),
+            service.history({ ...filter, ...given({ batchId, action }), ...page }, call),
           )
         ).map((item) => ({ ...item, status: 'SUCCESS' }))
       : (

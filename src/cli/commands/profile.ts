@@ -17,7 +17,7 @@ import { addressOption, decimalOrNone, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { limitFields, pinnedFields, viewPins, words } from '../views/facts.js';
+import { limitFields, pinnedFields, viewPins, words } from '../views/project.js';
 import { typedPath } from '../wallet/keypair-source.js';
 
 /** @throws `ERR_INPUT_INVALID` */

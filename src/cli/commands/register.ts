@@ -29,8 +29,14 @@ import {
 } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, wrapText } from '../output/table.js';
-import { multisigFields, tokenFields } from '../views/facts.js';
-import { clusterText, keptKey, registrationFields, viewKeptKey } from '../views/project.js';
+import {
+  clusterText,
+  keptKey,
+  multisigFields,
+  registrationFields,
+  tokenFields,
+  viewKeptKey,
+} from '../views/project.js';
 import { grouped, linkField, solText, tokensText } from '../views/unit.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';

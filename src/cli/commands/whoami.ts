@@ -11,7 +11,7 @@ import { solanaCliSetting } from '../config/paths.js';
 import { SETTING_ROWS } from '../config/settings-table.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
-import { limitFields, words } from '../views/facts.js';
+import { limitFields, words } from '../views/project.js';
 import { OwnerKeypair } from '../wallet/load-keypair.js';
 
 interface Row {

@@ -4,7 +4,7 @@ import { visibleLine } from '../../values/text.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, cellsOf, type Field, fieldLines, tableLines } from '../output/table.js';
-import { words } from '../views/facts.js';
+import { words } from '../views/project.js';
 import { countText, grouped, solOf, solText, tokensText } from '../views/unit.js';
 
 const SUMS = ['burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const;

@@ -11,7 +11,7 @@ import type { Look } from '../batch/review.js';
 import type { Style } from '../output/color.js';
 import { safeJson, safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, wrapText } from '../output/table.js';
-import { multisigFields, tokenFields } from './facts.js';
+import { multisigFields, tokenFields } from './project.js';
 import { amountText, countText, SOL, tokensText, type Unit } from './unit.js';
 
 /** Base units. Instructions that are not decoded are in neither sum. */

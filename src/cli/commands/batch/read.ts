@@ -19,7 +19,15 @@ import { expectationOf, readExpectation, requireOwnMultisig, unitOfToken } from 
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { nextCommand } from '../../hints.js';
 import { totalsOf } from '../../input/pipelines-plan.js';
-import { listedItems, pageOptions, partOf, pipelineFilters, pipelineQuery, timesQuery } from '../../lists.js';
+import {
+  given,
+  listedItems,
+  pageOptions,
+  partOf,
+  pipelineFilters,
+  pipelineQuery,
+  timesQuery,
+} from '../../lists.js';
 import { getBatch, isEnded, isFinal } from '../../operation/service-record.js';
 import { EXPECT_OPTION, parseBatchId } from '../../options.js';
 import type { Style } from '../../output/color.js';
@@ -121,11 +129,7 @@ const listOptions = (command: Command) =>
 async function list(session: Session, _args: [], options: OptionsOf<typeof listOptions>): Promise<void> {
   const part = partOf(session, options, LIST_LIMIT);
   const { status } = options;
-  const filter = {
-    ...pipelineQuery(options),
-    ...(status === undefined ? {} : { status }),
-    ...timesQuery(session, options),
-  };
+  const filter = { ...pipelineQuery(options), ...given({ status }), ...timesQuery(session, options) };
   const opened = await session.service();
   const call = callWith(session, opened);
   const batches = await listedItems(session, part, (page) =>
@@ -154,7 +158,7 @@ async function show(session: Session, [id]: [string], options: OptionsOf<typeof 
   const batchId = parseBatchId(id);
   const part = partOf(session, options, { most: MAX_LIMIT, fallback: MAX_LIMIT });
   const { state } = options;
-  const filter = { ...pipelineQuery(options), ...(state === undefined ? {} : { state }) };
+  const filter = { ...pipelineQuery(options), ...given({ state }) };
   const batch = await getBatch(session, batchId);
   const pipelines = await pipelinesOf(session, { batchId, ...filter }, part);
   const { symbol } = await session.service();
