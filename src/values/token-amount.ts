@@ -17,7 +17,7 @@ const refuse = (message: string): never => {
 };
 
 /** Digits and power of ten: 1.25e3 is 125 × 10^1. */
-function scientific(text: string): { digits: bigint; exponent: number } {
+export function scientific(text: string): { digits: bigint; exponent: number } {
   const parts = DECIMAL.exec(text);
   if (parts === null)
     return refuse(`Expected a positive decimal number, got ${JSON.stringify(text.slice(0, 80))}.`);

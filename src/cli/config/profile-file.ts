@@ -6,6 +6,7 @@ import type { Pins } from '../../approval/pins.js';
 import { configError, FlywheelError } from '../../errors/flywheel-error.js';
 import { readIfThere } from '../../files/read-file.js';
 import { isAddress } from '../../values/address.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
@@ -55,9 +56,6 @@ const refuse = (file: string, reason: string, cause?: unknown, hint = 'Fix or re
 const isVaultIndex = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function readObject(file: string): Record<string, unknown> | undefined {
   let text: string | undefined;
   try {
@@ -70,7 +68,7 @@ function readObject(file: string): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : refuse(file, 'expected a JSON object');
+    return isJsonObject(value) ? value : refuse(file, 'expected a JSON object');
   } catch (error) {
     if (error instanceof FlywheelError) throw error;
     return refuse(file, 'is not JSON', error);
@@ -78,12 +76,12 @@ function readObject(file: string): Record<string, unknown> | undefined {
 }
 
 function readPinned(value: unknown, where: string, file: string): Pins {
-  if (!isRecord(value) || !isVaultIndex(value['vaultIndex']))
+  if (!isJsonObject(value) || !isVaultIndex(value['vaultIndex']))
     return refuse(file, `${where} has no valid pins`);
   for (const field of PINNED_FIELDS)
     if (!isAddress(String(value[field]))) refuse(file, `${where}.${field} must be an address`);
   const { facts = {} } = value;
-  if (!isRecord(facts) || !Object.values(facts).every((fact) => typeof fact === 'string'))
+  if (!isJsonObject(facts) || !Object.values(facts).every((fact) => typeof fact === 'string'))
     refuse(file, `${where}.facts must be an object of texts`);
   return value as unknown as Pins;
 }
@@ -102,7 +100,7 @@ export function readPinsFile(file: string): PinsFile {
 }
 
 function readProfile(value: unknown, name: string, file: string): Profile {
-  if (!isRecord(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
+  if (!isJsonObject(value)) return refuse(file, `profile ${JSON.stringify(name)} must be an object`);
   for (const [field, type] of FIELDS)
     if (!['undefined', type].includes(typeof value[field]))
       refuse(file, `profiles.${name}.${field} must be ${type === 'number' ? 'a number' : 'text'}`);
@@ -117,7 +115,7 @@ function readProfile(value: unknown, name: string, file: string): Profile {
 export function readProfiles(configDir: string): ProfileFile {
   const file = join(configDir, PROFILES_FILE);
   const { profiles = {}, current = null, ...others } = readObject(file) ?? {};
-  if (!isRecord(profiles)) return refuse(file, '"profiles" must be an object');
+  if (!isJsonObject(profiles)) return refuse(file, '"profiles" must be an object');
   if (current !== null && typeof current !== 'string')
     return refuse(file, '"current" must be a name or null');
   const read = Object.entries(profiles).map(([name, profile]) => [name, readProfile(profile, name, file)]);

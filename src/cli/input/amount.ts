@@ -1,6 +1,11 @@
 /** Converts written amounts to JSON numbers of the same decimal value, and adds amounts exactly. */
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { formatTokenAmount, sameDecimal, tokenAmountFromNumber } from '../../values/token-amount.js';
+import {
+  formatTokenAmount,
+  sameDecimal,
+  scientific,
+  tokenAmountFromNumber,
+} from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 
 const DECIMAL = /^[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?$/;
@@ -34,15 +39,8 @@ export function readAmountText(text: string): ReadAmount {
   return { value };
 }
 
-/** digits × 10^exponent, from the shortest decimal text. */
-function scientific(amount: number): { digits: bigint; exponent: number } {
-  const [mantissa = '0', power = '0'] = String(amount).split('e');
-  const [whole = '0', fraction = ''] = mantissa.split('.');
-  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
-}
-
 export function sumAmounts(amounts: readonly number[]): string {
-  const parts = amounts.map(scientific);
+  const parts = amounts.map((amount) => scientific(String(amount)));
   const low = parts.reduce((least, { exponent }) => Math.min(least, exponent), 0);
   const sum = parts.reduce(
     (total, { digits, exponent }) => total + digits * 10n ** BigInt(exponent - low),

@@ -4,7 +4,6 @@ import { checkInput, pathText } from '../../contract/validate.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { grouped } from '../views/unit.js';
 import { checkDecimals, reasonOf } from './amount.js';
 import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
 import { type Element, elementsOfList, Problems, withNumberAmount } from './problems.js';
@@ -27,11 +26,7 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
   const problems = new Problems(input.name);
   const elements = elementsOf(input, problems);
   const burns = elements.flatMap((element) => readBurn(element, decimals) ?? []);
-  if (elements.length === 0 && problems.count === 0) problems.add('expected at least one burn');
-  if (elements.length > MAX_BURNS)
-    problems.add(
-      `a file has at most ${grouped(MAX_BURNS)} burns, got ${grouped(elements.length)}: split the file`,
-    );
+  problems.checkCount('burn', 'a file', MAX_BURNS);
   problems.throwIfAny();
   return burns;
 }

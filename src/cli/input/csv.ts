@@ -232,7 +232,5 @@ export function objectOf(
     value = parseStrictJson(text).value;
   });
   if (reason !== undefined) return { reason };
-  return isJsonObject(value as JsonObject)
-    ? { value: value as JsonObject }
-    : { reason: 'expected a JSON object' };
+  return isJsonObject(value) ? { value } : { reason: 'expected a JSON object' };
 }

@@ -12,7 +12,6 @@ import {
 import { checkInput } from '../../contract/validate.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { grouped } from '../views/unit.js';
 import { checkDecimals, reasonOf } from './amount.js';
 import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
 import {
@@ -41,12 +40,7 @@ export function readPipelinesFile(input: Input, decimals: number | null): InitBa
   const problems = new Problems(input.name);
   const { elements, ...place } =
     input.format === 'csv' ? { elements: elementsOfTable(input, problems) } : elementsOf(input, problems);
-  if (elements.length === 0) problems.add('expected at least one pipeline', place);
-  if (elements.length > MAX_PIPELINES)
-    problems.add(
-      `a batch has at most ${grouped(MAX_PIPELINES)} pipelines, got ${grouped(elements.length)}: split the file`,
-      place,
-    );
+  problems.checkCount('pipeline', 'a batch', MAX_PIPELINES, place);
   const pipelines = elements.flatMap((element) => readPipeline(element, decimals) ?? []);
   problems.throwIfAny();
   return { pipelines };

@@ -3,6 +3,7 @@ import { pathText, type ShapeIssue } from '../../contract/validate.js';
 import { FlywheelError, type PlacedProblem } from '../../errors/flywheel-error.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
+import { grouped } from '../views/unit.js';
 import { readAmountText, shortened } from './amount.js';
 
 /** Further problems are only counted. */
@@ -30,10 +31,6 @@ export class Problems {
     this.#file = file;
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** @param message - without a full stop. */
   add(message: string, { path = '', ...place }: Omit<PlacedProblem, 'message'> = {}): void {
     this.#count += 1;
@@ -45,6 +42,14 @@ export class Problems {
     const index = this.#elements;
     this.#elements += 1;
     return new ElementProblems((path, reason) => this.add(reason, { index, ...placeOf(path) }));
+  }
+
+  /** @param noun - such as `burn`. @param what - has at most that many */
+  checkCount(noun: string, what: string, most: number, place = {}): void {
+    const count = this.#elements;
+    if (count === 0) this.add(`expected at least one ${noun}`, place);
+    if (count > most)
+      this.add(`${what} has at most ${grouped(most)} ${noun}s, got ${grouped(count)}: split the file`, place);
   }
 
   throwIfAny(): void {

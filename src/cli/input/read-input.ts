@@ -137,8 +137,7 @@ export const textInput = ({ name, text }: NamedText): Input => ({
   format: formatOf(name, text.trimStart().charAt(0)),
 });
 
-const isObject = (value: unknown, ...keys: readonly string[]): boolean =>
-  isJsonObject(value as JsonValue) && keys.every((key) => Object.hasOwn(value as object, key));
+const isObject = (value: unknown, key: string): boolean => isJsonObject(value) && Object.hasOwn(value, key);
 
 const KINDS = {
   'a keypair file': {
