@@ -35,7 +35,7 @@ export interface Finding {
   readonly exit: ExitCode;
 }
 
-export const failed = (name: string, error: FlywheelError): Finding => ({
+const failed = (name: string, error: FlywheelError): Finding => ({
   name,
   ok: false,
   detail: error.message,
