@@ -1,9 +1,9 @@
 /** WebSocket subscriptions to signatures, accounts and slots; notifications are sent after each slot. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type AccountState, EMPTY_ACCOUNT } from '../chain/account.js';
-import { sameBytes } from '../values/bytes.js';
+import { EMPTY_ACCOUNT } from '../chain/account.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { levelOf, RpcCall } from './call.js';
 import type { Cluster } from './cluster.js';
@@ -34,11 +34,6 @@ interface Subscription {
 
 const inSlot = (slot: number, value: unknown): unknown => ({ context: { slot }, value });
 
-function isSame(left: AccountState | null, right: AccountState | null): boolean {
-  if (left === null || right === null) return left === right;
-  return left.lamports === right.lamports && left.owner === right.owner && sameBytes(left.data, right.data);
-}
-
 function account(call: RpcCall): Watch {
   const address = call.address(0);
   const options = call.options(1);
@@ -48,7 +43,7 @@ function account(call: RpcCall): Watch {
   return () => {
     const view = call.viewAt(commitment);
     const state = view.get(address);
-    if (isSame(state, known)) return [];
+    if (isDeepStrictEqual(state, known)) return [];
     known = state;
     return [inSlot(view.slot, accountJson(state ?? EMPTY_ACCOUNT, encoding, view))];
   };

@@ -24,13 +24,11 @@ interface ProcessTerms {
   readonly timeoutMs: number;
 }
 
-type Settle = (answer: ProcessAnswer) => void;
-
 export class SigningProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #timeoutMs: number;
   readonly #over: Promise<void>;
-  #settle: Settle | undefined;
+  #settle: ((answer: ProcessAnswer) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #answers = 0;
   #read = '';

@@ -10,11 +10,6 @@ const PERCENTILE = 0.75;
 const DEFAULT_MICRO_LAMPORTS = 10_000n;
 const MAX_PRICES = 64;
 
-interface Price {
-  readonly microLamports: bigint;
-  readonly askedMs: number;
-}
-
 function percentile(values: readonly bigint[], part: number): bigint | undefined {
   const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
@@ -22,7 +17,7 @@ function percentile(values: readonly bigint[], part: number): bigint | undefined
 
 /** Prices from one node; a false price is bounded by the user's limit. */
 export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
-  const prices = new Map<string, Price>();
+  const prices = new Map<string, { readonly microLamports: bigint; readonly askedMs: number }>();
   let lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
   return {
     maxLamports,

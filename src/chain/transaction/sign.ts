@@ -99,7 +99,14 @@ export const KEYPAIR_LENGTH_BYTES = 64;
 const SEED_LENGTH_BYTES = 32;
 
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+const publicKey = (bytes: ReadonlyBytes): KeyObject => {
+  const x = readBuffer(bytes).toString('base64url');
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+};
+
+const publicBytesOf = (key: KeyObject): Buffer =>
+  Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url');
 
 function privateKey(seed: Uint8Array): KeyObject {
   const der = Buffer.concat([PKCS8_PREFIX, seed]);
@@ -119,9 +126,7 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
     );
   }
   const key = privateKey(keypair.subarray(0, SEED_LENGTH_BYTES));
-  const publicBytes = createPublicKey(key)
-    .export({ format: 'der', type: 'spki' })
-    .subarray(SPKI_PREFIX.length);
+  const publicBytes = publicBytesOf(key);
   if (!publicBytes.equals(keypair.subarray(SEED_LENGTH_BYTES))) {
     throw new FlywheelError(
       'ERR_KEYPAIR_INVALID',
@@ -137,17 +142,10 @@ export function createKeypairSigner(keypair: Uint8Array): KeypairSigner {
 }
 
 export function generateKeypair(): Uint8Array {
-  const { privateKey: key, publicKey } = generateKeyPairSync('ed25519');
+  const { privateKey: key } = generateKeyPairSync('ed25519');
   const seed = key.export({ format: 'der', type: 'pkcs8' }).subarray(PKCS8_PREFIX.length);
-  const publicBytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_PREFIX.length);
-  return Uint8Array.from(Buffer.concat([seed, publicBytes]));
+  return Uint8Array.from(Buffer.concat([seed, publicBytesOf(key)]));
 }
 
-export function verifySignature(signer: Address, message: ReadonlyBytes, signature: ReadonlyBytes): boolean {
-  const key = createPublicKey({
-    key: Buffer.concat([SPKI_PREFIX, readBuffer(addressBytes(signer))]),
-    format: 'der',
-    type: 'spki',
-  });
-  return verify(null, readBuffer(message), key, readBuffer(signature));
-}
+export const verifySignature = (signer: Address, message: ReadonlyBytes, signature: ReadonlyBytes): boolean =>
+  verify(null, readBuffer(message), publicKey(addressBytes(signer)), readBuffer(signature));

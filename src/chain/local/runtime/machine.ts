@@ -38,7 +38,7 @@ const LINES_A_BUILTIN_CALL = 2;
 
 type InstructionFault = InstructionFailure['fault'];
 
-export interface Stop {
+interface Stop {
   readonly position: number;
   readonly fault: InstructionFault;
 }

@@ -25,7 +25,7 @@ import {
   Overlay,
   refused,
 } from './execution.js';
-import { Machine, type Stop } from './machine.js';
+import { Machine } from './machine.js';
 import { resolveAccounts } from './resolve.js';
 
 const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
@@ -153,7 +153,10 @@ export class Runtime {
     const budget = budgetOf(instructions);
     const machine = new Machine({ vm: this.vm, overlay, clock, budget, programs: this.#native });
     const stop = machine.run(instructions, 1);
-    const error = stop === null ? rentError(accounts, paid, overlay) : instructionError(stop);
+    const error: TransactionError | null =
+      stop === null
+        ? rentError(accounts, paid, overlay)
+        : { kind: 'instruction', index: stop.position, ...stop.fault };
     const { computeUnits, innerCalls } = machine;
     const ran = { error, logs: machine.logs.lines, computeUnits };
     if (error !== null) return ran;
@@ -182,9 +185,3 @@ function rentError(
   if (accountIndex < 0) return null;
   return { kind: 'transaction', error: 'InsufficientFundsForRent', accountIndex };
 }
-
-const instructionError = ({ position: index, fault }: Stop): TransactionError => ({
-  kind: 'instruction',
-  index,
-  ...fault,
-});
