@@ -5,8 +5,7 @@
 import { ADDRESS_LENGTH_BYTES, type Address, addressFromBytes } from '../../../values/address.js';
 import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, UPGRADEABLE_LOADER } from '../../programs.js';
-import type { AccountMeta } from '../../transaction/message.js';
-import { isSigner, isWritable, type Lookup } from '../../transaction/message.js';
+import { type AccountMeta, isSigner, isWritable, type Lookup } from '../../transaction/message.js';
 import type { WireMessage } from '../../transaction/wire.js';
 import type { AccountSource } from '../vm/vm.js';
 

@@ -3,7 +3,7 @@ import { type Address, addressBytes, addressFromBytes } from '../../../values/ad
 import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
 import { type AccountState, type ChainClock, EMPTY_ACCOUNT, RENT_EPOCH_EXEMPT } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
-import { SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../../programs.js';
+import { SQUADS_PROGRAM } from '../../programs.js';
 import type { CompiledInstruction } from '../../transaction/message.js';
 import { loadNative, transactionError } from './native.js';
 
@@ -33,7 +33,6 @@ export const LOG_BYTES_LIMIT = 10_000n;
 export class Vm {
   readonly #native = loadNative();
   readonly #svm = new this.#native.LiteSvm();
-  readonly #gone: NativeAccount;
   readonly #held = new Map<Address, AccountState | null>();
   /** Programs and sysvars of the instance itself, used where the source has no account. */
   readonly #builtIn = new Map<Address, AccountState>();
@@ -42,7 +41,6 @@ export class Vm {
   constructor() {
     this.#svm.setTransactionHistory(0n);
     this.#svm.setBlockhashCheck(false);
-    this.#gone = new this.#native.Account(0n, new Uint8Array(0), addressBytes(SYSTEM_PROGRAM), false, 0n);
     this.setFixture(RUN_PAYER, { ...EMPTY_ACCOUNT, lamports: 1n << 62n });
   }
 
@@ -136,16 +134,8 @@ export class Vm {
 
   #set(address: Address, state: AccountState | null): void {
     const { Account } = this.#native;
-    const account =
-      state === null
-        ? this.#gone
-        : new Account(
-            state.lamports,
-            state.data,
-            addressBytes(state.owner),
-            state.executable,
-            RENT_EPOCH_EXEMPT,
-          );
+    const { lamports, data, owner, executable } = state ?? EMPTY_ACCOUNT;
+    const account = new Account(lamports, data, addressBytes(owner), executable, RENT_EPOCH_EXEMPT);
     this.#svm.setAccount(addressBytes(address), account);
   }
 
