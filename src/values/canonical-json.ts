@@ -28,16 +28,14 @@ interface Rules {
 }
 
 function numberText(value: number | InexactNumber): string {
-  if (value instanceof InexactNumber) throw inexact(value.text);
+  if (value instanceof InexactNumber)
+    throw new FlywheelError(
+      'ERR_INVALID_REQUEST',
+      `The number ${value.text.slice(0, 40)} would be rounded by JSON readers; write it as text.`,
+    );
   if (Number.isFinite(value)) return JSON.stringify(value);
   throw new FlywheelError('ERR_INVALID_REQUEST', `JSON has no number ${String(value)}.`);
 }
-
-const inexact = (text: string): FlywheelError =>
-  new FlywheelError(
-    'ERR_INVALID_REQUEST',
-    `The number ${text.slice(0, 40)} would be rounded by JSON readers; write it as text.`,
-  );
 
 /**
  * The canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers as in ECMAScript.
@@ -74,13 +72,9 @@ const writtenKeys = (object: JsonObject): readonly string[] =>
     .filter((key) => object[key] !== undefined)
     .sort();
 
-function refuseDepth(depth: number, { maxDepth }: Rules): void {
-  if (depth <= maxDepth) return;
-  throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${maxDepth} levels.`);
-}
-
 function write(value: JsonValue, depth: number, rules: Rules): string {
-  refuseDepth(depth, rules);
+  if (depth > rules.maxDepth)
+    throw new FlywheelError('ERR_INVALID_REQUEST', `JSON is nested deeper than ${rules.maxDepth} levels.`);
   if (typeof value === 'number' || value instanceof InexactNumber) return rules.number(value);
   if (typeof value === 'object' && value !== null) return writeNested(value, depth, rules);
   if (typeof value === 'string') return rules.quote(value);

@@ -31,14 +31,11 @@ export interface RpcNode {
   post(body: string, terms: Terms): Promise<HttpAnswer | HttpFailure>;
 }
 
-/** Sends a request with these parameters and returns its result. */
-type Request = (params: readonly unknown[]) => Promise<JsonValue>;
-
 interface Line {
   readonly connection: Connection;
   key(of: Address): PublicKey;
   /** Sends the request directly, for methods that `Connection` lacks or whose results it cannot read. */
-  readonly request: Request;
+  request(params: readonly unknown[]): Promise<JsonValue>;
 }
 
 /** A JSON-RPC method, its request, and the reader of its result. */
@@ -131,7 +128,7 @@ const responseOf = (text: string): Response =>
 /** Loading takes 150 ms, which must not count as latency of a node. */
 export const loadWeb3 = () => import('@solana/web3.js');
 
-async function lineOf(request: Request): Promise<Line> {
+async function lineOf(request: Line['request']): Promise<Line> {
   const { Connection, PublicKey } = await loadWeb3();
   const connection = new Connection(NOWHERE, {
     fetch: async (_url, init) => {

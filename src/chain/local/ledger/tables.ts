@@ -131,7 +131,7 @@ const TRANSACTION_COLUMNS =
 
 export class TransactionTable {
   readonly #one: Statement;
-  #insert: Statement | undefined;
+  readonly #insert: Statement;
   #tip: MarkedPlace | undefined;
 
   constructor(
@@ -141,12 +141,12 @@ export class TransactionTable {
     this.#one = database.prepare(
       `SELECT ${TRANSACTION_COLUMNS}, id FROM transactions WHERE ${SIGNATURE_OF_WIRE} = ?`,
     );
+    this.#insert = database.prepare(
+      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
   }
 
   append({ balances, tokenChanges, ...landing }: AppendedTransaction): void {
-    this.#insert ??= this.database.prepare(
-      `INSERT INTO transactions (${TRANSACTION_COLUMNS}, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
     const { id, mark } = this.tip;
     this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
     this.#insert.run([
