@@ -16,10 +16,24 @@ import * as proposals from './proposal.js';
 import { decodeState, fail, type Loaded, type SquadsCall, writeBack } from './rules.js';
 import * as transactions from './transaction.js';
 
-/** One function for each instruction, by its name. Order in every function: create the new account, check the rules, change the account values. */
+/** Order in every function: create the new account, check the rules, change the account values. */
 const BEHAVIOUR: { readonly [Name in InstructionName]: (call: SquadsCall<Name>) => void } = {
-  ...proposals,
-  ...transactions,
+  multisigCreate: transactions.multisigCreate,
+  multisigCreateV2: transactions.multisigCreateV2,
+  batchCreate: transactions.batchCreate,
+  proposalCreate: proposals.proposalCreate,
+  batchAddTransaction: transactions.batchAddTransaction,
+  proposalActivate: proposals.proposalActivate,
+  proposalApprove: proposals.proposalApprove,
+  proposalReject: proposals.proposalReject,
+  proposalCancel: proposals.proposalCancel,
+  proposalCancelV2: proposals.proposalCancelV2,
+  batchExecuteTransaction: transactions.batchExecuteTransaction,
+  vaultTransactionCreate: transactions.vaultTransactionCreate,
+  vaultTransactionExecute: transactions.vaultTransactionExecute,
+  vaultBatchTransactionAccountClose: transactions.vaultBatchTransactionAccountClose,
+  batchAccountsClose: transactions.batchAccountsClose,
+  vaultTransactionAccountsClose: transactions.vaultTransactionAccountsClose,
 };
 
 /** An error of this program only: the real one supports the instruction, which the log names. */
