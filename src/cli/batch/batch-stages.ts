@@ -40,10 +40,9 @@ export const partOf = (request: InitBatchRequest, indexes: readonly number[] | n
 export const stageKey = (key: string, at: number, before = 0): string =>
   at === 0 ? key : derivedUuid(key, 'rest', String(at + before));
 
-const currentKey = ({ key, notes }: Entry): string =>
-  stageKey(key, batchStages(notes).length - 1, givenUp(notes));
-
 const givenUp = (notes: Notes): number => (notes['givenUp'] as number | undefined) ?? 0;
+
+const initAnswerName = (at: number): string => `${at}/init`;
 
 /** Notes of the next stage. Its init was certainly never carried out. */
 export const nextStage = ({ notes }: Entry, indexes: readonly number[]): Notes => {
@@ -63,8 +62,6 @@ export function giveUpRest(entry: Entry): boolean {
   return true;
 }
 
-const initAnswerName = (at: number): string => `${at}/init`;
-
 /** Batches of all stages that the service has answered with. */
 export const answeredBatches = (entry: Entry): readonly Batch[] =>
   batchStages(entry.notes).flatMap((_stage, at) => {
@@ -78,67 +75,35 @@ export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
 
-export class CurrentStage {
-  readonly #entry: Entry;
-  readonly at: number;
+export type CurrentStage = ReturnType<typeof currentStage>;
 
-  constructor(entry: Entry) {
-    this.#entry = entry;
-    this.at = batchStages(entry.notes).length - 1;
-  }
-
-  get note(): BatchStage {
-    return batchStages(this.#entry.notes)[this.at] ?? { indexes: null };
-  }
-
-  get key(): string {
-    return currentKey(this.#entry);
-  }
-
-  executeKey(signedTx: string | undefined): string {
-    return derivedUuid(this.key, 'execute', signedTx ?? '');
-  }
-
-  /** Indexes in the file. @param all - of the whole file */
-  indexes(all: readonly unknown[]): readonly number[] {
-    return this.note.indexes ?? [...all.keys()];
-  }
-
-  partOf(request: InitBatchRequest): InitBatchRequest {
-    return partOf(request, this.note.indexes);
-  }
-
-  get initAnswerName(): string {
-    return initAnswerName(this.at);
-  }
-
-  get runAnswerName(): string {
-    return `${this.at}/run`;
-  }
-
-  get initAnswer(): InitBatchResult | undefined {
-    return this.#entry.answer(this.initAnswerName) as InitBatchResult | undefined;
-  }
-
-  /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
-  get wasSetUp(): boolean {
-    const { initAnswer, note } = this;
-    return (
+/** The last stage, as it is noted now. */
+export function currentStage(entry: Entry) {
+  const stages = batchStages(entry.notes);
+  const at = stages.length - 1;
+  const note = stages[at] ?? { indexes: null };
+  const key = stageKey(entry.key, at, givenUp(entry.notes));
+  const runAnswerName = `${at}/run`;
+  const initAnswer = entry.answer(initAnswerName(at)) as InitBatchResult | undefined;
+  return {
+    ...{ at, note, key, initAnswer, runAnswerName, initAnswerName: initAnswerName(at) },
+    runAnswer: entry.answer(runAnswerName) as RunResult | undefined,
+    executeKey: (signedTx: string | undefined): string => derivedUuid(key, 'execute', signedTx ?? ''),
+    /** Indexes in the file. @param all - of the whole file */
+    indexes: (all: readonly unknown[]): readonly number[] => note.indexes ?? [...all.keys()],
+    partOf: (request: InitBatchRequest): InitBatchRequest => partOf(request, note.indexes),
+    /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
+    wasSetUp:
       note.signedTx !== undefined ||
-      (initAnswer !== undefined && initAnswer.batch.status !== 'AVAILABLE_TO_QUEUE')
-    );
-  }
-
-  get runAnswer(): RunResult | undefined {
-    return this.#entry.answer(this.runAnswerName) as RunResult | undefined;
-  }
+      (initAnswer !== undefined && initAnswer.batch.status !== 'AVAILABLE_TO_QUEUE'),
+  };
 }
 
 /** The operation of a batch, if this batch is its last and its file is not dropped yet. */
 export function ownBatch(entry: Entry | undefined, batchId: string) {
   const body = entry?.body();
   if (entry === undefined || body === undefined) return undefined;
-  const stage = new CurrentStage(entry);
+  const stage = currentStage(entry);
   const request = JSON.parse(body) as InitBatchRequest;
   return stage.note.batchId === batchId ? { stage, request } : undefined;
 }

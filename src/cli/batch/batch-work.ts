@@ -45,7 +45,14 @@ import { OwnerKeypair } from '../wallet/load-keypair.js';
 import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64, writeApproval } from './approval-source.js';
 import { approveBatch, judge, type Signed } from './approve-batch.js';
-import { addToStage, CurrentStage, nextStage, partOf, type RunResult } from './batch-stages.js';
+import {
+  addToStage,
+  type CurrentStage,
+  currentStage,
+  nextStage,
+  partOf,
+  type RunResult,
+} from './batch-stages.js';
 import { lookUntil } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
 import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
@@ -148,7 +155,7 @@ export class BatchWork implements Work<Outcome> {
   readonly unanswered = (operation: Entry) => unansweredOf(operation, this.elements);
 
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const all = new CurrentStage(entry).indexes(this.elements);
+    const all = currentStage(entry).indexes(this.elements);
     const left = all.filter((index) => !indexes.has(index));
     if (left.length > 0) addToStage(entry, { indexes: left });
     return left.length > 0;
@@ -162,7 +169,7 @@ export class BatchWork implements Work<Outcome> {
     // The operation may come from `batch init`; `resume` then runs it as `batch run`.
     if (this.#options.run !== null && !entry.isNew) entry.note(this.notes);
     if (this.rest && hasRest(entry.state) && !(await this.#beginRest(entry))) return false;
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     // A batch that is set up may be over by now; finding out needs no keypair.
     if (this.#options.run !== null && stage.initAnswer === undefined)
       await this.#requireApprovable(this.#source(stage), entry);
@@ -172,7 +179,7 @@ export class BatchWork implements Work<Outcome> {
   /** The result of a run that is over, to print again. A failed batch that is not cancelled may have changed. */
   #storedResult(entry: Entry): RunResult | undefined {
     if (this.#options.run === null) return undefined;
-    const stored = new CurrentStage(entry).runAnswer;
+    const stored = currentStage(entry).runAnswer;
     const mayChange = entry.state === 'partial' && stored !== undefined && !isEnded(stored.batch);
     return mayChange || (this.rest && hasRest(entry.state)) ? undefined : stored;
   }
@@ -180,7 +187,7 @@ export class BatchWork implements Work<Outcome> {
   /** @returns false when other batches landed all that was left. */
   async #beginRest(entry: Entry): Promise<boolean> {
     const session = this.#session;
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     const { batchId } = stage.note;
     const all = this.elements;
     const own = stage.indexes(all);
@@ -227,7 +234,7 @@ export class BatchWork implements Work<Outcome> {
 
   /** Dry run only: makes the checks that `perform` makes after the set-up. */
   async #isLeft(entry: Entry): Promise<boolean> {
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
     const batch = batchId && (await seenBatch(this.#session, batchId, stage.initAnswer?.batch));
     if (!batch) return true;
@@ -246,7 +253,7 @@ export class BatchWork implements Work<Outcome> {
   async #requireWanted(entry: Entry, batch: Batch): Promise<void> {
     const session = this.#session;
     const elements = this.elements;
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
     if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
     if (entry.since === 0) {
@@ -269,7 +276,7 @@ export class BatchWork implements Work<Outcome> {
     const initiated = await initiate(session, entry, this.#request, { isLast });
     const { batch } = initiated;
     if (!initiated.isNew) await this.#requireWanted(entry, batch);
-    const isUnsigned = entry.state === 'open' && new CurrentStage(entry).note.digest === undefined;
+    const isUnsigned = entry.state === 'open' && currentStage(entry).note.digest === undefined;
     if (isLast) {
       const result = await this.#setUp(entry, initiated);
       // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
@@ -288,7 +295,7 @@ export class BatchWork implements Work<Outcome> {
       session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
     const isListed = this.#options.failedOut !== null && isFinal(batch);
     const { left } = isListed
-      ? await concludeStage(session, new CurrentStage(entry), batch, this.elements)
+      ? await concludeStage(session, currentStage(entry), batch, this.elements)
       : { left: [] };
     const answer = await freshAnswer(session, initiated);
     return {
@@ -337,7 +344,7 @@ export class BatchWork implements Work<Outcome> {
   /** Where the service lost the batch, every landed pipeline is looked up: others may have landed them again, or before. */
   async requireKnown(entry: Entry): Promise<void> {
     const session = this.#session;
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     const { batchId } = stage.note;
     if (this.#stored === undefined && batchId !== undefined)
       await seenBatch(session, batchId, stage.initAnswer?.batch);
@@ -355,7 +362,7 @@ export class BatchWork implements Work<Outcome> {
   /** Another machine may have landed what this batch has not. */
   async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
     const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.elements, entry));
-    const own = new CurrentStage(entry).indexes(this.elements);
+    const own = currentStage(entry).indexes(this.elements);
     return { ...result, landed: own.filter((index) => !result.left.includes(index)), isRestDone };
   }
 
@@ -394,7 +401,7 @@ export class BatchWork implements Work<Outcome> {
       entry.isNew || this.rest
         ? againHint(this.#session)
         : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
-    const setUp = async () => (await this.ask([new CurrentStage(entry).key]))?.batch?.id;
+    const setUp = async () => (await this.ask([currentStage(entry).key]))?.batch?.id;
     return { ...this.#repeat(entry, hint), setUp };
   }
 
@@ -403,7 +410,7 @@ export class BatchWork implements Work<Outcome> {
   }
 
   #execute(entry: Entry, initiated: Initiated): Promise<Executed> {
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     const digest = pipelinesDigest(this.#source(stage));
     const note = (approval: { readonly signedTx?: string }): void => {
       if (entry.state === 'waiting') entry.reopen([], {});
@@ -428,7 +435,7 @@ export class BatchWork implements Work<Outcome> {
    * @param onSigned - called before a wallet's approval is sent. @returns `null`: the wallet's approval is on chain.
    */
   async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
-    const expectation = expectedPipelines(this.#source(new CurrentStage(entry)));
+    const expectation = expectedPipelines(this.#source(currentStage(entry)));
     const { id } = initiated.batch;
     const { settings } = this.#session;
     const file = this.#keypair?.file;
@@ -477,7 +484,7 @@ export class BatchWork implements Work<Outcome> {
   async #conclude(entry: Entry, batch: Executed) {
     const session = this.#session;
     const { pipelines } = this.#request;
-    const stage = new CurrentStage(entry);
+    const stage = currentStage(entry);
     const approved = { digest: pipelinesDigest(this.#source(stage)), wasSent: true };
     const found = await concludeStage(session, stage, batch, pipelines, approved);
     const ran = { batch, result: batch.executeResult, left: found.left };

@@ -18,7 +18,7 @@ import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
 import { noteExecuted } from './approval-limits.js';
-import { addToStage, CurrentStage, ownBatch } from './batch-stages.js';
+import { addToStage, type CurrentStage, currentStage, ownBatch } from './batch-stages.js';
 import {
   type Approved,
   type KnownBatch,
@@ -69,7 +69,7 @@ export async function initiate(
   request: InitBatchRequest,
   { isLast = true }: { readonly isLast?: boolean } = {},
 ): Promise<Initiated> {
-  const stage = new CurrentStage(entry);
+  const stage = currentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined) {
     const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id, stored.batch));
@@ -151,7 +151,7 @@ export async function freshAnswer(
 
 /** The request of a batch without an answer: its init. A stored result is printed, which needs no query. */
 export function unansweredOf(operation: Entry, elements: readonly Element[]): Unanswered | undefined {
-  const stage = new CurrentStage(operation);
+  const stage = currentStage(operation);
   if (stage.runAnswer !== undefined) return undefined;
   return { requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
 }

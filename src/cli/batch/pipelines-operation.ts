@@ -21,7 +21,7 @@ import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
 import { againHint, earlierOf, PLANNED, repeatOf, requireUnpaid } from './approval-limits.js';
-import { CurrentStage, partOf } from './batch-stages.js';
+import { currentStage, partOf } from './batch-stages.js';
 import { pinnedFlywheel } from './pins.js';
 
 /** Payloads become canonical JSON, so that a file is the same request however its payloads are formatted. */
@@ -99,7 +99,7 @@ export async function showPipelinesPlan(
   const opened = await session.service().catch(() => null);
   const journal = await opened?.journal();
   const entry = journal?.known(kind, ofFile, origin);
-  const stage = entry && new CurrentStage(entry);
+  const stage = entry && currentStage(entry);
   // The costs of a batch that is set up are already counted.
   const isCounted = entry !== undefined && !isOver(entry.state) && stage?.note.batchId !== undefined;
   const foreseen =

@@ -244,7 +244,7 @@ describe('what was paid before', () => {
         expect([exit, complaint(stderr).message, acted(cli)]).toEqual([2, expect.stringMatching(PAID), []]);
         expect(lineIn(stderr)).toBe(`flywheel ${[...RUN, '--yes', ...more].join(' ')} --again`);
         // Another client may have cancelled what was approved here.
-        expect(complaint(stderr).hint).toContain('`flywheel batch cancel earlier`');
+        expect(complaint(stderr).hint).toContain('`flywheel batch cancel earlier ');
       }
     }
     expect(await cli.pending()).toEqual([]);
