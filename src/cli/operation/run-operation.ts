@@ -177,9 +177,20 @@ function notOpen(session: Session, entry: Entry, error: FlywheelError): Flywheel
 function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbegun: boolean): FlywheelError {
   // The error states outcome and remedy already.
   if (error.options.keyUnused === false) return error;
-  if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') return error.with({ hint: forgetHint(session, entry) });
+  const { settings } = session;
+  const pasted = (...words: readonly string[]): string => `\`${commandLine(settings, ...words)}\``;
+  // The key belongs to another request, so this operation can never finish.
+  if (error.code === 'ERR_IDEMPOTENCY_KEY_REUSED') {
+    const rest = entry.hasAnswers || batchStages(entry.notes).length > 1 ? ' with --rest' : '';
+    return error.with({
+      hint: `The idempotency key was used for another request, such as another part of the same file. Drop this operation: ${pasted('pending', 'forget', entry.id)}. Then the same command${rest} looks up what landed.`,
+    });
+  }
   const isBehind = error.code === 'ERR_STORE_BEHIND';
-  const { hint: ownHint = '' } = isBehind ? { hint: behindHint(session, error) } : error.options;
+  const ownHint =
+    isBehind && settings.apiUrl.value === null
+      ? `Review the missing transactions: ${pasted('db', 'accept-gap')}.`
+      : (error.options.hint ?? '');
   const first = ownHint === '' ? '' : `${ownHint.replace(/\.$/, '')}. `;
   const line = resumeLine(session, entry);
   const hint = `${first}Resume it: ${line}`;
@@ -189,7 +200,7 @@ function unsettled(session: Session, entry: Entry, error: FlywheelError, isUnbeg
   // An earlier attempt may have done it. This error's code and exit number say nothing about that.
   const last = entry.isNew ? 'it was interrupted' : 'resuming it failed';
   const way = saysNothingWasDone(error)
-    ? `${first}Resume it: \`${line}\`. Or drop the operation, if no earlier request can still arrive: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`.`
+    ? `${first}Resume it: \`${line}\`. Or drop the operation, if no earlier request can still arrive: ${pasted('pending', 'forget', entry.id)}.`
     : hint;
   return outcomeUnknown(
     `Unknown outcome of the operation started ${entry.dateBegun}; ${last}: ${error.message}`,
@@ -202,15 +213,6 @@ function contextOf(cause: FlywheelError): FlywheelErrorOptions {
   const { exit: _exit, foreignCode: _foreignCode, unsent: _unsent, ...context } = cause.options;
   return { ...context, cause };
 }
-
-/** The key belongs to another request, so this operation can never finish. */
-const forgetHint = ({ settings }: Session, { id, hasAnswers, notes }: Entry): string =>
-  `The idempotency key was used for another request, such as another part of the same file. Drop this operation: \`${commandLine(settings, 'pending', 'forget', id)}\`. Then the same command${hasAnswers || batchStages(notes).length > 1 ? ' with --rest' : ''} looks up what landed.`;
-
-const behindHint = ({ settings }: Session, { hint = '' }: FlywheelError): string =>
-  settings.apiUrl.value === null
-    ? `Review the missing transactions: \`${commandLine(settings, 'db', 'accept-gap')}\`.`
-    : hint;
 
 const TELLS_ITSELF: ReadonlySet<string> = new Set([
   'ERR_OUTCOME_UNKNOWN',
