@@ -592,6 +592,9 @@ it('what was cancelled elsewhere and has landed with another amount is not told 
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--allow-changed')]);
     expect(problemOf(refused).hint).not.toContain('Add --rest');
   }
+  const plain = await runFile(file);
+  expect([plain.exit, problemOf(plain).hint]).toEqual([2, expect.stringContaining('Add --rest')]);
+  expect(await operator.pending()).toEqual([]);
   expect((await runFile(file, '--rest', '--allow-changed', '--dry-run')).exit).toBe(0);
   expect((await runFile(file, '--rest', '--allow-changed')).exit).toBe(0);
   expect(await burned()).toBe(3);

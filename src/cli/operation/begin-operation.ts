@@ -260,7 +260,7 @@ async function leaveOutDone(
   }
   if (found.isOver === true) return null;
   if (found.isCancelled === true && !giveUpRest(entry)) {
-    entry.settle({ state: 'partial', landed: [] });
+    entry.settle({ state: entry.since > 0 ? 'partial' : 'cancelled', landed: [] });
     entry.markPrinted();
   }
   const { left, leftOut } = found;
