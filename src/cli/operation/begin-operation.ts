@@ -259,16 +259,20 @@ async function leaveOutDone(
     return undefined;
   }
   if (found.isOver === true) return null;
-  if (found.isCancelled === true && !giveUpRest(entry)) {
-    entry.settle({ state: entry.since > 0 ? 'partial' : 'cancelled', landed: [] });
-    entry.markPrinted();
-  }
+  if (found.isCancelled === true) endCancelled(entry);
   const { left, leftOut } = found;
   if (leftOut.length === 0) return left;
   session.output.tell(
     `${countText(leftOut.length, nounOf(entry.kind))} skipped: another request landed them.`,
   );
   return work.leaveOut(entry, new Set(leftOut)) ? left : null;
+}
+
+/** A rest begins after it. */
+function endCancelled(entry: Entry): void {
+  if (giveUpRest(entry)) return;
+  entry.settle({ state: entry.since > 0 ? 'partial' : 'cancelled', landed: [] });
+  entry.markPrinted();
 }
 
 const WOULD: Readonly<Record<Entry['state'], string>> = {

@@ -132,27 +132,21 @@ async function compare(
   const mayLand = [...left, ...ofOthers(elementsOf(others))];
   if (mayLand.every((one) => journal.isOpen(one, id))) return;
   const asked = new Set(mayLand.map(({ content }) => content));
-  const ids = new Set(others.flatMap((one) => (asked.has(one.element.content) ? one.id : [])));
-  const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText([...ids])}`;
+  const ids = [...new Set(others.flatMap((one) => (asked.has(one.element.content) ? one.id : [])))];
+  const which = `${kind === 'batch' ? 'batch' : 'transaction'} ${namedText(ids)}`;
   throw notSent(
     `${mayLand.length} of ${countText(elements.length, nounOf(kind))} belong to another, unfinished request of the service: ${which}.`,
-    await finishHint(session, kind, [...ids], opened),
+    kind === 'batch'
+      ? await executeOrCancel(session, ids[0] ?? 'BATCH_ID')
+      : finishBurnHint(session, opened.isOnThisMachine),
     SAYS_ALL,
   );
 }
 
-async function finishHint(
-  session: Session,
-  kind: OperationKind,
-  [id = 'BATCH_ID']: readonly string[],
-  { isOnThisMachine }: Pick<OpenedService, 'isOnThisMachine'>,
-): Promise<string> {
-  if (kind === 'batch') return executeOrCancel(session, id);
-  const { settings } = session;
-  return isOnThisMachine
+const finishBurnHint = ({ settings }: Session, isOnThisMachine: boolean): string =>
+  isOnThisMachine
     ? `Finish that request first: \`${commandLine(settings, 'pending', 'resume')}\``
     : `The service finishes that request by itself. Wait until it is no longer listed: \`${commandLine(settings, 'history', '--status', 'PENDING')}\``;
-}
 
 /**
  * For a file that the journal does not know, or only as cancelled.
