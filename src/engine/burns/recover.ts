@@ -73,22 +73,22 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
     return isFree && (await pendingIn(tx)).length > 0 ? request : undefined;
   };
   const found = await store.read(freeRequest);
-  if (found === undefined) return 0;
+  const request =
+    found &&
+    (await store.transaction(async (tx) => {
+      const free = await freeRequest(tx);
+      return free && claimRequest(deps, tx, free);
+    }, found));
+  if (request === undefined) return 0;
   try {
-    const taken = await store.transaction(async (tx) => {
-      const request = await freeRequest(tx);
-      return request && claimRequest(deps, tx, request);
-    }, found);
-    if (taken === undefined) return 0;
-    return await underLease(deps, { request: taken, lost: takenOver }, caller, async (lease) => {
+    return await underLease(deps, { request, lost: takenOver }, caller, async (lease) => {
       // A restored copy may have pending burns that were signed again since, and landed.
-      await deps.gaps.require(taken.tokenId);
-      const token = await store.read((tx) => tx.tokens.find({ id: taken.tokenId }));
+      await deps.gaps.require(request.tokenId);
+      const token = await store.read((tx) => tx.tokens.find({ id: request.tokenId }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
       const pending = await store.read(pendingIn);
       const settled = await settleBurns({ deps, token }, pending, { areNew: false, lease });
       await lease.write((tx) => writeOutcomes(tx, token.id, settled));
-      await lease.giveUp();
       return settled.length;
     });
   } catch (error) {
