@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
-import { EXAMPLES } from './examples.js';
 import {
   BATCH_COST_HEADER,
   IDEMPOTENCY_KEY_HEADER,
@@ -75,6 +74,34 @@ function referTo(shape: z.ZodType, components: Record<string, unknown>): unknown
 }
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+interface Shape {
+  readonly $ref?: string;
+  readonly examples?: readonly unknown[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly unknown[];
+  readonly oneOf?: readonly unknown[];
+  readonly items?: unknown;
+  readonly properties?: Json;
+  readonly required?: readonly string[];
+  readonly type?: string;
+}
+
+/** Made of the examples of the fields; optional fields are left out. */
+function exampleOf(schema: unknown, components: Json): unknown {
+  const shape = schema as Shape;
+  const { $ref, const: word, enum: words = [word], examples = words, properties = {}, required = [] } = shape;
+  const of = (part: unknown): unknown => exampleOf(part, components);
+  if ($ref !== undefined) return of(components[$ref.slice($ref.lastIndexOf('/') + 1)]);
+  if (examples[0] !== undefined) return examples[0];
+  const [choice] = shape.oneOf ?? shape.anyOf ?? [];
+  if (choice !== undefined) return of(choice);
+  if (shape.items !== undefined) return [of(shape.items)];
+  if (shape.type === 'object')
+    return Object.fromEntries(required.map((name) => [name, of(properties[name])]));
+  return shape.type === 'boolean' ? true : '';
+}
 
 export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
   const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
@@ -153,11 +180,11 @@ function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate |
   ].join(' ');
 }
 
-function requestBody(operation: Operation, schema: unknown, maxBodyBytes: number): Json {
+function requestBody(operation: Operation, schema: unknown, components: Json, maxBodyBytes: number): Json {
   return {
     required: !needsNoBody(operation),
     description: `JSON with at most ${maxBodyBytes} bytes, ${MAX_JSON_VALUES} values (nested ones included), ${MAX_JSON_OBJECTS} objects, and ${MAX_OBJECT_KEYS} keys per object.`,
-    content: { 'application/json': { schema, example: EXAMPLES[operation.id].request } },
+    content: { 'application/json': { schema, example: exampleOf(schema, components) } },
   };
 }
 
@@ -186,10 +213,15 @@ function describeOperation(
     security: [{ apiKey: [] }, ...(bearer ? [{ bearer: [] }] : [])],
     parameters: parameters(operation, components),
     ...(hasBody && {
-      requestBody: requestBody(operation, bodySchema(operation, request, components), maxBodyBytes),
+      requestBody: requestBody(
+        operation,
+        bodySchema(operation, request, components),
+        components,
+        maxBodyBytes,
+      ),
     }),
     responses: {
-      200: successResponse(operation, referTo(operation.response, components)),
+      200: successResponse(operation, referTo(operation.response, components), components),
       ...problemResponses(operation),
     } as Readonly<Record<string, Json>>,
   };
@@ -335,7 +367,7 @@ const DEPRECATION_HEADERS: Json = {
   link: header('The operation that replaces this one, and its documentation.'),
 };
 
-const successResponse = (operation: Operation, schema: unknown): Json => ({
+const successResponse = (operation: Operation, schema: unknown, components: Json): Json => ({
   description: operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
   headers: {
     ...REQUEST_ID,
@@ -343,5 +375,5 @@ const successResponse = (operation: Operation, schema: unknown): Json => ({
     ...(operation.idempotencyKey === 'none' ? {} : REPLAYED),
     ...(operation.deprecated ? DEPRECATION_HEADERS : COST),
   },
-  content: { 'application/json': { schema, example: EXAMPLES[operation.id].response } },
+  content: { 'application/json': { schema, example: exampleOf(schema, components) } },
 });

@@ -45,11 +45,11 @@ export const dateTimeSchema = z.string().meta({
 export const base64Schema = z
   .base64('expected base64')
   .min(1, 'expected base64')
-  .meta({ description: 'Bytes in base64.' });
+  .meta({ description: 'Bytes in base64.', examples: ['AgAAAAAAAAAA'] });
 
 export const hashSchema = z.string().meta({
   description: 'SHA-256, lowercase hex.',
-  examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  examples: ['b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256'],
 });
 
 export const hashesSchema = z
@@ -59,7 +59,10 @@ export const hashesSchema = z
     description: `SHA-256, lowercase hex; up to ${MAX_HASHES_ASKED}, separated by commas.`,
   });
 
-export const txHashSchema = z.string().meta({ description: 'Transaction signature, base58.' });
+export const txHashSchema = z.string().meta({
+  description: 'Transaction signature, base58.',
+  examples: ['5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'],
+});
 
 export const proofTypeSchema = z
   .string('expected text')

@@ -2,13 +2,13 @@
 import type { CliContext } from '../../src/cli/context.js';
 import type { LocalAdmin } from '../../src/compose/local-admin.js';
 import type { Reply } from '../../src/contract/call.js';
-import { EXAMPLES } from '../../src/contract/examples.js';
 import type { Batch } from '../../src/contract/schemas/batch.js';
 import type { ErrorCode } from '../../src/errors/codes.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { only } from './doubles.js';
 import type { TestCli, TestCliOptions } from './in-process.js';
 import { type Problem, problemOf } from './spawn.js';
+import { EXAMPLES } from './wire-examples.js';
 
 export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };
 

@@ -1,10 +1,10 @@
 /** A service whose answers the test defines; a missing answer throws. */
 import type { Call, Reply } from '../../src/contract/call.js';
-import { EXAMPLES } from '../../src/contract/examples.js';
 import type { OperationId } from '../../src/contract/operations.js';
 import { type AnswerOf, eachOperation, type Perform, type Service } from '../../src/contract/service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Secret } from '../../src/values/secret.js';
+import { EXAMPLES } from './wire-examples.js';
 
 export { type AnswerOf, EXAMPLES, FlywheelError };
 

@@ -23,16 +23,22 @@ import {
   timeBounds,
 } from './page.js';
 
+const PROOF_TEXT = '{"orderId":"A-1001","total":49.9}';
+
 export const batchStatusSchema = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
   id: 'BatchStatus',
   description:
     'AVAILABLE_TO_QUEUE: being set up; FINALIZED: waits for approval and execution; EXECUTED, FAILED: over.',
+  examples: ['FINALIZED'],
 });
 export type BatchStatus = z.infer<typeof batchStatusSchema>;
 
 export const bundleExecutionSchema = z
   .object({
-    bundleId: text('SHA-256 (hex) over the comma-joined base58 signatures of the bundle.'),
+    bundleId: text(
+      'SHA-256 (hex) over the comma-joined base58 signatures of the bundle.',
+      'b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256',
+    ),
     txHashes: z
       .array(txHashSchema)
       .meta({ description: 'Transactions of the bundle, in the order they landed.' }),
@@ -42,7 +48,7 @@ export const bundleExecutionSchema = z
 const executionSums = {
   total: count('Number of transactions.'),
   totalSuccessful: count('Transactions that landed.'),
-  totalFailed: count('Transactions that failed or were not tried.'),
+  totalFailed: count('Transactions that failed or were not tried.', 0),
   successfulExecutions: z
     .array(bundleExecutionSchema)
     .meta({ description: 'The bundles that landed, in order.' }),
@@ -73,14 +79,17 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 export const batchSchema = z
   .object({
     id: uuidSchema,
-    flywheelId: text('UUID of the project.'),
-    tokenId: text('UUID of the token.'),
-    mintAddress: text('Mint of the token, base58.'),
+    flywheelId: text('UUID of the project.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
+    tokenId: text('UUID of the token.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
+    mintAddress: text('Mint of the token, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
     status: batchStatusSchema,
-    batchIndex: text('Number of the batch in its multisig, as digits.'),
-    vaultIndex: text('Index of the vault, as digits.'),
-    multisig: text('Address of the multisig, base58.'),
-    vaultAddress: text('Address of the vault that pays, base58.'),
+    batchIndex: text('Number of the batch in its multisig, as digits.', '1'),
+    vaultIndex: text('Index of the vault, as digits.', '0'),
+    multisig: text('Address of the multisig, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
+    vaultAddress: text(
+      'Address of the vault that pays, base58.',
+      'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF',
+    ),
     initResult: initResultSchema.optional(),
     executeResult: executeResultSchema.optional(),
     dateCreated: dateTimeSchema,
@@ -97,8 +106,8 @@ export const listedBatchSchema = batchSchema
     totals: z
       .object({
         pipelines: count('Number of pipelines.'),
-        burn: text('Tokens to burn, as decimal text.'),
-        airdrop: text('Tokens to airdrop, as decimal text.'),
+        burn: text('Tokens to burn, as decimal text.', '10'),
+        airdrop: text('Tokens to airdrop, as decimal text.', '2.5'),
         recipients: count('Number of different recipients.'),
       })
       .meta({ id: 'BatchTotals', description: 'Totals of its pipelines, executed or not.' }),
@@ -132,7 +141,7 @@ export const pipelineSchema = z
     type: proofTypeSchema,
     payload: z
       .string('expected a JSON object as text')
-      .meta({ description: 'The proof as JSON text (an object).' }),
+      .meta({ description: 'The proof as JSON text (an object).', examples: [PROOF_TEXT] }),
     actions: z
       .array(actionSchema, 'expected a list of actions')
       .min(1, 'expected at least one action')
@@ -151,8 +160,8 @@ export const initBatchRequestSchema = z
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;
 
-const proofTypeField = text('Proof type.');
-const payloadField = text('The proof as it was sent.');
+const proofTypeField = text('Proof type.', 'PRODUCT_BUY');
+const payloadField = text('The proof as it was sent.', PROOF_TEXT);
 const actionsField = z.array(actionSchema).meta({ description: 'Actions, in this order.' });
 
 export const compiledPipelineSchema = z
@@ -164,6 +173,7 @@ export const compiledPipelineSchema = z
     instructions: z.array(z.string()).meta({
       description:
         'One-instruction messages (payer = vault), base64, as `Message.from` of web3.js decodes them.',
+      examples: [['AQABAgME']],
     }),
   })
   .meta({ id: 'CompiledPipeline' });
@@ -189,7 +199,10 @@ export const executeBatchRequestSchema = z
         'The signed approval. Not needed if the owner has approved on chain (contract, section 1.7).',
     }),
   })
-  .meta({ id: 'ExecuteBatchRequest' });
+  .meta({
+    id: 'ExecuteBatchRequest',
+    examples: [{ batchId: '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11', signedTx: 'AgAAAAAAAAAA' }],
+  });
 
 export const executeBatchResultSchema = z
   .object({ batchId: uuidSchema, result: executeResultSchema })
@@ -221,9 +234,9 @@ export const PIPELINE_STATES = ['WAITING', 'EXECUTED', 'FAILED', 'NOT_EXECUTED']
 
 export const pipelineStateSchema = z
   .object({
-    index: count('Position in the batch, counted from 0.'),
+    index: count('Position in the batch, counted from 0.', 0),
     type: proofTypeField,
-    payload: text('The proof as it was sent. Empty if the key is limited to other proof types.'),
+    payload: text('The proof as it was sent. Empty if the key is limited to other proof types.', PROOF_TEXT),
     actions: actionsField,
     proofHash: hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
@@ -258,7 +271,9 @@ export const cancelBatchRequestSchema = z.strictObject({
 
 export const cancelBatchResultSchema = z
   .object({
-    ownerVoteNeeded: z.boolean().meta({ description: 'True if the owner must sign `cancelTx` first.' }),
+    ownerVoteNeeded: z
+      .boolean()
+      .meta({ description: 'True if the owner must sign `cancelTx` first.', examples: [false] }),
     cancelTx: base64Schema.optional().meta({
       description:
         "With `ownerVoteNeeded`: a transaction that the operator has signed and pays for; the owner's signature is missing.",

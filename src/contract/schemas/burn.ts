@@ -16,7 +16,7 @@ import { askedKeySchema, MAY_BE_SHORT, pageOf, pageQuery, text, timeBounds } fro
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
   description: 'The proof. Its structure depends on `type`.',
   type: 'object',
-  examples: [{ orderId: 'A-1001' }],
+  examples: [{ orderId: 'A-1001', total: 49.9 }],
 });
 
 /** Checks ranges of values too; ignores unknown properties. */
@@ -70,10 +70,13 @@ export type BurnResult = z.infer<typeof burnResultSchema>;
 
 export const burnErrorSchema = z
   .object({
-    message: text('Reason of the failure.'),
+    message: text('Reason of the failure.', 'The proof type "UNKNOWN" is unknown.'),
     type: text('Error code of this failure.', 'ERR_INVALID_PROOF'),
-    proof: anyJsonSchema.meta({ description: 'The proof as it was sent.', type: 'object' }),
-    proofType: text('The `type` as it was sent.'),
+    proof: anyJsonSchema.meta({
+      ...{ description: 'The proof as it was sent.', type: 'object' },
+      examples: [{ orderId: 'A-1001', total: 49.9 }],
+    }),
+    proofType: text('The `type` as it was sent.', 'UNKNOWN'),
   })
   .meta({ id: 'BurnError' });
 export type BurnError = z.infer<typeof burnErrorSchema>;
@@ -109,6 +112,7 @@ export const burnStateSchema = z
     persistOnchain: z.boolean().meta({ description: 'True if the proof hash is recorded on chain.' }),
     status: statusSchema.meta({
       description: 'PENDING: the outcome is not known yet, and the burn may still land.',
+      examples: ['SUCCESS'],
     }),
     dateCreated: dateTimeSchema,
     dateBurned: dateTimeSchema.optional(),

@@ -6,8 +6,16 @@ import { DEFAULT_PAGE_ITEMS, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_PAGE_ITEMS } from '
 
 export const text = (description: string, ...examples: string[]) =>
   z.string().meta({ description, ...(examples.length === 0 ? {} : { examples }) });
-export const textOrNull = (description: string) => z.string().nullable().meta({ description });
-export const count = (description: string) => z.number().int().meta({ description });
+export const textOrNull = (description: string, example: string | null = null) =>
+  z
+    .string()
+    .nullable()
+    .meta({ description, examples: [example] });
+export const count = (description: string, example = 1) =>
+  z
+    .number()
+    .int()
+    .meta({ description, examples: [example] });
 
 /** An id is only looked up, so a text that is no UUID is simply not found. */
 export const batchIdSchema = z.string('expected a UUID');
@@ -34,7 +42,7 @@ export const pageOf = <Item extends z.ZodType>(id: string, item: Item, items: st
       nextCursor: z
         .string()
         .nullable()
-        .meta({ description: '`cursor` of the next page; null on the last page.' }),
+        .meta({ description: '`cursor` of the next page; null on the last page.', examples: [null] }),
     })
     .meta({ id, ...(description === undefined ? {} : { description }) });
 export const MAY_BE_SHORT = 'A page with fewer items than its limit, even none, may have a next page.';

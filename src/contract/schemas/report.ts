@@ -18,24 +18,24 @@ export const problemSchema = z
     error: z.union([z.string(), z.number()]).meta({
       description: 'Error code. This service always sends text; other services may send a number.',
     }),
-    message: text('Human-readable reason.'),
+    message: text('Human-readable reason.', 'The API key is missing or invalid.'),
   })
   .meta({ id: 'Problem' });
 
 export const keySchema = z
   .object({
-    id: text('Id of the key. Not a secret.'),
-    name: textOrNull('Name of the key, if it has one.'),
+    id: text('Id of the key. Not a secret.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
+    name: textOrNull('Name of the key, if it has one.', 'shop server'),
     scopes: z.array(scopeSchema).meta({ description: 'Scopes of the key.' }),
     proofTypes: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'Proof types that the key may use; null for all.' }),
-    tokenId: text("Id of the key's token."),
-    symbol: text('Symbol of the token.'),
-    mintAddress: text('Mint of the token, base58.'),
-    multisig: textOrNull('Multisig of the project, base58.'),
-    decimals: count('Decimals of the token.'),
+      .meta({ description: 'Proof types that the key may use; null for all.', examples: [null] }),
+    tokenId: text("Id of the key's token.", '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
+    symbol: text('Symbol of the token.', 'FLY'),
+    mintAddress: text('Mint of the token, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
+    multisig: textOrNull('Multisig of the project, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
+    decimals: count('Decimals of the token.', 6),
   })
   .meta({ id: 'Key' });
 
@@ -100,14 +100,14 @@ const sums = {
   burnWalletLamports: lamports.meta({ description: 'Paid by the burn wallet for burns.' }),
   operatorLamports: lamports.meta({ description: 'Paid by the operator for batches, less what came back.' }),
   vaultLamports: lamports.meta({ description: 'Paid by the vault for batches, less what came back.' }),
-  costLamports: lamports.meta({ description: 'Sum of the three.' }),
+  costLamports: text('Sum of the three.', '15000'),
 };
 
 export const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });
 
 export const reportRowSchema = z
   .object({
-    period: textOrNull('`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.'),
+    period: textOrNull('`2026-01-31`, `2026-W05` or `2026-01`; null for all the time.', '2026-01-31'),
     type: textOrNull('Proof type. null for all types, and for costs of a whole batch.'),
     ...sums,
   })
@@ -116,9 +116,9 @@ export type ReportRow = z.infer<typeof reportRowSchema>;
 
 export const reportSchema = z
   .object({
-    symbol: text('Symbol of the token.'),
-    mintAddress: text('Mint of the token, base58.'),
-    decimals: count('Decimals of the token.'),
+    symbol: text('Symbol of the token.', 'FLY'),
+    mintAddress: text('Mint of the token, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
+    decimals: count('Decimals of the token.', 6),
     supply: tokens.meta({ description: 'Current supply of the token.' }),
     chargesTransferFee: z.boolean().meta({
       description: 'The token charges a fee on each transfer: recipients receive less than `airdropped`.',

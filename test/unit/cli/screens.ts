@@ -6,7 +6,6 @@ import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { DatabaseAdmin } from '../../../src/compose/database-admin.js';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { PipelineState } from '../../../src/contract/schemas/batch.js';
 import type { AnswerOf } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -16,6 +15,7 @@ import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { type FakeService, fakeService } from '../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 import {
   approvalIn,
   honestWorld,

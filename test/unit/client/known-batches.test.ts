@@ -1,8 +1,8 @@
 /** A service's batch keeps its identity on chain in every answer. */
 import { describe, expect, it } from 'vitest';
 import { KnownBatches } from '../../../src/client/check-answer.js';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { Batch } from '../../../src/contract/schemas/batch.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const example = EXAMPLES.getBatch.response as Batch;
 const TOTALS = { pipelines: 1, burn: '1', airdrop: '0', recipients: 0 };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
 import { proofHash } from '../../../src/values/digest.js';
@@ -8,6 +7,7 @@ import { Secret } from '../../../src/values/secret.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
 import { clientTo } from '../../support/stub-client.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const KEY = 'secret-api-key-1234567890';
 const call: Call = { credential: new Secret(KEY), idempotencyKey: '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12' };

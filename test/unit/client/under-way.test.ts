@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call, Waiting } from '../../../src/contract/call.js';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { InputOf } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
 import { clientTo } from '../../support/stub-client.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const call: Call = { credential: new Secret('secret-api-key-1234567890'), idempotencyKey: 'key-1' };
 const init = EXAMPLES.initBatch.request as InitBatchRequest;

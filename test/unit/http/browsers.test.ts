@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import type { HttpServerOptions } from '../../../src/http/options.js';
 import { Secret } from '../../../src/values/secret.js';
 import { type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
 import { sendRaw } from '../../support/http-raw.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const BURN = '/v1/tokenomics/burn';
 const PAGE = 'https://app.example.com';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import { openApiDocument } from '../../../src/contract/openapi.js';
 import { OPERATIONS, type Operation } from '../../../src/contract/operations.js';
 import { parseInput } from '../../../src/contract/validate.js';
 import { answerJudge } from '../../support/openapi.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -22,22 +22,36 @@ describe('openApiDocument', () => {
   });
 
   it('shows examples that its own schemas accept', () => {
-    const judge = answerJudge(openApiDocument(OPTIONS));
+    const document = openApiDocument(OPTIONS);
+    const judge = answerJudge(document);
+    const exampleIn = (part: unknown) =>
+      (part as { content?: Record<string, { example: unknown }> } | undefined)?.content?.['application/json']
+        ?.example;
     for (const operation of operations) {
-      const { request, response } = EXAMPLES[operation.id];
       const method = operation.method.toLowerCase();
-      const headers = { get: () => 'x' };
-      expect(judge.judge(operation.path, method, { status: 200, headers, body: response })).toEqual([]);
-      expect(() => parseInput(operation.response, response)).not.toThrow();
-      if (request !== undefined) {
-        expect(judge.acceptsRequest(operation.path, method, request)).toBe(true);
-        const inPath = operation.path.includes('{') ? { batchId: BATCH_ID } : {};
-        const input = Array.isArray(request) ? request : { ...request, ...inPath };
-        expect(() => parseInput(operation.request ?? operation.response, input)).not.toThrow();
-      }
+      const { requestBody, responses } = document.paths[operation.path]?.[method] ?? {};
+      expectAccepted(judge, operation, exampleIn(requestBody), exampleIn(responses?.['200']));
+      expectAccepted(judge, operation, EXAMPLES[operation.id].request, EXAMPLES[operation.id].response);
     }
   });
 });
+
+function expectAccepted(
+  judge: ReturnType<typeof answerJudge>,
+  { path, method: name, request: wanted, response: given }: Operation,
+  request: unknown,
+  response: unknown,
+): void {
+  const method = name.toLowerCase();
+  const headers = { get: () => 'x' };
+  expect(judge.judge(path, method, { status: 200, headers, body: response })).toEqual([]);
+  expect(() => parseInput(given, response)).not.toThrow();
+  if (request === undefined) return;
+  expect(judge.acceptsRequest(path, method, request)).toBe(true);
+  const inPath = path.includes('{') ? { batchId: BATCH_ID } : {};
+  const input = Array.isArray(request) ? request : { ...(request as object), ...inPath };
+  expect(() => parseInput(wanted ?? given, input)).not.toThrow();
+}
 
 describe('what openApiDocument says of limits and keys', () => {
   const document = openApiDocument({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../../src/contract/examples.js';
 import { OPERATION_LIST } from '../../../src/contract/operations.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { Secret } from '../../../src/values/secret.js';
 import { fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { engineOf, type RunningServer, startServer } from '../../support/http.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 const BURN = JSON.stringify(EXAMPLES.burn.request);
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChainReader, PastTransaction } from '../../../../src/chain/chain.js';
 import { proofMemoText } from '../../../../src/chain/small-programs.js';
-import { EXAMPLES } from '../../../../src/contract/examples.js';
 import type { ErrorCode } from '../../../../src/errors/codes.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
@@ -12,6 +11,7 @@ import { complaint, person, refusal, reply } from '../../../support/commands.js'
 import { exampleReply, type FakeService, fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { EXAMPLES } from '../../../support/wire-examples.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as { txHash: string };

@@ -1,11 +1,11 @@
 /** `flywheel batch list`, `show` and `status`: gathered pages, forwarded filters, and waiting for the final status. */
 import { describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../../../../src/contract/examples.js';
 import type { Batch, PipelineState } from '../../../../../src/contract/schemas/batch.js';
 import type { AnswerOf, InputOf } from '../../../../../src/contract/service.js';
 import { aBatch, complaint, reply } from '../../../../support/commands.js';
 import { type FakeService, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
+import { EXAMPLES } from '../../../../support/wire-examples.js';
 
 const ID = aBatch().id;
 const inputs = ({ service }: TestCli) => service.calls.map(({ input }) => input);

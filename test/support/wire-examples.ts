@@ -1,5 +1,5 @@
-/** One request and one answer of each operation, for OpenAPI and the documentation. */
-import type { OperationId } from './operations.js';
+/** One request and one answer of each operation. */
+import type { OperationId } from '../../src/contract/operations.js';
 
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const HASH = 'b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256';
