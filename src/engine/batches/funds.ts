@@ -12,7 +12,7 @@ import {
   type Mint,
 } from '../../chain/tokens/accounts.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, PlannedPipeline, StoredAction, TokenRecord } from '../../store/records.js';
+import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
@@ -66,7 +66,6 @@ export async function vaultRentLamports(
 }
 
 export interface PlannedBatch {
-  readonly actions: readonly (readonly StoredAction[])[];
   readonly pipelines: readonly PlannedPipeline[];
   readonly rentLamports: bigint;
   readonly vaultRentLamports: bigint;

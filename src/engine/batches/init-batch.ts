@@ -1,5 +1,5 @@
 /** Init: validates, plans, reserves caps and rent, then sets the batch up (contract, section 1.2). */
-import { actionRecipients } from '../../actions/registry.js';
+import { actionContent, actionRecipients } from '../../actions/registry.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchRecord, PlannedPipeline, RequestRecord, StoredAction } from '../../store/records.js';
@@ -49,7 +49,7 @@ import {
   vaultRentLamports,
 } from './funds.js';
 import { nextBatchIndex } from './on-chain.js';
-import { type AddSizes, type PipelinePlan, planPipeline } from './plan-batch.js';
+import { type AddSizes, planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 export const initBatch = keyedOperation('initBatch', {
@@ -111,7 +111,8 @@ async function begin(
 ): Promise<Opened> {
   const held = await readOperatorFunds(deps, context);
   const planned = await checkAndPlan(deps, principal, context, list, identity.value);
-  const { pipelines, actions, rentLamports } = planned;
+  const { pipelines, rentLamports } = planned;
+  const actions = pipelines.map((pipeline) => storedActions(pipeline, context.token.decimals));
   const batchIndex = await nextBatchIndex(deps.chain, context.flywheel);
   return deps.store.transaction(async (tx) => {
     const request = await openRequest(deps, tx, identity, undefined);
@@ -160,11 +161,10 @@ export async function checkAndPlan(
   key?: string,
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
-  const { planned, actions, accountBytes, tooLarge } = await layOut(context, pipelines);
+  const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
   const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
     pipelines: planned,
-    actions,
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
     vaultRentLamports: await vaultRentLamports(deps.chain, context, planned),
   };
@@ -191,7 +191,6 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
   const onChain = flywheelOf(token, flywheel);
   const sizes: AddSizes = new Map();
   const planned: PlannedPipeline[] = [];
-  const actions: (readonly StoredAction[])[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];
   for (const [index, pipeline] of pipelines) {
@@ -199,20 +198,20 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
     if (typeof compiled === 'string') {
       tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', text: `pipelines[${index}]: ${compiled}` });
     } else {
-      const { type, payload, actions: asked, proofHash } = pipeline;
+      const { type, payload, actions, proofHash } = pipeline;
       const message = Buffer.from(compiled.message).toString('base64');
       const { burn, airdrop } = compiled;
-      planned.push({ type, payload, actions: asked, proofHash, message, burn, airdrop });
-      actions.push(compiled.actions.map(storedAction));
+      planned.push({ type, payload, actions, proofHash, message, burn, airdrop });
       accountBytes.push(compiled.accountBytes);
     }
     await pause();
   }
-  return { planned, actions, accountBytes, tooLarge };
+  return { planned, accountBytes, tooLarge };
 }
 
-const storedAction = (action: PipelinePlan['actions'][number]): StoredAction => ({
-  kind: action.action,
-  amount: 'amount' in action ? action.amount : null,
-  recipient: actionRecipients(action)[0] ?? null,
-});
+const storedActions = ({ actions }: PlannedPipeline, decimals: number): readonly StoredAction[] =>
+  actions.map((source) => {
+    const action = actionContent(source, decimals);
+    const amount = 'amount' in action ? action.amount : null;
+    return { kind: action.action, amount, recipient: actionRecipients(action)[0] ?? null };
+  });

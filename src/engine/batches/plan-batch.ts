@@ -7,7 +7,7 @@ import {
   pipelineInstructions,
   type SourcePipeline,
 } from '../../actions/pipelines.js';
-import { instructionCost, type PipelineAction, totalOf } from '../../actions/registry.js';
+import { instructionCost, totalOf } from '../../actions/registry.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
 import { setComputeUnitLimit } from '../../chain/small-programs.js';
@@ -71,7 +71,6 @@ export interface PipelinePlan {
   readonly accountBytes: number;
   readonly burn: bigint;
   readonly airdrop: bigint;
-  readonly actions: readonly PipelineAction[];
 }
 
 const MEASURED = { batchIndex: 1n, number: 1 };
@@ -164,15 +163,9 @@ export function planPipeline(
     const part = actions.length < actionCount ? `with only its first ${actions.length} actions, ` : '';
     return `a pipeline must fit one transaction; ${part}${reason}; the first ${fits} of its ${actionCount} actions would fit`;
   }
-  const { actions: all } = content;
   const accountBytes = ACCOUNT_SIZE.batchTransaction(0, storedMessageSize(inner));
-  return {
-    message,
-    accountBytes,
-    burn: totalOf('burn', all),
-    airdrop: totalOf('airdrop', all),
-    actions: all,
-  };
+  const [burn, airdrop] = [totalOf('burn', content.actions), totalOf('airdrop', content.actions)];
+  return { message, accountBytes, burn, airdrop };
 }
 
 interface BatchPlace {
