@@ -2,20 +2,13 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  createKeypairSigner,
-  generateKeypair,
-  type KeypairSigner,
-} from '../../src/chain/transaction/sign.js';
-import { createFileKeyring } from '../../src/compose/keyring.js';
-import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
-import { openLedgerEngine } from '../../src/compose/open-engine.js';
+import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
+import { dataFiles } from '../../src/compose/local-config.js';
 import type { RegisterInput, Registration } from '../../src/contract/admin.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Address } from '../../src/values/address.js';
-import { systemClock } from '../../src/values/time.js';
 import { type DatabaseWay, openDatabaseWay } from './database-way.js';
-import { REGISTER_DEFAULTS } from './engine.js';
+import { openTestEngine } from './engine.js';
 import { faultEnvironment } from './faults.js';
 import { type ServeProcess, serve } from './http-serve.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
@@ -58,36 +51,25 @@ export interface Machines {
   close(): Promise<void>;
 }
 
+/** @returns the data directory and its projects. */
 async function registerProjects(
-  dataDir: string,
   databaseUrl: string,
   inputs: MachinesOptions['projects'],
-): Promise<readonly MachineProject[]> {
+): Promise<{ readonly dataDir: string; readonly projects: readonly MachineProject[] }> {
   const store = await openPostgresStore({ url: databaseUrl });
-  const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
-  const config = { treasury, ownerKeypair: '', squadsProgram: false, genesis: null };
-  const opened = await openLedgerEngine(dataDir, config, {
-    clock: systemClock,
-    between: ({ chain }) => ({ chain, store }),
-  });
-  const projects: MachineProject[] = [];
-  try {
-    for (const input of inputs) {
-      const owner = createKeypairSigner(generateKeypair());
-      const { registration, apiKey } = await opened.engine.register({
-        ...REGISTER_DEFAULTS,
-        ...{ burnWalletSol: '100', vaultSol: '50', owner: owner.address },
-        symbol: input.name.toUpperCase(),
-        ...input,
-      });
-      projects.push({ name: input.name, registration, owner, apiKey: apiKey.key });
-    }
-    writeLocalConfig(dataDir, { ...config, genesis: opened.network.genesisHash });
-  } finally {
-    await opened.close();
-    await store.close();
-  }
-  return projects;
+  const [first, ...others] = inputs.map((input) => ({
+    ...{ burnWalletSol: '100', vaultSol: '50', symbol: input.name.toUpperCase() },
+    ...input,
+  }));
+  const test = await openTestEngine(first, { store });
+  const registered = [test.project];
+  for (const input of others) registered.push(await test.register(input));
+  await test.close();
+  await store.close();
+  const projects = registered.map(({ registration, owner, key }, at) => ({
+    ...{ name: inputs[at]?.name ?? '', registration, owner, apiKey: key.reveal() },
+  }));
+  return { dataDir: test.dataDir, projects };
 }
 
 /** Sets the name and facts, as `flywheel register` does after the registration. */
@@ -103,9 +85,8 @@ async function nameProjects(databaseUrl: string, projects: readonly MachineProje
 
 export async function openMachines(options: MachinesOptions): Promise<Machines> {
   const home = emptyDirectory();
-  const ledger = join(home, 'ledger');
   const database = await startPostgres(...(options.postgres ?? []));
-  const projects = await registerProjects(ledger, database.url, options.projects);
+  const { dataDir: ledger, projects } = await registerProjects(database.url, options.projects);
   await nameProjects(database.url, projects);
   const { slotMs, seed = 1, faults = [] } = options;
   const node = await startTestNode({
