@@ -23,15 +23,14 @@ export interface Replay {
 }
 
 /**
- * The outcome of a request: passed on; executed with its answer lost; half received; not received, the connection closed or
- * reset; refused by the proxy; or answered with other content, with or without executing it.
+ * The outcome of a request: passed on; executed with its answer lost; half received; not received, the connection closed;
+ * refused by the proxy; or answered with other content, with or without executing it.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | 'cut'
   | 'drop'
-  | 'reset'
   | { readonly refuse: number }
   | { readonly answer: unknown }
   | Replay
@@ -137,8 +136,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     gate.requests.push(request);
     open += 1;
     const fate = await gate.fate(request);
-    if (fate === 'reset') message.socket.resetAndDestroy();
-    else if (typeof fate === 'object' && 'replay' in fate) {
+    if (typeof fate === 'object' && 'replay' in fate) {
       const answer = fate.reaches ? await pass(message, body, body.length) : null;
       if (answer !== null) await bodyOf(answer);
       answerAgain(message, response, fate);

@@ -23,7 +23,7 @@ import { serverOfRun } from './server-of-run.js';
 import type { OpenAgainOptions, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root. It then runs as user nobody, from a copy of its programs. */
-const NOBODY = 65_534;
+export const NOBODY = 65_534;
 
 export interface PostgresServer {
   readonly url: string;
@@ -190,24 +190,6 @@ async function serveOn(machine: Machine, settings: readonly string[]): Promise<P
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-export function tlsSettings(
-  directory: string,
-  { certificate, key }: { readonly certificate: string; readonly key: string },
-): readonly string[] {
-  chmodSync(directory, 0o755);
-  const keep = (name: string, text: string): string => {
-    const path = join(directory, name);
-    writeFileSync(path, text, { mode: 0o600 });
-    if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
-    return path;
-  };
-  return [
-    'ssl=on',
-    `ssl_cert_file=${keep('server.crt', certificate)}`,
-    `ssl_key_file=${keep('server.key', key)}`,
-  ];
 }
 
 async function copyRunning(url: string, data: string, { directory, user }: Machine): Promise<void> {

@@ -1,5 +1,5 @@
 /** TLS to a database: each libpq mode against a server with and without a certificate. */
-import { writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,11 +12,11 @@ import {
   TEST_PRIVATE_KEY,
 } from '../../support/http-tls.js';
 import {
+  NOBODY,
   type OwnDatabase,
   openDatabase,
   type PostgresServer,
   startPostgres,
-  tlsSettings,
 } from '../../support/postgres.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
@@ -28,13 +28,25 @@ let admin: pg.Client;
 let own: string;
 let other: string;
 
+/** Settings of a server with this certificate; its user may be nobody, as PostgreSQL refuses to run as root. */
+function tlsSettings(directory: string, files: Readonly<Record<'crt' | 'key', string>>): readonly string[] {
+  chmodSync(directory, 0o755);
+  const keep = (name: 'crt' | 'key'): string => {
+    const path = join(directory, `server.${name}`);
+    writeFileSync(path, files[name], { mode: 0o600 });
+    if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
+    return path;
+  };
+  return ['ssl=on', `ssl_cert_file=${keep('crt')}`, `ssl_key_file=${keep('key')}`];
+}
+
 beforeAll(async () => {
-  const files = emptyDirectory();
-  [own, other] = [join(files, 'own.pem'), join(files, 'other.pem')];
+  const authorities = emptyDirectory();
+  [own, other] = [join(authorities, 'own.pem'), join(authorities, 'other.pem')];
   writeFileSync(own, TEST_AUTHORITY);
   writeFileSync(other, TEST_CERTIFICATE);
-  const certificate = { certificate: ISSUED_CERTIFICATE, key: TEST_PRIVATE_KEY };
-  withTls = await startPostgres(...tlsSettings(emptyDirectory(), certificate));
+  const files = { crt: ISSUED_CERTIFICATE, key: TEST_PRIVATE_KEY };
+  withTls = await startPostgres(...tlsSettings(emptyDirectory(), files));
   without = await openDatabase();
   admin = new pg.Client({ connectionString: withTls.url });
   await admin.connect();
