@@ -524,23 +524,6 @@ it('what others had landed of a cancelled file is not told as landed once a rest
   expect((await runFile(file, '--rest')).exit).toBe(7);
 });
 
-it('the rest of equal pipelines is refused as paid before anything is set up, and its dry run says the same', async () => {
-  await meet('embedded');
-  expect((await runFile(operator.write('a.json', pipelines(0, 1)))).exit).toBe(0);
-  const { pipelines: one } = pipelines(0, 1);
-  const file = operator.write('b.json', { pipelines: [...one, ...one] });
-  const refused = await runFile(file, '--rest');
-  expect([refused.exit, problemOf(refused).message]).toEqual([
-    ...[2, expect.stringMatching(/^TWICE: .* Nothing was sent\.$/)],
-  ]);
-  const dry = await runFile(file, '--rest', '--dry-run');
-  expect([dry.exit, problemOf(dry)]).toMatchObject([
-    ...[2, { message: problemOf(refused).message, hint: problemOf(refused).hint }],
-  ]);
-  expect((await operator.happened()).batches).toEqual(['EXECUTED']);
-  expect(await operator.pending()).toEqual([]);
-});
-
 it('a repeat is not told that others have landed what landed before it began', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 3));
