@@ -207,8 +207,8 @@ describe('flywheel register', () => {
     );
     for (const file of ['local.json', 'api-key']) expect(statSync(join(dataDir, file)).mode & 0o077).toBe(0);
     expect(existsSync(join(dataDir, 'registration.json'))).toBe(false);
-    expect(apiKey).toMatchObject({ file: join(dataDir, 'api-key') });
-    expect(JSON.stringify(done)).not.toContain(readFileSync(join(dataDir, 'api-key'), 'utf8').trim());
+    const file = join(dataDir, 'api-key');
+    expect(apiKey).toMatchObject({ file, key: readFileSync(file, 'utf8').trim() });
 
     const status = JSON.parse((await run('local', 'status')).stdout);
     expect(status).toMatchObject({

@@ -372,7 +372,7 @@ export const commands = {
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }, "registration": { "mintAddress", "multisig", "vaultAddress", … },',
-      '  "apiKey": { "id", "name", "scopes", "file" }|null, "txHash": signature|null }',
+      '  "apiKey": { "id", "name", "key", "scopes", "file" }|null, "txHash": signature|null }',
       '--dry-run: { "dryRun": true, "cluster", "multisig"|null, "vault"|null, "burnWallet"|null, "steps", "costs", "facts", "irreversible", "warnings", … }',
     ],
     examples: [
@@ -391,7 +391,7 @@ export const commands = {
     },
     output: [
       '{ "tokenId", "mintAddress", "decimals", "tokenProgram", "flywheelId", "multisig", "vaultIndex", "vaultAddress",',
-      '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "name", "scopes", "file" },',
+      '  "burnWallet", "owner": { "address", "keypair" }, "operator", "apiKey": { "id", "name", "key", "scopes", "file" },',
       '  "proofTypes", "dailyLimits": { "burn", "airdrop" } }',
     ],
     examples: [

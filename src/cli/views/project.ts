@@ -45,9 +45,9 @@ export const keyFields = ({ id, name, scopes }: Omit<ApiKeyCreated, 'key'>): rea
   ['scopes', scopes.join(', ')],
 ];
 
-/** Names the file of a new key instead of the key: the output of a set-up often ends in a log. */
-export const keptKey = ({ key: _, ...about }: ApiKeyCreated, { dataDir }: Settings, project?: string) => ({
-  ...about,
+/** With the file of the new key, which is shown in place of the key: a screen may be recorded. */
+export const keptKey = (created: ApiKeyCreated, { dataDir }: Settings, project?: string) => ({
+  ...created,
   file: apiKeyFile(dataDir.value, project ?? null),
 });
 

@@ -37,7 +37,6 @@ describe('register', () => {
       0,
       { apiKey: { id: 'k', file: expect.stringMatching(/api-key$/) }, txHash: 'signature' },
     ]);
-    expect(stdout).not.toContain('fk_secret');
     expect(seen.done).toEqual(['devnet', 'performed']);
     const { operator: keypair, ...input } = seen.input as RegistrationInput;
     expect(createKeypairSigner(keypair as Uint8Array).address).toBe(operator);
