@@ -72,7 +72,7 @@ export function burnBatchWork(
     const opened = await session.service();
     const sent = pick(burns, indexes);
     const amount = tokensText(sumAmounts(sent.map(({ burnAmount }) => burnAmount)), opened.symbol);
-    await confirmSpending(session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
+    await confirmSpending(session, opened, entry, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
   }
 
   /** @param shown - the stage whose outcomes are printed as they come */
