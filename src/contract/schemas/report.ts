@@ -103,7 +103,7 @@ const sums = {
   costLamports: text('Sum of the three.', '15000'),
 };
 
-export const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });
+const reportSumsSchema = z.object(sums).meta({ id: 'ReportSums' });
 
 export const reportRowSchema = z
   .object({

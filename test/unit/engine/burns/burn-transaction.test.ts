@@ -67,7 +67,7 @@ it('are not the same bytes in two registrations that share a burn wallet and cou
 
 describe('the compute budget of a burn', () => {
   it('is what a trial has shown at the price of the day on a cluster, whichever number it has', async () => {
-    const terms = { ...priced(1_000n), sample: { instructions: [], units: 18_000 } };
+    const terms = { ...priced(1_000n), units: 18_000 };
     for (const sequence of [7, 999_999])
       expect(await budgets(sequence, terms)).toEqual([
         ...[{ computeUnits: 18_000 }, { microLamports: 1_000n }],
