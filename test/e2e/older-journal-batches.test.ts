@@ -583,6 +583,21 @@ it('what was cancelled elsewhere and has landed with another amount is not told 
   expect(await burned()).toBe(3);
 });
 
+it('a file whose repeat was cancelled is not told as landed once a restore has lost it', async () => {
+  await meet('embedded');
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, SERVICE, backup);
+  const file = operator.write('a.json', pipelines(0, 2));
+  expect((await runFile(file)).exit).toBe(0);
+  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--again', '--json')).stdout);
+  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...cancel)).exit).toBe(0);
+  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
+  await restore(operator.dataDir, SERVICE, backup);
+  for (const more of [[], ['--dry-run'], ['--rest']])
+    expect([more, (await runFile(file, ...more)).exit]).toEqual([more, 7]);
+});
+
 it('a batch that waits is not told of a landing that a restore has lost', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));

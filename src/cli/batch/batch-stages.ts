@@ -75,10 +75,24 @@ export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
 
-export type CurrentStage = ReturnType<typeof currentStage>;
+export interface CurrentStage {
+  readonly at: number;
+  readonly note: BatchStage;
+  readonly key: string;
+  readonly initAnswer: InitBatchResult | undefined;
+  readonly initAnswerName: string;
+  readonly runAnswer: RunResult | undefined;
+  readonly runAnswerName: string;
+  /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
+  readonly wasSetUp: boolean;
+  executeKey(signedTx: string | undefined): string;
+  /** Indexes in the file. @param all - of the whole file */
+  indexes(all: readonly unknown[]): readonly number[];
+  partOf(request: InitBatchRequest): InitBatchRequest;
+}
 
 /** The last stage, as it is noted now. */
-export function currentStage(entry: Entry) {
+export function currentStage(entry: Entry): CurrentStage {
   const stages = batchStages(entry.notes);
   const at = stages.length - 1;
   const note = stages[at] ?? { indexes: null };
@@ -88,11 +102,9 @@ export function currentStage(entry: Entry) {
   return {
     ...{ at, note, key, initAnswer, runAnswerName, initAnswerName: initAnswerName(at) },
     runAnswer: entry.answer(runAnswerName) as RunResult | undefined,
-    executeKey: (signedTx: string | undefined): string => derivedUuid(key, 'execute', signedTx ?? ''),
-    /** Indexes in the file. @param all - of the whole file */
-    indexes: (all: readonly unknown[]): readonly number[] => note.indexes ?? [...all.keys()],
-    partOf: (request: InitBatchRequest): InitBatchRequest => partOf(request, note.indexes),
-    /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
+    executeKey: (signedTx) => derivedUuid(key, 'execute', signedTx ?? ''),
+    indexes: (all) => note.indexes ?? [...all.keys()],
+    partOf: (request) => partOf(request, note.indexes),
     wasSetUp:
       note.signedTx !== undefined ||
       (initAnswer !== undefined && initAnswer.batch.status !== 'AVAILABLE_TO_QUEUE'),
@@ -100,7 +112,10 @@ export function currentStage(entry: Entry) {
 }
 
 /** The operation of a batch, if this batch is its last and its file is not dropped yet. */
-export function ownBatch(entry: Entry | undefined, batchId: string) {
+export function ownBatch(
+  entry: Entry | undefined,
+  batchId: string,
+): { readonly stage: CurrentStage; readonly request: InitBatchRequest } | undefined {
   const body = entry?.body();
   if (entry === undefined || body === undefined) return undefined;
   const stage = currentStage(entry);

@@ -103,6 +103,8 @@ function endLanded(entry: Entry): void {
   const stages = batchStages(entry.notes);
   const isBegun = stages.length === 1 || stages.at(-1)?.batchId !== undefined;
   if (entry.kind === 'batch' && !isBegun) entry.note({ stages: stages.slice(0, -1) });
+  // A cancelled repeat is none any more: what landed before it counts.
+  if (entry.since === 0) entry.note({ again: undefined });
   entry.settle({ state: 'done', landed: [] });
   entry.markPrinted();
 }
