@@ -2,7 +2,6 @@
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { answeredBatches, batchStages, giveUpRest } from '../batch/batch-stages.js';
-import { requireNothingOnChain } from '../batch/chain-agrees.js';
 import type { Session } from '../command.js';
 import { executeOrCancel } from '../hints.js';
 import {
@@ -209,6 +208,8 @@ async function requireLost(
   if (begun?.status !== 'taken')
     throw await unfinished(session, entry, '--again needs a finished operation.');
   try {
+    // Shapes load slowly, and few commands come here.
+    const { requireNothingOnChain } = await import('../batch/chain-agrees.js');
     for (const batch of answeredBatches(begun.entry)) await requireNothingOnChain(session, batch);
   } catch (error) {
     begun.entry.release();
