@@ -490,7 +490,7 @@ it('a batch that a restore has lost is not done again while the chain has it', a
     const refused = await runFile(executed, ...more);
     expect([refused.exit, problemOf(refused).message]).toEqual([
       7,
-      expect.stringContaining('On chain 2 of its transactions were executed'),
+      expect.stringContaining('On chain these pipelines of the file were executed: 1, 2.'),
     ]);
   }
   expect(await burned()).toBe(2);

@@ -173,14 +173,17 @@ export class ClusterChain implements Chain {
     const minContextSlot = Math.max(sinceSlot, this.#newestSlot);
     const voices = await this.#pool.ask(first, { minContextSlot });
     const found = new Map<Signature, { readonly entry: Listed; readonly tellers: number }>();
-    for (const voice of voices)
-      for (const entry of await this.#listOf(voice, account, { ...past, limit })) {
+    for (const voice of voices) {
+      const listed = await this.#listOf(voice, account, { ...past, limit });
+      // A node that lists a transaction twice is one teller.
+      for (const entry of new Map(listed.map((one) => [one.signature, one])).values()) {
         const { signature, slot, failed } = entry;
         const told = found.get(signature) ?? { entry, tellers: 0 };
         if (told.entry.slot !== slot || told.entry.failed !== failed)
           throw disagreeing(`disagree about the transaction ${signature}`);
         found.set(signature, { ...told, tellers: told.tellers + 1 });
       }
+    }
     return [...found.values()]
       .map(({ entry, tellers }) => ({ ...entry, isAgreed: tellers === voices.length }))
       .toSorted((left, right) => right.slot - left.slot);

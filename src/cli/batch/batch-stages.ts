@@ -62,11 +62,11 @@ export function giveUpRest(entry: Entry): boolean {
   return true;
 }
 
-/** Batches of all stages that the service has answered with. */
-export const answeredBatches = (entry: Entry): readonly Batch[] =>
-  batchStages(entry.notes).flatMap((_stage, at) => {
+/** Batches of all stages that the service has answered with, and the indexes of their pipelines in the file. */
+export const answeredBatches = (entry: Entry) =>
+  batchStages(entry.notes).flatMap(({ indexes }, at) => {
     const answer = entry.answer(initAnswerName(at)) as InitBatchResult | undefined;
-    return answer?.batch ?? [];
+    return answer === undefined ? [] : { batch: answer.batch, indexes };
   });
 
 export function addToStage(entry: Entry, more: Partial<BatchStage>): void {

@@ -191,12 +191,11 @@ export class BatchWork implements Work<Outcome> {
     const { batchId } = stage.note;
     const all = this.elements;
     const own = stage.indexes(all);
-    let batch =
-      batchId === undefined ? undefined : await seenBatch(session, batchId, stage.initAnswer?.batch);
+    let batch = batchId === undefined ? undefined : await seenBatch(session, batchId, stage);
     // A dry run assumes that the batch can be cancelled.
     if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
       await this.#end(batch, stage.runAnswer?.left ?? own);
-      batch = await seenBatch(session, batch.id);
+      batch = await seenBatch(session, batch.id, stage);
     }
     // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
     const left = batch ? (await concludeStage(session, stage, batch, all)).left : own;
@@ -236,7 +235,7 @@ export class BatchWork implements Work<Outcome> {
   async #isLeft(entry: Entry): Promise<boolean> {
     const stage = currentStage(entry);
     const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
-    const batch = batchId && (await seenBatch(this.#session, batchId, stage.initAnswer?.batch));
+    const batch = batchId && (await seenBatch(this.#session, batchId, stage));
     if (!batch) return true;
     await this.#requireWanted(entry, batch);
     if (batch.status === 'FINALIZED' && batch.dateCancelled === undefined) {
@@ -346,8 +345,7 @@ export class BatchWork implements Work<Outcome> {
     const session = this.#session;
     const stage = currentStage(entry);
     const { batchId } = stage.note;
-    if (this.#stored === undefined && batchId !== undefined)
-      await seenBatch(session, batchId, stage.initAnswer?.batch);
+    if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId, stage);
     if (!isOver(entry.state)) return;
     const elements = this.elements;
     const landed = landedOf(entry, elements);

@@ -18,6 +18,7 @@ import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import type { OpenedService } from '../context.js';
+import { namedText } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { allOf } from '../operation/service-record.js';
 import { outcomeUnknown } from '../operation/verdicts.js';
@@ -133,10 +134,15 @@ export async function requireChainAgrees(
 
 /**
  * Before anything of a batch that its service lost is sent again.
+ * @param indexes - of its pipelines in the file; `null`: all
  * @returns whether a chain could be asked
  * @throws `ERR_OUTCOME_UNKNOWN` if something of it was executed on the user's chain, or still can be
  */
-export async function requireNothingOnChain(session: Session, batch: NamedBatch): Promise<boolean> {
+export async function requireNothingOnChain(
+  session: Session,
+  batch: NamedBatch,
+  indexes: readonly number[] | null,
+): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
   const ref = refOf(pins, batch);
@@ -152,16 +158,17 @@ export async function requireNothingOnChain(session: Session, batch: NamedBatch)
   const lost = `The service does not know batch ${batch.id} (number ${batch.batchIndex} of the multisig), which was set up from this machine`;
   if (executed === null)
     throw outcomeUnknown(`${lost}. On chain it is closed, and the RPC node does not know what was executed.`);
-  if (executed > 0)
-    throw outcomeUnknown(
-      `${lost}. On chain ${executed} of its transactions were executed.`,
-      `Put the pipelines after the first ${executed} into a new file, and run it with --again.`,
-    );
+  // A multisig executes in order.
+  const numbers = Array.from({ length: executed }, (_, at) => (indexes?.[at] ?? at) + 1);
+  const landed =
+    executed === 0 ? '' : ` On chain these pipelines of the file were executed: ${namedText(numbers)}.`;
+  const way = `${executed === 0 ? 'Run the file' : 'Put the pipelines that have not landed into a new file, and run it'} with --again.`;
   if (found?.isOpen === true)
     throw outcomeUnknown(
-      `${lost}. On chain it can still be executed: its proposal is ${found.kind}.`,
-      'Reject or cancel it first with another Squads client. Then run the file with --again.',
+      `${lost}.${landed} On chain it can still be executed: its proposal is ${found.kind}.`,
+      `First reject or cancel it with another Squads client. Then see what landed. ${way}`,
     );
+  if (executed > 0) throw outcomeUnknown(`${lost}.${landed}`, way);
   return true;
 }
 

@@ -36,11 +36,15 @@ interface Initiated {
 
 /**
  * The batch of an operation. In a dry run `undefined` when the service does not answer.
- * @param noted - as the service answered its init
+ * @param stage - whose batch it is
  * @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch: it was restored from a backup.
  */
-export const seenBatch = (session: Session, batchId: string, noted?: Batch): Promise<Batch | undefined> =>
-  getOwnBatch(session, batchId, noted).catch(async (error: unknown) => {
+export const seenBatch = (
+  session: Session,
+  batchId: string,
+  stage: CurrentStage,
+): Promise<Batch | undefined> =>
+  getOwnBatch(session, batchId, stage).catch(async (error: unknown) => {
     const isLost = isFlywheelError(error, 'ERR_OUTCOME_UNKNOWN');
     if (isLost || !(await canBeDoneWithout(session, error))) throw error;
     return undefined;
@@ -72,7 +76,7 @@ export async function initiate(
   const stage = currentStage(entry);
   const stored = stage.initAnswer;
   if (stored !== undefined) {
-    const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id, stored.batch));
+    const batch = await upToDate(session, await getOwnBatch(session, stored.batch.id, stage));
     return { answer: stored, batch, isNew: false };
   }
   const part = stage.partOf(request);
@@ -121,10 +125,15 @@ async function withCancel(session: Session, idempotencyKey: string, error: unkno
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
-async function getOwnBatch(session: Session, batchId: string, noted: Batch | undefined): Promise<Batch> {
+async function getOwnBatch(
+  session: Session,
+  batchId: string,
+  { initAnswer, note: { indexes } }: CurrentStage,
+): Promise<Batch> {
   const batch = await findBatch(session, batchId);
   if (batch !== null) return batch;
-  const isSeen = noted !== undefined && (await requireNothingOnChain(session, noted));
+  const noted = initAnswer?.batch;
+  const isSeen = noted !== undefined && (await requireNothingOnChain(session, noted, indexes));
   const what = `The service does not know batch ${batchId}, which was set up from this machine.`;
   const number = noted === undefined ? '' : `, number ${noted.batchIndex} of the multisig,`;
   const look = `Look up the batch${number} on chain. If nothing of it was executed, or still can be, add --again.`;

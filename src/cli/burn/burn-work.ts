@@ -11,9 +11,10 @@ import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
 import { requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
+import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
-import { outcomeUnknown } from '../operation/verdicts.js';
+import { notSent, outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
@@ -32,13 +33,16 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
     requireThere(session, entry, { ask, elements }, elements);
   return {
     ...{ ask, elements },
-    unanswered: (operation) => {
-      // Of a burn that is not new the service may have dropped the key, whatever the clock of this machine says.
-      if (operation.answer(ANSWER) !== undefined || !(once || !operation.isNew)) return undefined;
-      return { requests: [{ key: operation.key, indexes: [0] }] };
-    },
+    unanswered: (operation) =>
+      once && operation.answer(ANSWER) === undefined
+        ? { requests: [{ key: operation.key, indexes: [0] }] }
+        : undefined,
     leaveOut: () => false,
-    prepare: async () => true,
+    prepare: async (entry) => {
+      const isResumed = !once && !entry.isNew && entry.answer(ANSWER) === undefined;
+      if (isResumed) await requireNotForgotten(session, entry, request);
+      return true;
+    },
     requireKnown,
     perform: async (entry) => {
       const stored = entry.answer(ANSWER) as BurnResult | undefined;
@@ -61,6 +65,24 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
     },
     summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
   };
+}
+
+/** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed */
+async function requireNotForgotten(
+  session: Session,
+  { id, key }: Entry,
+  request: BurnRequest,
+): Promise<void> {
+  const there = await burnsDoneThere(session, [request], true)([key]);
+  if (there === null || there.known.has(key)) return;
+  const landed = there.found.find(({ state }) => state !== 'failed');
+  if (landed === undefined) return;
+  const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
+  throw notSent(
+    `This burn may have landed: an equal one has, on ${landed.date} in transaction ${landed.id}, and the service no longer knows its key.`,
+    `Drop this operation: ${forget}. To burn again, run the command again.`,
+    { keyUnused: false },
+  );
 }
 
 /** Balances after the burn, without network requests. A failure says nothing about the burn. */

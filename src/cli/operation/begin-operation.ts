@@ -210,7 +210,8 @@ async function requireLost(
   try {
     // Shapes load slowly, and few commands come here.
     const { requireNothingOnChain } = await import('../batch/chain-agrees.js');
-    for (const batch of answeredBatches(begun.entry)) await requireNothingOnChain(session, batch);
+    for (const { batch, indexes } of answeredBatches(begun.entry))
+      await requireNothingOnChain(session, batch, indexes);
   } catch (error) {
     begun.entry.release();
     throw error;

@@ -321,13 +321,11 @@ export async function foreseeUnchanged(
 
 function wayOut(
   { settings }: Session,
-  { kind, id, isNew, isOnce, since, hasAnswers }: Entry,
+  { kind, id, isNew, since, hasAnswers }: Entry,
   isBegun: boolean,
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
-  if (kind === 'burn' && !isOnce)
-    return `Drop this operation: ${forget}. To burn again, run the command again.`;
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;

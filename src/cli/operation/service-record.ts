@@ -56,11 +56,28 @@ export async function allOf<Item>(
 
 const BURN_STATES = { SUCCESS: 'landed', PENDING: 'open', FAILED: 'failed' } as const;
 
-export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]): AskDoneThere =>
+/** By the clock of the service: those of the client and of the request may be wrong by weeks. */
+const MS_PER_DAY = 86_400_000;
+
+/** @param isEachNew - equal burns are told apart by their keys alone, which the service keeps for at least a day */
+export const burnsDoneThere = (
+  session: Session,
+  burns: readonly BurnRequest[],
+  isEachNew = false,
+): AskDoneThere =>
   orNull(session, async (keys) => {
     const { service, call } = await calling(session);
+    let nowMs = session.context.clock.nowMs();
     const list = (query: InputOf<'listBurns'>) =>
-      allOf(async (page) => (await service.listBurns({ ...query, ...page }, call())).value);
+      allOf(async (page) => {
+        const { value, meta } = await service.listBurns({ ...query, ...page }, call());
+        nowMs = meta.serverTimeMs ?? nowMs;
+        return value;
+      });
+    const isKeyKept = (dateCreated: string): boolean => {
+      const ageMs = nowMs - Date.parse(dateCreated);
+      return ageMs >= -MS_PER_DAY / 2 && ageMs <= MS_PER_DAY;
+    };
     const named = byName(burns, ({ proof }) => proofHash(proof));
     const others = await eachOf(named.hashes, (hashes) => list({ proofHash: hashes }));
     const { known, own } = await byKey(keys, (idempotencyKey) => list({ idempotencyKey }));
@@ -68,10 +85,11 @@ export const burnsDoneThere = (session: Session, burns: readonly BurnRequest[]):
     const all = new Map([...others, ...own].map((burn) => [burn.txHash, burn]));
     const found = [...all.values()].flatMap(({ type, hash, amount, status, txHash, ...burn }) => {
       const asked = named.get(type, hash);
-      if (asked === undefined) return [];
+      const isOwn = ownHashes.has(txHash);
+      if (asked === undefined || (isEachNew && !isOwn && isKeyKept(burn.dateCreated))) return [];
       return {
         ...{ item: { ...asked, burnAmount: Number(amount) }, state: BURN_STATES[status] },
-        ...{ isOwn: ownHashes.has(txHash), id: txHash, date: burn.dateBurned ?? burn.dateCreated },
+        ...{ isOwn, id: txHash, date: burn.dateBurned ?? burn.dateCreated },
       };
     });
     return { known, found: numbered(found, burnElements) };

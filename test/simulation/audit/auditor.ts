@@ -41,6 +41,7 @@ export class Auditor {
   readonly #caps: Readonly<Record<Usage['kind'], bigint>>;
   readonly #counts = new Map<Item, number>();
   readonly #used = new Map<string, bigint>();
+  readonly #counted = new Map<string, bigint>();
   /** Transactions with items, and how many each has. */
   readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
   /** Batches seen on chain, by batch index. */
@@ -125,8 +126,9 @@ export class Auditor {
       this.#counts.set(item, count);
       if (count > item.allowed)
         throw new Broken('once', `${item.name} has landed ${count} times, brought by ${by}`);
-      this.#use('burn', day, item.burns);
-      this.#use('airdrop', day, item.gives);
+      const capDay = [day, this.#store.dayAccepted(wire)].sort().at(-1) ?? day;
+      this.#use('burn', { day, capDay }, item.burns);
+      this.#use('airdrop', { day, capDay }, item.gives);
     }
     return found;
   }
@@ -146,11 +148,20 @@ export class Auditor {
       throw new Broken('SOL', `${this.#lamports} lamports have become ${lamports}, fees included`);
   }
 
-  #use(kind: Usage['kind'], day: string, amount: bigint): void {
-    const total = (this.#used.get(`${kind} ${day}`) ?? 0n) + amount;
-    this.#used.set(`${kind} ${day}`, total);
+  /** @param days - that of its block, and the day on which it counts: it was accepted for a later one if the clock was set back since */
+  #use(kind: Usage['kind'], days: { readonly day: string; readonly capDay: string }, amount: bigint): void {
+    const add = (to: Map<string, bigint>, day: string): bigint => {
+      const total = (to.get(`${kind} ${day}`) ?? 0n) + amount;
+      to.set(`${kind} ${day}`, total);
+      return total;
+    };
+    add(this.#used, days.day);
+    const total = add(this.#counted, days.capDay);
     if (total > this.#caps[kind])
-      throw new Broken('cap', `${total} of ${kind} landed on ${day}, over the cap of ${this.#caps[kind]}`);
+      throw new Broken(
+        'cap',
+        `${total} of ${kind} count on ${days.capDay}, over the cap of ${this.#caps[kind]}`,
+      );
   }
 
   /** The batches that ran or can run contain no item more often than it may land. @throws Broken */

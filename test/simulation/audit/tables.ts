@@ -2,6 +2,7 @@
  * The files, tables and columns of a data directory that the simulator and the torture tests read. A schema change needs changes
  * in this file only.
  */
+import bs58 from 'bs58';
 import Database from 'libsql';
 
 export const FILES = { store: 'store.db', ledger: 'ledger.db', journal: 'journal.db' } as const;
@@ -176,6 +177,16 @@ export class StoreTables extends Tables {
       isExecuted: status === 'EXECUTED',
       successful: result === null ? 0 : Number(JSON.parse(String(result)).totalSuccessful),
     }));
+  }
+
+  /** The day for which a transaction that lands was accepted: of a burn by its signature, else of the batches that can run. */
+  dayAccepted(wire: Buffer): string {
+    const signature = bs58.encode(wire.subarray(1, 65));
+    const [row] = this.rows(
+      'SELECT coalesce((SELECT day FROM burns WHERE signature = ?), (SELECT max(from_day) FROM usage_holds))',
+      signature,
+    );
+    return String(row?.[0] ?? '');
   }
 
   usage(): readonly Usage[] {

@@ -164,12 +164,13 @@ describe('two nodes that have to agree', () => {
         return before !== undefined && from === 0 ? [] : all.slice(from, from + limit);
       },
     });
-    const invents = page([...honest.slice(0, 5), ...honest.slice(6, 20), entry('invented', 1)]);
+    const lie = entry('invented', 1);
+    const invents = page([...honest.slice(0, 5), ...honest.slice(6, 19), lie, lie]);
     const nodes = [await youngNode(invents), await youngNode(page(honest))] as const;
     const { chain } = read(nodes);
     const told = await chain.history(address, { limit: 20 });
     expect(told.filter(({ isAgreed }) => !isAgreed).map(({ signature }) => signature)).toEqual([
-      ...['own 5', 'invented'],
+      ...['own 5', 'own 19', 'invented'],
     ]);
     const all = await chain.history(address, { limit: 1_000 });
     expect(all.map(({ signature }) => signature)).toEqual([
