@@ -144,12 +144,28 @@ export class HeldLease {
       return work(tx);
     }, this.#of);
 
+  /**
+   * Last write of the work. No renewal: the write itself applies only while the holder is unchanged.
+   * @param work - returns whether the holder was unchanged.
+   * @throws as {@link HeldLease.write}
+   */
+  writeLast(work: (tx: StoreTransaction, holder: string) => Promise<boolean>): Promise<void> {
+    return this.#deps.store.transaction(
+      (tx) => this.#require(tx, () => work(tx, holderOf(this.#of))),
+      this.#of,
+    );
+  }
+
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    if (tx.lineage === this.#lineage && (await prolong(tx, this.#holding, untilMs)))
-      return tx.whenCommitted(() => {
-        this.#untilMs = untilMs;
-      });
+    await this.#require(tx, () => prolong(tx, this.#holding, untilMs));
+    tx.whenCommitted(() => {
+      this.#untilMs = untilMs;
+    });
+  }
+
+  async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
+    if (tx.lineage === this.#lineage && (await isHeld())) return;
     this.#isLost = true;
     tell(this.#deps, { operationId: this.id, event: 'lease lost' });
     throw this.#holding.lost();

@@ -223,10 +223,17 @@ class BurnRun {
 
   async #close(settled: readonly SettledBurn[]): Promise<void> {
     const [lease, reply] = [this.#lease, this.#reply()];
+    const { tokenId } = this.#keyed.principal.key;
     if (reply === null && lease === undefined) return;
+    if (lease !== undefined && reply !== null)
+      return lease.writeLast(async (tx, holder) => {
+        const isHeld = await tx.requests.completeHeld(lease.id, holder, reply);
+        if (isHeld) await writeOutcomes(tx, tokenId, settled);
+        return isHeld;
+      });
     try {
       await this.#store(async (tx, id) => {
-        await writeOutcomes(tx, this.#keyed.principal.key.tokenId, settled);
+        await writeOutcomes(tx, tokenId, settled);
         if (reply === null) await tx.requests.remove(id);
         else await tx.requests.complete(id, reply);
       });

@@ -70,6 +70,7 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.usage.addLanded(usage, 1n),
     () => tx.usage.used(usage, 'batch-1'),
     () => tx.usage.latestDay('token-1'),
+    () => tx.requests.completeHeld('plan', 'another', '{}'),
     () => tx.batches.insert(aRequest(), aBatch(), []),
     () => tx.usage.setHold(hold),
     () => tx.usage.holdsOf('batch-1'),
