@@ -26,7 +26,7 @@ const TABLES = `
 CREATE TABLE approvals (
   id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
   batch_id TEXT NOT NULL, profile TEXT NOT NULL, total TEXT NOT NULL, day TEXT NOT NULL, date TEXT NOT NULL,
-  executed INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest)
+  executed INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest, day)
 ) STRICT;
 CREATE TABLE recipients (
   approval INTEGER NOT NULL REFERENCES approvals (id), address TEXT NOT NULL, ends TEXT NOT NULL, place INTEGER NOT NULL,
@@ -282,11 +282,11 @@ export class ApprovalRecord {
     day: UtcDay,
   ): void {
     const date = isoTime(this.#options.clock.nowMs());
-    // A batch that is signed again with another blockhash counts once.
+    // A batch that is signed again counts once a day, and on each day: the clock may have been wrong.
     const [[approval] = []] = this.#all(
       `INSERT INTO approvals (multisig, mint, batch_index, digest, batch_id, profile, total, day, date)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (multisig, mint, batch_index, digest) DO UPDATE SET day = excluded.day, date = excluded.date RETURNING id`,
+       ON CONFLICT (multisig, mint, batch_index, digest, day) DO UPDATE SET date = excluded.date RETURNING id`,
       [multisig, mint, String(batchIndex), digest, batchId, profile, String(totalOf(pipelines)), day, date],
     );
     const id = Number(approval);

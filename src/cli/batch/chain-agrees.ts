@@ -132,6 +132,13 @@ export async function requireChainAgrees(
   );
 }
 
+function lagsBehind(batch: NamedBatch): never {
+  throw outcomeUnknown(
+    `The service does not know batch ${batch.id}, and the RPC node does not have number ${batch.batchIndex} of the multisig, which was set up from this machine.`,
+    'The node may lag behind. Run the same command again, or use another node: --rpc-url.',
+  );
+}
+
 /**
  * Before anything of a batch that its service lost is sent again.
  * @param indexes - of its pipelines in the file; `null`: all
@@ -140,17 +147,18 @@ export async function requireChainAgrees(
  */
 export async function requireNothingOnChain(
   session: Session,
-  batch: NamedBatch,
+  batch: Batch,
   indexes: readonly number[] | null,
 ): Promise<boolean> {
-  const { chain, pins } = await session.service();
+  const { chain, pins, isOnThisMachine } = await session.service();
   if (chain === null || pins === null) return false;
   const ref = refOf(pins, batch);
-  const [found, { transactionIndex }] = await Promise.all([
-    readProgress(chain, ref),
-    readMultisigAccount(chain, pins.multisig),
-  ]);
-  if (transactionIndex < ref.batchIndex) return true;
+  const hasNumber = async () =>
+    (await readMultisigAccount(chain, pins.multisig)).transactionIndex >= ref.batchIndex;
+  const isThere = await lookUntil(session, hasNumber, (has) => has || isOnThisMachine || !isSetUp(batch));
+  // The ledger of this machine may have been restored too. A node may lag behind.
+  if (!isThere) return isOnThisMachine || !isSetUp(batch) || lagsBehind(batch);
+  const found = await readProgress(chain, ref);
   const past = found === null ? await readPastBatch(chain, ref) : null;
   const executed =
     found?.executed ??

@@ -68,7 +68,7 @@ describe('an approval', () => {
     expect((await open(TOMORROW)).usedToday(batch(3n))).toEqual({ day: '2026-02-01', used: 0n });
   });
 
-  it('counts a batch that is signed once more as one, for the later day', async () => {
+  it('counts a batch that is signed once more as one, on each of its days', async () => {
     const [first, next] = [await open(), await open(TOMORROW)];
     for (const record of [first, first, next]) {
       const again = batch(1n, burning(70n));
@@ -76,6 +76,7 @@ describe('an approval', () => {
       approve(record, again);
       expect(used(record)).toBe(70n);
     }
+    expect([used(first), first.known(batch(2n)).count]).toEqual([70n, 2]);
   });
 
   it('of another flywheel is nothing to this one', async () => {
