@@ -61,18 +61,19 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.unavailable,
     meaning: 'rate limited or unavailable after waiting --max-wait',
-    script: 'Wait, then run `flywheel pending resume`. If nothing is pending, run the same command',
+    script: 'Wait, then run `flywheel pending resume --yes`. If nothing is pending, run the same command',
   },
   {
     code: EXIT.unknownOutcome,
     meaning:
       'outcome unknown: sent, but the answer is missing or contradictory; the hint has the command that resumes',
-    script: 'Run `flywheel pending resume` until the exit code changes. Never use a new idempotency key',
+    script:
+      'Run `flywheel pending resume --yes` until the exit code changes. Never use a new idempotency key',
   },
   {
     code: EXIT.pending,
     meaning: 'still pending when --wait ran out',
-    script: 'Wait, then run `flywheel pending resume`',
+    script: 'Wait, then run `flywheel pending resume --yes`',
   },
   {
     code: EXIT.unsafe,

@@ -94,7 +94,8 @@ interface RunNote {
   readonly failedOut: OutputFile | null;
 }
 
-export const runNoteOf = ({ notes }: Entry): RunNote | undefined => notes['run'] as RunNote | undefined;
+export const runNoteOf = ({ notes }: Pick<Entry, 'notes'>): RunNote | undefined =>
+  notes['run'] as RunNote | undefined;
 
 type Outcome =
   | { readonly batch: Batch; readonly left: readonly number[]; readonly answer: InitBatchResult }

@@ -7,13 +7,13 @@ import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
 import { giveUpBurns } from '../burn/requests.js';
 import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../command.js';
-import { requireConsent } from '../consent.js';
+import { canAsk, requireConsent, withoutQuestion } from '../consent.js';
 import { executeOrCancel, nextCommand } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
 import { takeOperation } from '../operation/begin-operation.js';
 import { pipelineElements } from '../operation/elements.js';
 import { wasCancelled } from '../operation/overlap.js';
-import { agreedLine, commandLine, resumeLine } from '../operation/resume-line.js';
+import { agreedLine, commandLine, resumeLine, typedLine } from '../operation/resume-line.js';
 import { carryOut, type Work } from '../operation/run-operation.js';
 import { locate } from '../operation/service-record.js';
 import { KEYPAIR_OPTION } from '../options.js';
@@ -235,6 +235,30 @@ const stillFree = (session: Session, file: OutputFile | null): OutputFile | null
 
 const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
+/** An approval that is not signed yet needs consent. @throws `ERR_USAGE` where nobody can be asked; nothing was sent then */
+function requireAgreed(session: Session, { state, notes }: Pick<Entry, 'state' | 'notes'>): void {
+  const { settings, commandLine: typed } = session;
+  if (settings.yes || canAsk(session) || isOver(state)) return;
+  if (batchStages(notes).at(-1)?.digest !== undefined) return;
+  throw usageError(
+    `${withoutQuestion(session)}, \`pending resume\` needs --yes. Nothing was sent.`,
+    `It approves a batch. To agree: \`${typedLine(settings, ...typed, '--yes')}\``,
+  );
+}
+
+/** Before the first of all is resumed. @throws as {@link requireAgreed} */
+async function requireAllAgreed(
+  session: Session,
+  journal: Journal,
+  typed: string | undefined,
+): Promise<void> {
+  const { runNoteOf } = await import('../batch/batch-work.js');
+  for (const operation of journal.pending()) {
+    const run = runNoteOf(operation);
+    if (run !== undefined && !(run.wallet && typed === undefined)) requireAgreed(session, operation);
+  }
+}
+
 /** Resumes a batch as its last command would: only set up, or run to the end. */
 async function batchWork(
   session: Session,
@@ -250,6 +274,7 @@ async function batchWork(
     return new BatchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
   const { context, settings } = session;
   const wallet = run.wallet && typed === undefined;
+  if (!wallet) requireAgreed(session, entry);
   const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
   const keypair = wallet ? null : absoluteSource(context, location());
   const failedOut = stillFree(session, run.failedOut);
@@ -345,6 +370,7 @@ async function run(
   if (action === 'resume' && id !== undefined)
     return resumeOne(session, journal, id, { keypair, isExecuted: id !== word });
   if (action === 'resume') {
+    await requireAllAgreed(session, journal, keypair);
     const finished = await finishForService(session, journal);
     const resumed = await resumeAll(session, journal, keypair);
     if (finished + resumed === 0)
@@ -365,7 +391,7 @@ export const commands = {
     run,
     details: [
       'An operation is pending until its outcome is known and printed.',
-      '`resume` looks up what was sent and sends only the rest, so nothing happens twice.',
+      '`resume` looks up what was sent and sends only the rest, so nothing happens twice. Without a terminal, approving a batch needs --yes.',
       '`forget` discards the requests that got no answer. Answered requests stay. To send the others, run the same command with --rest.',
       'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service does not answer, the list has only what this machine knows, and the exit code is that of the failure.',
       'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',

@@ -17,6 +17,7 @@ type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unf
 
 const DATE = '2026-01-31T12:00:00.000Z';
 const RESULT = exampleReply('burn').value;
+const UNAGREED = [2, 'ERR_USAGE', 'Without a terminal, `pending resume` needs --yes. Nothing was sent.'];
 const unknown = () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.');
 
 /** A command line with this many unanswered burns, oldest first, and their ids. */
@@ -161,6 +162,9 @@ describe('a batch that is pending', () => {
     expect(row.resume).toMatch(
       new RegExp(`^flywheel batch execute ${id} --keypair owner.json --expect sha256:[0-9a-f]{64} --yes$`),
     );
+    const before = cli.service.calls.length;
+    expect(await refusal(cli, 'pending', 'resume', id, '--keypair', 'owner.json')).toEqual(UNAGREED);
+    expect(cli.service.calls.length).toBe(before);
     // It would be signed next, and there is no file to check it against.
     expect(
       (await refusal(cli, 'pending', 'resume', id, '--keypair', 'owner.json', '--yes')).slice(0, 2),
@@ -168,6 +172,27 @@ describe('a batch that is pending', () => {
     const other = '00000000-0000-4000-8000-00000000000f';
     const { stderr } = await cli.run('pending', 'resume', other);
     expect(complaint(stderr).hint).toContain(`flywheel batch approve ${other} --wallet`);
+  });
+
+  it('is not set up where nobody can agree to its approval, by its id or with all others', async () => {
+    const cli = cliWith('FINALIZED');
+    const pipelines = [{ type: 'T', payload: { a: 1 }, actions: [{ action: 'BURN', amount: '1' }] }];
+    writeFileSync(join(cli.home, 'p.json'), JSON.stringify(pipelines));
+    cli.service.answer('initBatch', unknown);
+    expect((await cli.run('batch', 'init', 'p.json')).exit).toBe(7);
+    cli.service.answer('burn', unknown);
+    await cli.run('burn', '--type', 'T', '--proof', '{}', '--amount', '1');
+    const journal = await cli.journal();
+    const id = journal.pending().find(({ kind }) => kind === 'batch')?.id ?? '';
+    const begun = journal.take(id);
+    if (begun?.status !== 'taken') throw new TypeError('It could not be taken.');
+    begun.entry.note({ run: { keypair: null, wallet: false, failedOut: null } });
+    begun.entry.release();
+    journal.close();
+    cli.service.calls.length = 0;
+    for (const words of [[], [id]])
+      expect(await refusal(cli, 'pending', 'resume', ...words)).toEqual(UNAGREED);
+    expect([cli.service.calls, await cli.pending()]).toEqual([[], ['batch open', 'burn open']]);
   });
 
   it('is resumed as printed when no answer says whether a fresh approval was issued', async () => {
