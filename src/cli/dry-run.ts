@@ -1,10 +1,12 @@
 /** Reads the expected effects of a request without sending it. */
+
 import { wrapUnknown } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
+import { grouped } from '../values/token-amount.js';
 import type { Session } from './command.js';
 import type { BurnsForesight, OpenedService } from './context.js';
 import type { Field } from './output/table.js';
-import { grouped, tokensText } from './views/unit.js';
+import { tokensText } from './views/unit.js';
 
 type Change = BurnsForesight['supply'];
 

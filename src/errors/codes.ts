@@ -34,8 +34,8 @@ function retryOfStatus(status: number): RetryRule {
   return status >= 500 ? 'with-key' : 'never';
 }
 
-const FUNDS =
-  'Reduce the amounts, or send what is missing to the address in the message. For test tokens and test SOL of an embedded project: `flywheel local fund --tokens N --sol N`.';
+const fundsHint = (to: string): string =>
+  `Reduce the amounts, or send what is missing to the address in the message. For test tokens and test SOL of an embedded project: \`flywheel local fund${to} --tokens N --sol N\`.`;
 
 export const ERRORS = {
   ERR_INVALID_REQUEST: wire(400, 'the request is not JSON, has the wrong shape, or has an invalid header', {
@@ -59,7 +59,7 @@ export const ERRORS = {
   ERR_BURN_TOKENOMICS_FAILED: wire(
     400,
     'a single burn failed: the burn wallet lacks tokens or SOL, or the chain refused the burn',
-    { hint: FUNDS },
+    { hint: fundsHint(' --to burn-wallet') },
   ),
   ERR_FLYWHEEL_NOT_FOUND: wire(400, "the API key's token has no registered project"),
   ERR_ACTION_NOT_SUPPORTED: wire(400, 'the action is known but not available'),
@@ -69,7 +69,7 @@ export const ERRORS = {
   ERR_INSUFFICIENT_FUNDS: wire(
     400,
     'a batch, an approval or a registration cannot be paid for (a single burn: ERR_BURN_TOKENOMICS_FAILED)',
-    { hint: FUNDS },
+    { hint: fundsHint('') },
   ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
     hint: 'Reduce the amount, wait for the next UTC day, or raise the cap: `flywheel caps --burn N` or `flywheel caps --airdrop N`.',

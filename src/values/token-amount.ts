@@ -114,9 +114,18 @@ export function shownSymbol(symbol: string | null): string | null {
 
 export const SOL_DECIMALS = 9;
 
+/** `1250000.5` → `1,250,000.5`; may be negative. */
+export function grouped(decimal: string | number): string {
+  const [whole = '', fraction] = String(decimal).split('.');
+  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return fraction === undefined ? groups : `${groups}.${fraction}`;
+}
+
 export const tokenText = (
   baseUnits: bigint,
   token: { readonly decimals: number; readonly symbol: string },
-): string => `${formatTokenAmount(baseUnits, token.decimals)} ${shownSymbol(token.symbol) ?? 'tokens'}`;
+): string =>
+  `${grouped(formatTokenAmount(baseUnits, token.decimals))} ${shownSymbol(token.symbol) ?? 'tokens'}`;
 
-export const solText = (lamports: bigint): string => `${formatTokenAmount(lamports, SOL_DECIMALS)} SOL`;
+export const solText = (lamports: bigint): string =>
+  `${grouped(formatTokenAmount(lamports, SOL_DECIMALS))} SOL`;

@@ -1,8 +1,10 @@
 /** A burn-batch as an operation: sends its requests one by one, stores their outcomes, and never resends what landed. */
+
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { grouped } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
@@ -16,7 +18,7 @@ import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
-import { countText, grouped, tokensText } from '../views/unit.js';
+import { countText, tokensText } from '../views/unit.js';
 import { confirmSpending, requireNotOnChain } from './burn-work.js';
 import { requireAllPossible } from './plan.js';
 import {

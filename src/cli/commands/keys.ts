@@ -1,7 +1,9 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
+
 import type { ApiKeyCreated } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
+import { grouped } from '../../values/token-amount.js';
 import { defineCommand } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { Answer } from '../context.js';
@@ -12,7 +14,7 @@ import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
 import { capFields, keyFields } from '../views/project.js';
-import { grouped, tokensText } from '../views/unit.js';
+import { tokensText } from '../views/unit.js';
 
 const keyName = ({ id, name }: { readonly id: string; readonly name: string | null }): string =>
   name === null ? id : `${safeLine(name)} (${id})`;

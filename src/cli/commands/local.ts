@@ -1,9 +1,11 @@
 /** `flywheel local` and `vault`: the project of the data directory. */
+
 import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { FundInput } from '../../contract/admin.js';
 import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
+import { grouped } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf } from '../command.js';
 import { requireConsent } from '../consent.js';
 import type { Answer } from '../context.js';
@@ -11,7 +13,7 @@ import { decimal } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { balanceLines, capFields, clusterText, registrationFields } from '../views/project.js';
-import { countText, grouped, linkField, solOf, solText, tokensText } from '../views/unit.js';
+import { countText, linkField, solOf, solText, tokensText } from '../views/unit.js';
 
 const viewStatus = (value: Answer<'status'>, style: Style): readonly string[] => [
   ...fieldLines(

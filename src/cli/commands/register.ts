@@ -12,7 +12,7 @@ import type {
 } from '../../contract/admin.js';
 import { usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
-import { plainSymbol } from '../../values/token-amount.js';
+import { grouped, plainSymbol } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { Answer } from '../context.js';
@@ -37,7 +37,7 @@ import {
   tokenFields,
   viewKeptKey,
 } from '../views/project.js';
-import { grouped, linkField, solText, tokensText } from '../views/unit.js';
+import { linkField, solText, tokensText } from '../views/unit.js';
 import { typedPath } from '../wallet/keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 

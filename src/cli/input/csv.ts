@@ -1,10 +1,11 @@
 /** Reads a CSV file (RFC 4180) as rows by field, each with its line. Amounts stay text. */
+
 import { type CsvError, type Info, parse } from 'csv-parse/sync';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject, type JsonObject } from '../../values/canonical-json.js';
 import { parseStrictJson } from '../../values/strict-json.js';
+import { grouped } from '../../values/token-amount.js';
 import { namedText } from '../operation/elements.js';
-import { grouped } from '../views/unit.js';
 import { reasonOf, shortened } from './amount.js';
 import type { Problems } from './problems.js';
 import { type Input, inputError } from './read-input.js';

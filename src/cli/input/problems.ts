@@ -1,9 +1,10 @@
 /** Collects the problems of a file, each with its place, to report all of them at once. */
+
 import { pathText, type ShapeIssue } from '../../contract/validate.js';
 import { FlywheelError, type PlacedProblem } from '../../errors/flywheel-error.js';
 import type { JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import { grouped } from '../views/unit.js';
+import { grouped } from '../../values/token-amount.js';
 import { readAmountText, shortened } from './amount.js';
 
 /** Further problems are only counted. */

@@ -1,4 +1,5 @@
 /** Reads an input of the user: a file, or `-` for standard input. */
+
 import { closeSync, openSync, readSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -7,9 +8,9 @@ import { FlywheelError, isFlywheelError, usageError } from '../../errors/flywhee
 import { fileProblem } from '../../files/read-file.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { decodeUtf8, parseStrictJson } from '../../values/strict-json.js';
+import { grouped } from '../../values/token-amount.js';
 import type { CliContext } from '../context.js';
 import type { Columns, InputFormat } from '../options.js';
-import { grouped } from '../views/unit.js';
 
 /** Limit of V8's strings. */
 const MAX_INPUT_BYTES = 500 * 1_024 * 1_024;

@@ -2,10 +2,12 @@
  * Compares an operation with the service, because the journal may be lost or older: before a new file is sent, and before an
  * unfinished one is resumed.
  */
+
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { ListedBatch } from '../../contract/schemas/batch.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
+import { grouped } from '../../values/token-amount.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
@@ -20,7 +22,7 @@ import {
   type OperationRequest,
 } from '../journal/journal.js';
 import { callWith, isNotOffered, isUnoffered, soon } from '../send.js';
-import { countText, grouped } from '../views/unit.js';
+import { countText } from '../views/unit.js';
 import type { Preparation } from './begin-operation.js';
 import { namedText, nounOf, pick } from './elements.js';
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';

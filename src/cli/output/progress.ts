@@ -2,11 +2,13 @@
  * Progress on stderr. On a terminal: a spinner with count, rate and time left, after half a second, removed at the end.
  * Elsewhere, and with NO_COLOR or TERM=dumb: a line of text every 10 s.
  */
+
 import { clearLine, cursorTo, moveCursor } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Ora } from 'ora';
+import { grouped } from '../../values/token-amount.js';
 import type { OutputStream } from '../context.js';
-import { countText, grouped } from '../views/unit.js';
+import { countText } from '../views/unit.js';
 import { safeLine } from './safe-text.js';
 
 export interface Progress {

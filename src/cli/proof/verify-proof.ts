@@ -32,7 +32,7 @@ import type { Address } from '../../values/address.js';
 import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { proofHash, type Sha256 } from '../../values/digest.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
+import { formatTokenAmount, grouped } from '../../values/token-amount.js';
 import { isFeeCharged } from '../batch/inspect-batch.js';
 import { requireReadable } from '../batch/pins.js';
 import type { OpenedService } from '../context.js';
@@ -43,7 +43,7 @@ import { toSourcePipelines } from '../input/pipelines-plan.js';
 import { inputError, type NamedText, textInput } from '../input/read-input.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines } from '../output/table.js';
-import { countedFromOne, grouped } from '../views/unit.js';
+import { countedFromOne } from '../views/unit.js';
 
 /** One acceptable result; a file may contain the same proof more than once. */
 interface Candidate {

@@ -1,11 +1,13 @@
 /** Formats a report of burns, airdrops and costs: for a terminal, as CSV, and as one HTML page that loads nothing else. */
+
 import type { Report, ReportRow } from '../../contract/schemas/report.js';
 import { visibleLine } from '../../values/text.js';
+import { grouped } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, cellsOf, type Field, fieldLines, tableLines } from '../output/table.js';
 import { words } from '../views/project.js';
-import { countText, grouped, solOf, solText, tokensText } from '../views/unit.js';
+import { countText, solOf, solText, tokensText } from '../views/unit.js';
 
 const SUMS = ['burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const;
 const LAMPORTS = ['burnWalletLamports', 'operatorLamports', 'vaultLamports', 'costLamports'] as const;

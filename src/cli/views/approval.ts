@@ -9,7 +9,7 @@ import { LAMPORTS_PER_SIGNATURE } from '../../chain/account.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { hiddenIn } from '../../values/text.js';
-import { formatTokenAmount } from '../../values/token-amount.js';
+import { formatTokenAmount, grouped } from '../../values/token-amount.js';
 import type { Earlier } from '../batch/approval-limits.js';
 import type { PaidProof } from '../batch/approval-record.js';
 import type { Look } from '../batch/review.js';
@@ -18,7 +18,7 @@ import { namedText } from '../operation/elements.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, headed } from '../output/table.js';
 import { contentLines, pipelineActionText } from './batch-content.js';
-import { amountText, countText, grouped, solText, tokensText, type Unit } from './unit.js';
+import { amountText, countText, solText, tokensText, type Unit } from './unit.js';
 
 /** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;

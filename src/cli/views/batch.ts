@@ -15,7 +15,7 @@ import type {
   ListedBatch,
   PipelineState,
 } from '../../contract/schemas/batch.js';
-import { shownSymbol } from '../../values/token-amount.js';
+import { grouped, shownSymbol } from '../../values/token-amount.js';
 import type { BatchPlan } from '../batch/pipelines-operation.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
@@ -24,7 +24,7 @@ import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
 import { type Summed, viewSummary } from './approval.js';
-import { countText, grouped, linkField, linkOf, STATUS_WORDS, tokensText } from './unit.js';
+import { countText, linkField, linkOf, STATUS_WORDS, tokensText } from './unit.js';
 
 export function statusOf(batch: Batch): string {
   if (isCancelled(batch)) return 'cancelled';

@@ -1,13 +1,15 @@
 /** Burns, results of a burn-batch and dry-run plans as text for people. */
+
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnResult } from '../../contract/schemas/burn.js';
+import { grouped } from '../../values/token-amount.js';
 import type { tallyOf, totalsOf } from '../burn/requests.js';
 import type { BurnsForesight } from '../context.js';
 import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { countText, grouped, linkField, tokensText } from './unit.js';
+import { countText, linkField, tokensText } from './unit.js';
 
 interface Burned {
   /** Whole tokens. */

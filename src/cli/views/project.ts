@@ -1,15 +1,17 @@
 /** A project as text for people: its pinned facts, caps, balances and local API key. */
+
 import type { Limits } from '../../approval/limits.js';
 import type { Facts, Pins } from '../../approval/pins.js';
 import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated, RegistrationPlan } from '../../contract/admin.js';
 import { apiKeyFile } from '../../files/directories.js';
 import { base58Encode } from '../../values/base58.js';
+import { grouped } from '../../values/token-amount.js';
 import type { Answer } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines, wrapText } from '../output/table.js';
-import { countText, grouped, solOf, tokensText } from './unit.js';
+import { countText, solOf, tokensText } from './unit.js';
 
 export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']): string =>
   `${name ?? 'another cluster'} (genesis ${genesisHash})`;

@@ -1,6 +1,6 @@
 /** Amounts, counts, statuses and links as text for people: digits in groups, with units. This text is never parsed. */
 import type { BatchStatus } from '../../contract/schemas/batch.js';
-import { formatTokenAmount, shownSymbol } from '../../values/token-amount.js';
+import { formatTokenAmount, grouped, shownSymbol } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import type { Field } from '../output/table.js';
 
@@ -25,13 +25,6 @@ export const SOL: Unit = { decimals: LAMPORTS_DIGITS, symbol: 'SOL' };
 /** For a token without a symbol that may be shown. */
 const NEUTRAL = 'tokens';
 const NEUTRAL_ONE = 'token';
-
-/** `1250000.5` → `1,250,000.5`; may be negative. */
-export function grouped(decimal: string | number): string {
-  const [whole = '', fraction] = String(decimal).split('.');
-  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return fraction === undefined ? groups : `${groups}.${fraction}`;
-}
 
 /** Decimal text in whole tokens → `1,250.5 FLY`. @param symbol - as the token's metadata has it, unchecked */
 export const tokensText = (decimal: string | number, symbol: string | null): string =>

@@ -51,7 +51,7 @@ const FAILURES = [
   { index: 1, type: 'ERR_INVALID_PROOF', message: 'The proof type "NOPE" is not known or not permitted.' },
   {
     ...{ index: 2, type: 'ERR_BURN_TOKENOMICS_FAILED' },
-    message: `Insufficient funds: the burn wallet ${MADE.burnWallet} has 985153.75 FLY and needs 3000000 FLY. Send it FLY.`,
+    message: `Insufficient funds: the burn wallet ${MADE.burnWallet} has 985,153.75 FLY and needs 3,000,000 FLY. Send FLY to that address.`,
   },
 ] as const;
 const seeing = (failures: readonly (typeof FAILURES)[number][]): Partial<OpenedService> => ({
