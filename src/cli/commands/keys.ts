@@ -89,17 +89,21 @@ const scaled = (decimal: string): bigint => {
   return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, '0'));
 };
 
-/** `the daily burn cap from 5,000 to 10,000 FLY`, for each cap that allows more than before. */
+/** `Raise the daily burn cap from 5,000 to 10,000 FLY?`, for each cap that allows more than before. */
 const raisedCaps = (
   caps: Answer<'caps'>,
   asked: { readonly [Usage in 'burn' | 'airdrop']: string | null | undefined },
 ): readonly string[] =>
   (['burn', 'airdrop'] as const).flatMap((usage) => {
-    const before = caps[usage].cap;
+    const { cap } = caps[usage];
     const now = asked[usage];
-    if (now === undefined || before === null || (now !== null && scaled(now) <= scaled(before))) return [];
-    const after = now === null ? 'none' : tokensText(now, caps.symbol);
-    return [`the daily ${usage} cap from ${tokensText(before, caps.symbol)} to ${after}`];
+    if (now === undefined || cap === null || (now !== null && scaled(now) <= scaled(cap))) return [];
+    const before = tokensText(cap, caps.symbol);
+    return now === null
+      ? [
+          `Remove the daily ${usage} cap of ${before}? ${usage === 'burn' ? 'Burns' : 'Airdrops'} will have no daily limit.`,
+        ]
+      : [`Raise the daily ${usage} cap from ${before} to ${tokensText(now, caps.symbol)}?`];
   });
 
 export const commands = {
@@ -168,9 +172,9 @@ export const commands = {
   caps: defineCommand({
     configure: (command) =>
       command
-        .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day, or none for no cap'))
+        .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day; none removes the cap'))
         .addOption(
-          decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day, or none for no cap'),
+          decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day; none removes the cap'),
         ),
     run: async (session, _args, { burn, airdrop }) => {
       const local = await session.local();
@@ -178,7 +182,7 @@ export const commands = {
       const cap = (typed: string | undefined) => (typed === 'none' ? null : typed);
       const asked = { burn: cap(burn), airdrop: cap(airdrop) };
       const raised = raisedCaps(await local.caps(), asked);
-      if (raised.length > 0) await requireConsent(session, `Raise ${raised.join(' and ')}?`);
+      if (raised.length > 0) await requireConsent(session, raised.join(' '));
       return local.setCaps(asked);
     },
     view: (caps: Answer<'caps'>, style) => fieldLines(capFields(caps), style),

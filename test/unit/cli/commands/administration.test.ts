@@ -124,6 +124,17 @@ describe('caps', () => {
     expect([exit, questions.join()]).toEqual([
       ...[130, expect.stringContaining('Raise the daily burn cap from 5,000,000 FLY to 10,000,000 FLY?')],
     ]);
+    const removed = await testCli({ ...person('n'), openers: localWith(parts) }).run(
+      'caps',
+      '--burn',
+      'none',
+    );
+    expect([removed.exit, removed.questions.join().replace(/\s+/g, ' ')]).toEqual([
+      130,
+      expect.stringContaining(
+        'Remove the daily burn cap of 5,000,000 FLY? Burns will have no daily limit. [y/N]',
+      ),
+    ]);
     expect(asked).toEqual([]);
     expect((await testCli({ ...person('y'), openers: localWith(parts) }).run(...raised)).exit).toBe(0);
     expect((await local(parts).run('caps', '--burn', 'none', '--yes')).exit).toBe(0);
