@@ -108,8 +108,7 @@ interface ProofQuestion {
 }
 
 /**
- * @throws `ERR_NOT_FOUND` if not landed, `ERR_INVALID_PROOF` without the hash, `ERR_NOT_VERIFIED` if amounts differ or are
- * unknown.
+ * @throws `ERR_NOT_FOUND` if not landed, `ERR_NOT_VERIFIED` if it failed, has no such hash, or amounts differ or are unknown.
  */
 export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
   const value = await verified(requireReadable(opened, 'nothing can be verified'), question);
@@ -124,10 +123,12 @@ async function verified(chain: ChainReader, { tx, hash, candidates, pins }: Proo
   if (record == null || wire === null)
     throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
   if (record.error !== null)
-    throw new FlywheelError('ERR_INVALID_PROOF', `Transaction ${tx} failed on chain.`);
+    throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} failed on chain.`);
   const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
   if (memo === undefined)
-    throw new FlywheelError('ERR_INVALID_PROOF', `Transaction ${tx} has no memo with the hash ${hash}.`);
+    throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} has no memo with the hash ${hash}.`, {
+      hint: 'Check the transaction and the proof. A single burn records its proof only with --persist-onchain.',
+    });
   const landed = { chain, wire, record };
   const told = await readMoved(landed, hash);
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);

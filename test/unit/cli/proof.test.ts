@@ -144,8 +144,8 @@ describe('a burn', () => {
   });
 
   it.each([
-    ['has failed', cliWith(good, { failed: true }), 5, 'ERR_INVALID_PROOF'],
-    ['carries another hash', cliWith(plain(proofMemo(proofHash({})), burn(1n))), 5, 'ERR_INVALID_PROOF'],
+    ['has failed', cliWith(good, { failed: true }), 9, 'ERR_NOT_VERIFIED'],
+    ['carries another hash', cliWith(plain(proofMemo(proofHash({})), burn(1n))), 9, 'ERR_NOT_VERIFIED'],
     ['has not landed', cliWith(new Map()), 5, 'ERR_NOT_FOUND'],
     ['nobody can look at', cliWith(good, { opened: { chain: null } }), 2, 'ERR_CONFIG_INVALID'],
   ] as const)('is refused where its transaction %s', async (_what, cli, exit, code) => {
