@@ -63,6 +63,10 @@ describe('a batch that waits', () => {
     const words = runWords(operator, 'waits');
     const init = ['batch', 'init', 'waits.json', '--profile', 'main', '--json'];
     const { id } = JSON.parse((await operator.run(...init)).stdout).batch;
+    const inspected = await operator.run('batch', 'inspect', id, '--profile', 'main', '--json');
+    expect([inspected.exit, JSON.parse(inspected.stdout).problem]).toEqual([
+      ...[0, expect.stringContaining('3 tokens, over the limit of 2.5 per batch in the profile main')],
+    ]);
     const refused = await operator.run(...words);
     expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
     expect(problemOf(refused).hint).toMatch(

@@ -223,6 +223,49 @@ export async function requirePlanApprovable(
     requireUnpaid(session, earlier, pipelines, repeat);
 }
 
+async function toRecord(
+  session: Session,
+  batchId: string,
+  { description: { pipelines, digest, batchIndex }, token: { flywheel } }: OnChain,
+  own: readonly string[],
+) {
+  invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
+  const { multisig, mint } = flywheel;
+  const newest = await newestBatch(session, multisig);
+  const profile = session.settings.profile.value ?? '';
+  return { multisig, mint, newest, batchIndex, digest, batchId, profile, pipelines, own };
+}
+
+interface OnChain {
+  readonly description: Pick<Review['description'], 'pipelines' | 'digest' | 'batchIndex'>;
+  readonly token: Pick<Review['token'], 'flywheel'>;
+}
+
+/** @throws `ERR_APPROVAL_REFUSED` */
+function requireStanding(
+  settings: Settings,
+  { batchId, batchIndex }: Pick<Awaited<ReturnType<typeof toRecord>>, 'batchId' | 'batchIndex'>,
+  asked: Asked,
+  { used, renamed }: Standing,
+): void {
+  if (renamed !== null)
+    throw refuse(
+      `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
+      `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
+    );
+  requireWithin(settings, asked, used);
+}
+
+/** The checks of {@link holdApproval}, of a batch that is only inspected. @throws `ERR_APPROVAL_REFUSED` */
+export async function requireHoldable(session: Session, batchId: string, onChain: OnChain): Promise<void> {
+  const { settings, context } = session;
+  const batch = await toRecord(session, batchId, onChain, []);
+  const asked: Asked = { outflow: outflowOf(batch.pipelines), decimals: onChain.token.flywheel.decimals };
+  const none = { day: utcDay(context.clock.nowMs()), used: 0n };
+  const standing = await withRecord(session, (record) => record.standing(batch));
+  requireStanding(settings, batch, asked, standing ?? { used: none, known: NOTHING, renamed: null });
+}
+
 /**
  * Checks a batch against every limit and earlier payments, while it is shown and when it is signed.
  * @param isAsked - a person will decide, even with `--yes`.
@@ -237,24 +280,14 @@ export async function holdApproval<Result>(
   use: (held: HeldApproval) => Promise<Result>,
 ): Promise<Result> {
   const { settings } = session;
-  const { pipelines, digest, batchIndex } = description;
+  const { pipelines, digest } = description;
   invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
   requireWithin(settings, asked, null);
   const record = await openRecord(session);
   try {
-    const { multisig, mint } = flywheel;
-    const newest = await newestBatch(session, multisig);
-    const named = { multisig, mint, newest, batchIndex, digest, batchId };
-    const batch = { ...named, profile: settings.profile.value ?? '', pipelines, own: repeat.own };
-    const check = ({ used, renamed }: Standing): void => {
-      if (renamed !== null)
-        throw refuse(
-          `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
-          `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
-        );
-      requireWithin(settings, asked, used);
-    };
+    const batch = await toRecord(session, batchId, { description, token: { flywheel } }, repeat.own);
+    const check = (standing: Standing): void => requireStanding(settings, batch, asked, standing);
     const standing = record.standing(batch);
     check(standing);
     const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);

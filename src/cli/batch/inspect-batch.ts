@@ -25,7 +25,7 @@ import { safeLine } from '../output/safe-text.js';
 import { contentAlarms, summedUp, viewRows, viewSummary } from '../views/approval.js';
 import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
 import { countedFromOne, countText, type Unit } from '../views/unit.js';
-import { earlierOf } from './approval-limits.js';
+import { earlierOf, requireHoldable } from './approval-limits.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
 import {
@@ -66,7 +66,8 @@ async function inspectOpen(
   const trusted = await opened.trusted();
   const refusal = approval && pins && (await refusalOf(() => checkApproval(approval, pins)));
   const look = await lookAtBatch(chain, opened, pins, { ...ref, expectation });
-  const problem = (refusal ?? look.refusal)?.message ?? null;
+  const refused = refusal ?? look.refusal ?? (await limitRefusal(session, batch, look));
+  const problem = refused?.message ?? null;
   const unit = unitOf({ symbol, trusted }, look);
   const { pipelines } = look.description;
   const flywheel = look.token?.flywheel ?? trusted;
@@ -109,6 +110,12 @@ async function inspectOpen(
       ];
     },
   };
+}
+
+async function limitRefusal(session: Session, { id }: BatchName, { description, token, isApproved }: Look) {
+  return token === null || isApproved
+    ? null
+    : refusalOf(() => requireHoldable(session, id, { description, token }));
 }
 
 async function inspectPast(
