@@ -1,6 +1,6 @@
 /**
  * `npm run ci:long [-- PART…]`: runs the checks that take hours, in sequence; all of them without names. Words after a single
- * part are passed to it: `npm run ci:long -- torture --seed 5 --minutes 2`.
+ * part are passed to it: `npm run ci:long -- torture machines --seed 5 --minutes 2`.
  */
 import { spawn } from 'node:child_process';
 

@@ -13,11 +13,11 @@ import type { MachineProject } from '../support/machines.js';
 import { type Asked, Clients } from './machines/clients.js';
 import { KILL, MISHAPS, type Mishap } from './machines/mishaps.js';
 import { CAP, openWorld, REPORTS_A_MINUTE, type World } from './machines/world.js';
+import type { OpenTorture, TorturePart } from './part.js';
 
 const BURNS = 12;
 const MAX_ELEMENTS = 12;
 const MAX_PIPELINES = 12;
-export const ROUND = `${BURNS} requests, a batch and some mishaps on three servers`;
 /** The most time from the start of a round to its fault. */
 const BEFORE_MISHAP_MS = 3_000;
 /** One base unit, in whole tokens. */
@@ -88,7 +88,7 @@ function pipelinesOf(random: Random, project: MachineProject): Wanted {
   return { project, apiKey: project.apiKey, key, units, path, body: JSON.stringify({ pipelines }) };
 }
 
-class Torture {
+class MachinesTorture implements OpenTorture {
   readonly #world: World;
   readonly #clients: Clients;
   readonly #before: ReadonlyMap<MachineProject, bigint>;
@@ -288,9 +288,12 @@ function landedUnits({ answer, units, key }: Wanted, signatures: Set<string>): n
   return units.reduce((sum, one, index) => sum + (failed.has(index) ? 0 : one), 0);
 }
 
-export async function openTorture(seed: number): Promise<Torture> {
-  const world = await openWorld(seed);
-  const before = new Map<MachineProject, bigint>();
-  for (const project of Object.values(world.projects)) before.set(project, await world.supplyOf(project));
-  return new Torture(world, before, new Random(seed));
-}
+export const tortureMachines: TorturePart = {
+  of: `${BURNS} requests, a batch and some mishaps on three servers`,
+  async open(seed) {
+    const world = await openWorld(seed);
+    const before = new Map<MachineProject, bigint>();
+    for (const project of Object.values(world.projects)) before.set(project, await world.supplyOf(project));
+    return new MachinesTorture(world, before, new Random(seed));
+  },
+};

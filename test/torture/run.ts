@@ -1,53 +1,74 @@
 /**
- * `npm run ci:long -- torture [--seed N] [--minutes N]`: random misuse of three servers for a limited time. A seed repeats the
- * choices, not the order in which the machine executes them. Exit code 1, with the seed, after a finding.
+ * `npm run ci:long -- torture [part …] [--seed N] [--minutes N]`: random misuse of the whole program, part by part, for a limited
+ * time. Without parts, all parts take turns and share the time. A seed repeats the choices, not the order in which the machine
+ * executes them. Exit code 1, with the seed, after a finding.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Random } from '../fuzz/random.js';
-import { openTorture, ROUND } from './machines.js';
+import { tortureMachines } from './machines.js';
+import type { TorturePart } from './part.js';
+import { tortureSoak } from './soak.js';
+
+const PARTS: Readonly<Record<string, TorturePart>> = {
+  machines: tortureMachines,
+  soak: tortureSoak,
+};
 
 const MINUTE_MS = 60_000;
 const MAX_SEED = 2 ** 31;
 
-const { values } = parseArgs({ options: { seed: { type: 'string' }, minutes: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  options: { seed: { type: 'string' }, minutes: { type: 'string' } },
+  allowPositionals: true,
+});
 const seed = Number(values.seed ?? randomInt(MAX_SEED));
 const minutes = Number(values.minutes ?? 1);
+const wanted = positionals.length === 0 ? Object.keys(PARTS) : positionals;
+const unknown = wanted.filter((name) => !Object.hasOwn(PARTS, name));
+const isWrong = !Number.isSafeInteger(seed) || !(minutes > 0) || unknown.length > 0;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-let rounds = 0;
-let report = '';
-
-async function torture(): Promise<void> {
+async function torture(name: string, part: TorturePart): Promise<boolean> {
   const random = new Random(seed);
-  const untilMs = performance.now() + minutes * MINUTE_MS;
-  const opened = await openTorture(seed);
+  const untilMs = performance.now() + (minutes * MINUTE_MS) / wanted.length;
+  let rounds = 0;
+  let report: string | undefined;
   try {
-    do {
-      await opened.round(random);
-      rounds += 1;
-    } while (performance.now() < untilMs);
-  } finally {
-    report = opened.report();
-    await opened.close();
+    const opened = await part.open(seed);
+    try {
+      do {
+        await opened.round(random);
+        rounds += 1;
+      } while (performance.now() < untilMs);
+    } finally {
+      report = opened.report?.();
+      await opened.close();
+    }
+  } catch (error) {
+    say(
+      `FOUND ${name}, round ${rounds + 1}: npm run ci:long -- torture ${name} --seed ${seed} --minutes ${minutes}`,
+    );
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (report !== undefined) say(`Before that: ${report}`);
+    return false;
   }
+  say(`ok    ${name}: ${rounds} rounds of ${part.of}`);
+  if (report !== undefined) say(report);
+  return true;
 }
 
-if (!Number.isSafeInteger(seed) || !(minutes > 0)) {
-  say('Usage: npm run ci:long -- torture [--seed N] [--minutes N]');
+if (isWrong) {
+  say(`Usage: npm run ci:long -- torture [${Object.keys(PARTS).join(' | ')} …] [--seed N] [--minutes N]`);
   process.exitCode = 2;
 } else {
   say(`seed ${seed}, ${minutes} min`);
-  const problem = await torture().then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
-  );
-  if (problem === null) say(`ok    ${rounds} rounds of ${ROUND}`);
-  else
-    say(
-      `FOUND in round ${rounds + 1}: npm run ci:long -- torture --seed ${seed} --minutes ${minutes}\n${problem}`,
-    );
-  say(`${report}\n${problem === null ? '1 passed, 0 failed' : '0 passed, 1 failed'}`);
-  process.exitCode = problem === null ? 0 : 1;
+  let failed = 0;
+  for (const name of wanted) {
+    const part = PARTS[name];
+    if (part !== undefined && !(await torture(name, part))) failed += 1;
+  }
+  say(`${wanted.length - failed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
 }
