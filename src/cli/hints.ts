@@ -100,8 +100,15 @@ async function ownDigest(session: Session, batchId: string): Promise<string> {
   return own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'pipelines.json';
 }
 
-export const cancelLine = (settings: Settings, batchId: string): string =>
-  `\`${agreedLine(settings, 'batch', 'cancel', batchId, ...ownerFlags(settings))}\``;
+/** Without a terminal it needs `--yes`. */
+export function cancelLine(
+  session: Pick<Session, 'settings' | 'context'>,
+  batchId: string,
+  owner: readonly string[] = ownerFlags(session.settings),
+): string {
+  const yes = session.settings.yes || !canAsk(session);
+  return `\`${agreedLine({ ...session.settings, yes }, 'batch', 'cancel', batchId, ...owner)}\``;
+}
 
 export const executeOrCancel = async (session: Session, batchId: string): Promise<string> =>
-  `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancelLine(session.settings, batchId)}`;
+  `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancelLine(session, batchId)}`;

@@ -97,18 +97,18 @@ export function againHint({ commandLine: typed, settings }: Session): string {
 
 /** `--yes` is no consent to a second payment. @throws `ERR_INPUT_INVALID` */
 export function requireUnpaid(
-  { settings }: Session,
+  session: Session,
   { paid }: Pick<Earlier, 'paid'>,
   pipelines: readonly PipelineContent[],
   { again, allowChanged, hint }: Repeat,
   nothing = 'Nothing was sent.',
 ): void {
   const twice = paid.filter(({ isSame }) => isSame || !allowChanged);
-  if (!settings.yes || again || twice.length === 0) return;
+  if (!session.settings.yes || again || twice.length === 0) return;
   // Only this machine's own commands note that a batch is over.
   const waiting = twice.find(({ isExecuted }) => !isExecuted)?.batchId;
   throw new FlywheelError('ERR_INPUT_INVALID', `${twiceText(twice, pipelines.length)} ${nothing}`, {
-    hint: `${waiting === undefined ? '' : `If batch ${waiting} was cancelled, note it here: ${cancelLine(settings, waiting)}. `}${hint}`,
+    hint: `${waiting === undefined ? '' : `If batch ${waiting} was cancelled, note it here: ${cancelLine(session, waiting)}. `}${hint}`,
   });
 }
 

@@ -216,7 +216,7 @@ export class BatchWork implements Work<Outcome> {
   /** Makes sure that nothing of a batch can land any more, if its rest could begin. @param left - indexes of that rest */
   async #end(batch: Batch, left: readonly number[]): Promise<void> {
     const session = this.#session;
-    const cancel = cancelLine(session.settings, batch.id);
+    const cancel = cancelLine(session, batch.id);
     if (this.#options.run === null)
       throw notSent(
         `Members of the multisig can still execute the rest of batch ${batch.id}.`,
@@ -442,12 +442,6 @@ export class BatchWork implements Work<Outcome> {
     const digest = digestText(expectation.digest);
     const again = agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest, '--again');
     const repeat = this.#repeat(entry, `To pay them again: \`${again}\``);
-    const line = this.#wallet
-      ? commandLine(settings, 'batch', 'approve', id, '--wallet')
-      : settings.yes
-        ? agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest)
-        : await nextCommand(this.#session, id, { typed: file });
-    const cancel = `Cancel it: \`${agreedLine(settings, 'batch', 'cancel', id, ...keypair)}\``;
     try {
       if (this.#wallet) {
         const batch = batchName(initiated.batch);
@@ -464,6 +458,10 @@ export class BatchWork implements Work<Outcome> {
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
       const { hint } = error.options;
+      // A file that cannot be read is in no line.
+      const owner = error.code === 'ERR_KEYPAIR_INVALID' ? ['--keypair', 'OWNER.json'] : keypair;
+      const line = await this.#approveLine(id, owner, digest);
+      const cancel = `Cancel it: ${cancelLine(this.#session, id, owner)}`;
       // What a limit, a check or the service refused is not advised.
       const isRefused = REFUSED.has(error.code) || hint?.endsWith(repeat.hint) === true;
       const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
@@ -478,6 +476,14 @@ export class BatchWork implements Work<Outcome> {
         },
       });
     }
+  }
+
+  async #approveLine(id: string, owner: readonly string[], digest: string): Promise<string> {
+    const { settings } = this.#session;
+    if (this.#wallet) return commandLine(settings, 'batch', 'approve', id, '--wallet');
+    return settings.yes
+      ? agreedLine(settings, 'batch', 'execute', id, ...owner, '--expect', digest)
+      : nextCommand(this.#session, id, { typed: owner[1] });
   }
 
   async #conclude(entry: Entry, batch: Executed) {

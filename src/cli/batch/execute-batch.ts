@@ -297,6 +297,6 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
   if (twice === 0) return;
   throw notSent(
     `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait there.`,
-    `Cancel this batch: ${cancelLine(session.settings, batch.id)}. --again executes it anyway.`,
+    `Cancel this batch: ${cancelLine(session, batch.id)}. --again executes it anyway.`,
   );
 }

@@ -121,7 +121,7 @@ async function withCancel(session: Session, idempotencyKey: string, error: unkno
   if (batch === undefined) return error;
   if (batch.dateCancelled !== undefined)
     return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
-  return error.with({ hint: `To give the batch up: ${cancelLine(session.settings, batch.id)}` });
+  return error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
@@ -290,7 +290,7 @@ export async function batchFailure(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(settings, id)}.`}`,
+      hint: `${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
     },
   );
 }

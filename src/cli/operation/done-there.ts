@@ -322,20 +322,20 @@ export async function foreseeUnchanged(
 }
 
 function wayOut(
-  { settings }: Session,
+  session: Session,
   { kind, id, isNew, since, hasAnswers }: Entry,
   isBegun: boolean,
   batchId: string | undefined,
 ): string {
-  const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
   if (!isBegun) return 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
-  if (batchId !== undefined) return `Cancel its batch: ${cancelLine(settings, batchId)}. ${rest}`;
+  if (batchId !== undefined) return `Cancel its batch: ${cancelLine(session, batchId)}. ${rest}`;
   if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;
-  const list = commandLine(settings, ...(kind === 'batch' ? ['batch', 'list'] : ['history']));
+  const list = commandLine(session.settings, ...(kind === 'batch' ? ['batch', 'list'] : ['history']));
   return `See what landed: \`${list}\`${isNew ? '' : `, then ${forget}`}, then send the others in a new file.`;
 }
 
@@ -469,7 +469,7 @@ export async function requireRefused(session: Session, key: string, refusal: unk
 
 /** @param operation - ends first, unless it is over. */
 function notThere(
-  { settings }: Session,
+  session: Session,
   elements: readonly Element[],
   {
     lost,
@@ -480,12 +480,12 @@ function notThere(
   const gone = new Set(lost);
   const which = namedText(elements.flatMap((element, index) => (gone.has(element) ? [index + 1] : [])));
   const apart = 'put the missing ones into a new file and send it with --again';
-  const forget = `\`${commandLine(settings, 'pending', 'forget', id)}\``;
+  const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   const batchId = batchStages(notes).at(-1)?.batchId ?? '';
   const way =
     state === 'open'
       ? `: drop the requests without an answer (${forget}), and ${apart}. Then send the others: this file with --rest.`
-      : `: ${state === 'waiting' ? `cancel the batch of this file (${cancelLine(settings, batchId)}), and ` : ''}${lost.length === noted ? 'send this file with --again' : apart}.`;
+      : `: ${state === 'waiting' ? `cancel the batch of this file (${cancelLine(session, batchId)}), and ` : ''}${lost.length === noted ? 'send this file with --again' : apart}.`;
   return outcomeUnknown(
     `The journal of this machine says that ${lost.length} of ${grouped(elements.length)} landed, but the service does not have these: ${which}. The service may have been restored from a backup, or the address may be of another service.`,
     `Look them up on chain. If some landed, remove them from the file. If none landed${way}`,

@@ -90,7 +90,7 @@ export async function requireUnchanged(
   const drop =
     batchId === undefined
       ? `\`${commandLine(settings, 'pending', 'forget', id)}\``
-      : cancelLine(settings, batchId);
+      : cancelLine(session, batchId);
   if (kind === 'burn' && !isOnce)
     throw error.with({
       hint: `Drop this operation: ${drop}. To burn this amount too, run the command again.`,
@@ -203,7 +203,7 @@ function wayOut(session: Session, { operation }: Overlap): string {
   const resume = resumeLine(session, operation);
   if (operation.state === 'open' || operation.kind === 'burn') return `Resume the other operation: ${resume}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
-  const cancel = cancelLine(session.settings, batchId);
+  const cancel = cancelLine(session, batchId);
   return operation.state === 'waiting'
     ? `Resume the other operation: \`${resume}\`. Or cancel its batch: ${cancel}.`
     : `Cancel the other batch: ${cancel}`;

@@ -244,7 +244,7 @@ describe('what was paid before', () => {
         expect([exit, complaint(stderr).message, acted(cli)]).toEqual([2, expect.stringMatching(PAID), []]);
         expect(lineIn(stderr)).toBe(`flywheel ${[...RUN, '--yes', ...more].join(' ')} --again`);
         // Another client may have cancelled what was approved here.
-        expect(complaint(stderr).hint).toContain('`flywheel batch cancel earlier ');
+        expect(complaint(stderr).hint).toMatch(/`flywheel batch cancel earlier [^`]*--yes`/);
       }
     }
     expect(await cli.pending()).toEqual([]);
@@ -261,6 +261,18 @@ describe('what was paid before', () => {
     expect(asked.stderr).toMatch(/^TWICE +3 of 3 proofs/m);
     const { stdout } = await cli.run('batch', 'inspect', 'approval.json', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ problem: null, warnings: [expect.stringMatching(PAID)] });
+  });
+
+  it('names no keypair in its lines that cannot be read, and agrees in those of a script', async () => {
+    const cli = cliIn();
+    await cli.run(...INIT);
+    const words = RUN.map((word) => (word === 'owner.json' ? 'nope.json' : word));
+    const { exit, stderr } = await cli.run(...words, '--yes');
+    const { error, hint = '' } = complaint(stderr);
+    expect([exit, error, hint]).toEqual([2, 'ERR_KEYPAIR_INVALID', expect.not.stringContaining('nope')]);
+    expect(hint).toMatch(
+      /batch execute \S+ --keypair OWNER.json .*batch cancel \S+ --keypair OWNER.json --yes/,
+    );
   });
 
   it('names a line that works where the batch is set up already', async () => {
