@@ -1,6 +1,6 @@
 /** `flywheel batch approve`, `execute` and `cancel`: commands that sign as the owner after all checks. */
 import { type Command, Option } from '@commander-js/extra-typings';
-import { usageError } from '../../../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError, usageError } from '../../../errors/flywheel-error.js';
 import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { repeatBy } from '../../batch/approval-limits.js';
@@ -17,6 +17,7 @@ import {
 import { expectationOf } from '../../batch/review.js';
 import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
+import { cancelLine } from '../../hints.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
 import { commandLine, repeatable } from '../../operation/resume-line.js';
 import { getBatch } from '../../operation/service-record.js';
@@ -69,7 +70,12 @@ async function approve(
   const approval = await readApproval(session, source);
   const { id } = approval.batch;
   const repeat = await repeatBy(session, id, options);
-  const signed = await approveBatch(session, { ...approval, expectation, repeat }, keypair, false);
+  const asked = { ...approval, expectation, repeat };
+  const signed = await approveBatch(session, asked, keypair, false).catch((error: unknown) => {
+    if (!isFlywheelError(error, 'ERR_DECLINED')) throw error;
+    const message = `${error.message} Batch ${id} still waits for approval.`;
+    throw new FlywheelError(error.code, message, { hint: `Cancel it: ${cancelLine(session, id)}` });
+  });
   if (signed === null) {
     const already = { batchId: id, alreadyApproved: true };
     session.output.result(already, () => [`Batch ${id} is already approved. Nothing was signed.`]);

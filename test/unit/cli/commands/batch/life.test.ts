@@ -257,6 +257,9 @@ describe('what was paid before', () => {
   it('is in the question, the summary and the inspection', async () => {
     const cli = await paidBefore(1, false, person('n'));
     const asked = await cli.run(...APPROVE);
+    expect(asked.stderr.replace(/\s+/g, ' ')).toMatch(
+      /Declined\. Nothing was signed\. Batch \S+ still waits for approval\. .* `?flywheel batch cancel \S{36}/,
+    );
     expect(asked.questions.join()).toMatch(/, though 3 of 3 proofs have already landed or been approved\?/);
     expect(asked.stderr).toMatch(/^TWICE +3 of 3 proofs/m);
     const { stdout } = await cli.run('batch', 'inspect', 'approval.json', '--json');
