@@ -49,7 +49,7 @@ const burnOptions = (command: Command) =>
         'idempotencyKey',
       ),
     )
-    .addOption(AGAIN_OPTION)
+    .addOption(new Option('--again', 'with --once: burn again what has landed').conflicts('idempotencyKey'))
     .option('--dry-run', 'show the effects, send nothing')
     .addOption(idempotencyKeyOption('a new key'));
 
