@@ -10,9 +10,10 @@ export const withoutQuestion = ({ settings }: Pick<Session, 'settings'>): string
 export const canAsk = (session: Pick<Session, 'settings' | 'context'>): boolean =>
   !session.settings.noInput && session.context.io.stdin.isTTY && session.context.io.stderr.isTTY;
 
-/** Shows the subject of a question. With JSON messages and no question, the text is a notice. */
+/** Shows the subject of a question. With JSON messages and no question, the text is a notice; with --quiet it is none. */
 export function showSubject(session: Session, text: string): void {
   const { output, settings } = session;
+  if (settings.yes && settings.quiet) return;
   if (output.messages === 'text' || (!settings.yes && canAsk(session))) output.show(text);
   else output.tell(text);
 }

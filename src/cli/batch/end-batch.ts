@@ -131,10 +131,13 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   if (chain === null || pins === null)
     session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
   const shown = chain && pins && (await show(session, opened, chain, pins, BigInt(batchIndex)));
+  const count = shown?.transactions.length ?? 0;
+  const none =
+    count === 1
+      ? 'Its transaction was not executed, and will not be.'
+      : `None of its ${countText(count, 'transaction')} was executed, and none will be.`;
   const effect =
-    shown?.batch.executedTransactionIndex === 0
-      ? `None of its ${countText(shown.transactions.length, 'transaction')} was executed, and none will be.`
-      : 'Its other transactions will not be executed.';
+    shown?.batch.executedTransactionIndex === 0 ? none : 'Its other transactions will not be executed.';
   await requireConsent(session, `Cancel batch ${id}? ${effect}`);
 }
 
