@@ -96,22 +96,6 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
   });
 });
 
-it('a cancelled batch that is executed names the line that runs its file anyway', async () => {
-  const operator = await anOperator('embedded', template);
-  const id = await initiated(operator, 'waits');
-  const quiet = cancelWords(operator, id).with(-1, '--quiet');
-  const cancelled = await operator.run(...quiet);
-  expect([cancelled.exit, cancelled.stderr]).toEqual([0, '']);
-  const words = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', 'waits.json'];
-  const told = await operator.run(...words, '--yes', '--json');
-  expect([told.exit, problemOf(told).message]).toEqual([10, expect.stringMatching(/: 0 of \d+ transaction/)]);
-  const more = /^To run the file anyway: `flywheel batch run FILE (--again)`/.exec(
-    problemOf(told).hint ?? '',
-  );
-  const again = await operator.run(...runWords(operator, 'waits.json'), more?.[1] ?? 'no line');
-  expect([again.exit, JSON.parse(again.stdout).batch.id === id]).toEqual([0, false]);
-});
-
 describe('over HTTP', () => {
   /** Transactions that a lying service may give the owner to sign in place of the cancellation of batch 1. */
   function lies(owner: PublicKey): Readonly<Record<string, string>> {

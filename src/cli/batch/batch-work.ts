@@ -313,7 +313,7 @@ export class BatchWork implements Work<Outcome> {
     if ('answer' in outcome && !isFinal(batch))
       output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
     if (failedOut !== null) writeRest(session, failedOut, partOf(this.#request, left));
-    const failure = await batchFailure(session, batch);
+    const failure = batchFailure(session, batch);
     const { symbol } = await session.service();
     if ('answer' in outcome) {
       const next = `Next: ${await nextCommand(session, batch.id, { verb: 'approve' })}`;

@@ -151,7 +151,7 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
     output.warn(
       `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
     );
-  const failure = await batchFailure(session, batch);
+  const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
     const end = batch.dateCancelled === undefined ? 'failed' : 'was cancelled';
     const head = failure

@@ -268,11 +268,10 @@ export function writeRest(session: Session, file: OutputFile, left: InitBatchReq
 }
 
 /** The error of a batch that failed or was cancelled; `undefined`: it is executed, or not over. */
-export async function batchFailure(
-  session: Session,
+export function batchFailure(
+  session: Pick<Session, 'settings' | 'context'>,
   { id, status, dateCancelled, executeResult }: Batch,
-): Promise<FlywheelError | undefined> {
-  const { settings } = session;
+): FlywheelError | undefined {
   const { total, totalSuccessful = 0, totalFailed = 0, failedTxMsg } = executeResult ?? {};
   if (status !== 'FAILED' && totalFailed === 0 && failedTxMsg === undefined) return undefined;
   const isCancelled = dateCancelled !== undefined;
@@ -280,17 +279,12 @@ export async function batchFailure(
   const says = failedTxMsg === undefined || failedTxMsg === CANCELLED ? undefined : failedTxMsg;
   const reason = says === undefined ? '' : `; ${says.replace(/\.$/, '')}`;
   // Other batches may have landed a part of the file, also where this one landed nothing.
-  const journal = isCancelled ? await (await session.service()).journal() : null;
-  const isUnlanded = journal?.ofBatch(id)?.state === 'cancelled';
-  const line = commandLine(settings, 'batch', 'run', 'FILE', isUnlanded ? '--again' : '--rest');
-  const rest = isUnlanded
-    ? `To run the file anyway: \`${line}\``
-    : `Run the rest in a new batch: \`${line}\``;
+  const rest = `\`${commandLine(session.settings, 'batch', 'run', 'FILE', '--rest')}\``;
   return new FlywheelError(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
+      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
     },
   );
 }

@@ -235,7 +235,7 @@ export const commands = {
       const batchId = parseBatchId(id);
       const batch = isWatched ? await watch(session, batchId) : await readBatch(session, batchId);
       session.output.result(batch, await screenOf(session, batch));
-      const failure = isWatched ? await batchFailure(session, batch) : undefined;
+      const failure = isWatched ? batchFailure(session, batch) : undefined;
       if (failure !== undefined) throw failure;
     },
     output: [
