@@ -134,6 +134,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
         ...prepareCall(terms, operation, call, input),
         look: lookAt(service, id, input, call),
         onWaiting: call.onWaiting,
+        beforeTry: call.beforeTry,
       };
       const { value, answer, finding } = await sendUntilAnswered(sender, prepared, {
         schema: operation.response,

@@ -59,6 +59,7 @@ export interface PreparedCall {
       }>)
     | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
+  readonly beforeTry?: Call['beforeTry'] | undefined;
 }
 
 interface Expected<Value> {
@@ -222,6 +223,7 @@ async function tryOnce<Value>(
 ): Promise<Answered<Value> | Failed> {
   const { clock, log, transport } = sender;
   const { request, mask, signal } = call;
+  call.beforeTry?.();
   const startedMs = clock.nowMs();
   log.request(request, tryNumber);
   const timeoutMs = Math.min(sender.requestTimeoutMs, mostMs);

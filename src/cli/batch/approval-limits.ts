@@ -230,10 +230,16 @@ async function toRecord(
   own: readonly string[],
 ) {
   invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
-  const { multisig, mint } = flywheel;
+  const { multisig, mint, decimals } = flywheel;
   const newest = await newestBatch(session, multisig);
   const profile = session.settings.profile.value ?? '';
-  return { multisig, mint, newest, batchIndex, digest, batchId, profile, pipelines, own };
+  const asked: Asked = { outflow: outflowOf(pipelines), decimals };
+  const batch = { multisig, mint, newest, batchIndex, digest, batchId, profile, pipelines, own };
+  return {
+    batch,
+    check: (standing: Standing) => requireStanding(session.settings, batch, asked, standing),
+    asked,
+  };
 }
 
 interface OnChain {
@@ -244,7 +250,7 @@ interface OnChain {
 /** @throws `ERR_APPROVAL_REFUSED` */
 function requireStanding(
   settings: Settings,
-  { batchId, batchIndex }: Pick<Awaited<ReturnType<typeof toRecord>>, 'batchId' | 'batchIndex'>,
+  { batchId, batchIndex }: { readonly batchId: string; readonly batchIndex: bigint },
   asked: Asked,
   { used, renamed }: Standing,
 ): void {
@@ -258,12 +264,10 @@ function requireStanding(
 
 /** The checks of {@link holdApproval}, of a batch that is only inspected. @throws `ERR_APPROVAL_REFUSED` */
 export async function requireHoldable(session: Session, batchId: string, onChain: OnChain): Promise<void> {
-  const { settings, context } = session;
-  const batch = await toRecord(session, batchId, onChain, []);
-  const asked: Asked = { outflow: outflowOf(batch.pipelines), decimals: onChain.token.flywheel.decimals };
-  const none = { day: utcDay(context.clock.nowMs()), used: 0n };
+  const { batch, check } = await toRecord(session, batchId, onChain, []);
+  const used = { day: utcDay(session.context.clock.nowMs()), used: 0n };
   const standing = await withRecord(session, (record) => record.standing(batch));
-  requireStanding(settings, batch, asked, standing ?? { used: none, known: NOTHING, renamed: null });
+  check(standing ?? { used, known: NOTHING, renamed: null });
 }
 
 /**
@@ -280,14 +284,12 @@ export async function holdApproval<Result>(
   use: (held: HeldApproval) => Promise<Result>,
 ): Promise<Result> {
   const { settings } = session;
-  const { pipelines, digest } = description;
-  invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
-  const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
+  const onChain = { description, token: { flywheel } };
+  const { batch, asked, check } = await toRecord(session, batchId, onChain, repeat.own);
+  const { pipelines, digest } = batch;
   requireWithin(settings, asked, null);
   const record = await openRecord(session);
   try {
-    const batch = await toRecord(session, batchId, { description, token: { flywheel } }, repeat.own);
-    const check = (standing: Standing): void => requireStanding(settings, batch, asked, standing);
     const standing = record.standing(batch);
     check(standing);
     const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);

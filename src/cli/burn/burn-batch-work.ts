@@ -74,7 +74,7 @@ export function burnBatchWork(
     const opened = await session.service();
     const sent = pick(burns, indexes);
     const amount = tokensText(sumAmounts(sent.map(({ burnAmount }) => burnAmount)), opened.symbol);
-    await confirmSpending(session, opened, entry, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
+    await confirmSpending(session, opened, `Burn ${amount} in ${countText(sent.length, 'burn')}`);
   }
 
   /** @param shown - the stage whose outcomes are printed as they come */
@@ -232,9 +232,12 @@ async function bring(
     outcomes[index] = own;
   };
   send();
+  const { requireHeld } = entry;
+  const call = { ...callWith(session, opened, key, hearOnce), beforeTry: requireHeld };
   const reply = await trying(entry, name, async () => {
     try {
-      return await opened.service.burnBatch([...burns], callWith(session, opened, key, hearOnce));
+      requireHeld();
+      return await opened.service.burnBatch([...burns], call);
     } catch (error) {
       await requireRefused(session, key, error);
       throw error;

@@ -95,8 +95,10 @@ async function leftNow(session: Session): Promise<BurnsForesight | null> {
 async function send(session: Session, entry: Entry, request: BurnRequest): Promise<BurnResult> {
   const opened = await session.service();
   const amount = tokensText(sumAmounts([request.burnAmount]), opened.symbol);
-  if (entry.isNew) await confirmSpending(session, opened, entry, `Burn ${amount} for ${request.type}`);
-  const call = callWith(session, opened, entry.key);
+  if (entry.isNew) await confirmSpending(session, opened, `Burn ${amount} for ${request.type}`);
+  const { requireHeld } = entry;
+  requireHeld();
+  const call = { ...callWith(session, opened, entry.key), beforeTry: requireHeld };
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
       await requireNotOnChain(opened, entry, [request]);
@@ -148,7 +150,6 @@ type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer
 export async function confirmSpending(
   session: Session,
   { kind, pins, isOnThisMachine, explorer }: Place,
-  entry: Pick<Entry, 'note'>,
   deed: string,
 ): Promise<void> {
   if (kind === 'embedded' ? isOnThisMachine : !canAsk(session)) return;
@@ -158,6 +159,4 @@ export async function confirmSpending(
       ? `through ${session.settings.apiUrl.value ?? ''}`
       : `on ${explorer ?? 'your own cluster'}`;
   await requireConsent(session, `${deed}${mint} ${place}?`, { otherwise: 'Nothing was burned.' });
-  // While the question stood, another process may have taken the operation, or dropped it and sent others.
-  entry.note({});
 }

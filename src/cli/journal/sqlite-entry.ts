@@ -82,6 +82,9 @@ export class SqliteEntry {
     });
   }
 
+  /** Before its request is sent. @throws `ERR_OUTCOME_UNKNOWN` if another process has dropped or taken over what this one held */
+  readonly requireHeld = (): void => this.#table.file.read(() => this.#table.require(this.#row));
+
   note(notes: Notes): void {
     this.#row = this.#write(() => {
       // A finished operation is not locked, so another process may have changed it since.

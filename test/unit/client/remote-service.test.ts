@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../src/contract/call.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
@@ -155,6 +156,18 @@ describe('createRemoteService', () => {
     expect(await tries(503, 'ERR_UNAVAILABLE')).toBe(3);
     expect(await tries(400, 17)).toBe(1);
     expect(await tries(503, 17)).toBe(3);
+  });
+
+  it('asks before each try, the later ones too, whether it may still be sent', async () => {
+    const { stub, service } = await clientTo(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }));
+    const dropped = new FlywheelError('ERR_OUTCOME_UNKNOWN', 'Another process dropped it.');
+    let asked = 0;
+    const beforeTry = (): void => {
+      asked += 1;
+      if (asked === 2) throw dropped;
+    };
+    expect((await failureOf(service.burn(burn, { ...call, beforeTry }))).message).toBe(dropped.message);
+    expect([asked, stub.requests.length]).toEqual([2, 1]);
   });
 
   it('waits as long as the service says, else at random and longer each time', async () => {
