@@ -170,7 +170,7 @@ export async function requireNothingOnChain(
   const numbers = Array.from({ length: executed }, (_, at) => (indexes?.[at] ?? at) + 1);
   const landed =
     executed === 0 ? '' : ` On chain these pipelines of the file were executed: ${namedText(numbers)}.`;
-  const way = `${executed === 0 ? 'Run the file' : 'Put the pipelines that have not landed into a new file, and run it'} with --again.`;
+  const way = `${executed === 0 ? 'Run the file' : 'If others have not landed, put them into a new file, and run it'} with --again.`;
   if (found?.isOpen === true)
     throw outcomeUnknown(
       `${lost}.${landed} On chain it can still be executed: its proposal is ${found.kind}.`,
