@@ -1,5 +1,6 @@
 /** Names of nodes and clusters: addresses, monikers, and the result of a node check. */
 import { FlywheelError } from '../errors/flywheel-error.js';
+import { hostOf } from '../values/host.js';
 import { visibleLine } from '../values/text.js';
 
 const MAINNET = 'mainnet-beta';
@@ -71,6 +72,11 @@ export class NodeAddress {
     return this.#url.host;
   }
 
+  /** Equal for all spellings of one host: a quorum counts it once. */
+  get sameHost(): string {
+    return hostOf(this.#url);
+  }
+
   /** The address with `***` in place of everything after the origin. */
   get shown(): string {
     const { origin, pathname, search, username, password } = this.#url;
@@ -127,7 +133,7 @@ export function requireQuorum(
   nodes: readonly NodeAddress[],
   { value, source }: { readonly value: number; readonly source: string },
 ): void {
-  const hosts = new Set(nodes.map(({ host }) => host)).size;
+  const hosts = new Set(nodes.map(({ sameHost }) => sameHost)).size;
   if (value === 1 || value <= hosts) return;
   throw new FlywheelError(
     source === 'flag' ? 'ERR_USAGE' : 'ERR_CONFIG_INVALID',

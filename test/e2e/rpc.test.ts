@@ -91,6 +91,17 @@ describe('an approval', () => {
     }
   });
 
+  it('counts a node once for the quorum, however its address is written', async () => {
+    const node = await honest();
+    const { port } = new URL(node.url);
+    for (const host of ['localhost', 'LocalHost.', '[::1]', '[::ffff:127.0.0.1]']) {
+      const refused = await approve([node, { ...node, url: `http://${host}:${port}` }], '--quorum', '2');
+      expect([host, refused.exit, refused.stdout]).toEqual([host, 2, '']);
+      expect(problemOf(refused).message).toBe('2 RPC nodes must agree, but only 1 is given.');
+    }
+    expect(node.calls).toEqual([]);
+  });
+
   it('is given up for a node that does not let it in, and says so without the key', async () => {
     const closed = await honest('/v2/SECRET123456?token=HIDDEN98765');
     closed.always = status(401);

@@ -287,8 +287,8 @@ function failureOf<Value>({ failures }: Round<Value>): FlywheelError {
 }
 
 /** A second address of the same host does not count towards the quorum. */
-const hasSpoken = <Value>({ found }: Round<Value>, { host }: KnownNode): boolean =>
-  found.some(({ node }) => node.host === host);
+const hasSpoken = <Value>({ found }: Round<Value>, { node }: KnownNode): boolean =>
+  found.some((other) => other.node.node.address.sameHost === node.address.sameHost);
 
 /** Answers of other nodes must be at least as new as those found. */
 const floorOf = <Value>({ terms, found }: Round<Value>): number | undefined =>
