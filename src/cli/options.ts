@@ -225,7 +225,7 @@ export function parseIdempotencyKey(
 
 export const AGAIN_OPTION = new Option(
   '--again',
-  'run the whole file again, what has landed included',
+  'send the whole file again, also what has landed',
 ).conflicts(['rest', 'idempotencyKey']);
 
 export const REST_OPTION = new Option(

@@ -79,7 +79,7 @@ export const ERRORS = {
     "the signed transaction is not this batch's approval, or is not signed by the owner",
     { hint: 'Sign the approval of this batch with `flywheel batch approve`.' },
   ),
-  ERR_APPROVAL_EXPIRED: wire(400, 'the signed approval has expired and did not land', {
+  ERR_APPROVAL_EXPIRED: wire(400, 'the signed approval expired before it landed', {
     hint: 'Sign a new approval: run `flywheel batch approve` again.',
   }),
   ERR_UNAUTHORIZED: wire(401, 'the API key is missing, unknown or revoked', {

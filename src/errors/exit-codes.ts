@@ -36,7 +36,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.internal,
     meaning: 'internal error',
-    script: 'Stop and keep standard error. Run `flywheel pending`: it lists what was started',
+    script: 'Stop and keep the output of stderr. List unfinished operations: `flywheel pending`',
   },
   {
     code: EXIT.usage,
@@ -56,7 +56,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   {
     code: EXIT.refused,
     meaning: 'refused by the service (other 4xx), or not found',
-    script: 'Stop and read the error code; repeat the command once the reason is gone',
+    script: 'Stop. Fix the cause that the error code names, then run the same command again',
   },
   {
     code: EXIT.unavailable,

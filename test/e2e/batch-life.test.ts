@@ -260,7 +260,7 @@ it('of a batch that is over, init says so, and gives no approval and no next com
 
 describe('a batch that waits', () => {
   const DECLINED =
-    /error: Declined\. Nothing was signed\. Batch .* still waits for approval\. \(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
+    /error: Declined\. Nothing was signed\. Batch .* still waits for approval\. .*\(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
     const operator = await anOperator('embedded', template);

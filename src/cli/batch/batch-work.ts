@@ -467,7 +467,7 @@ export class BatchWork implements Work<Outcome> {
       const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
       // A batch is set up before the question.
       const said = error.message.replace(' or changed', '');
-      const kept = 'keeps its rent and its part of the daily caps, and still waits for approval';
+      const kept = 'still waits for approval. Its rent and its share of the daily caps stay reserved';
       throw new FlywheelError(error.code, `${said} Batch ${id} ${kept}.`, {
         ...{
           ...error.options,

@@ -169,7 +169,7 @@ async function execute(
 ): Promise<{ readonly batch: Executed; readonly landed: number }> {
   const before = await upToDate(session, await getBatch(session, batchId));
   if (isExecuted(before)) {
-    session.output.tell(`The batch is over since ${before.dateUpdated}. Nothing was sent.`);
+    session.output.tell(`The batch ended on ${before.dateUpdated}. Nothing was sent.`);
     const { digest } = terms;
     const listed = digest && (await listedDigest(session, await session.service(), before));
     if (listed !== null && listed !== digest)

@@ -154,7 +154,7 @@ export const commands = {
     },
     view: (key: Answer<'listKeys'>[number], style) => [
       style.good(
-        `API key ${keyName(key)} ${key.dateRevoked === null ? `is valid until ${key.dateExpires}` : `is revoked since ${key.dateRevoked}`}.`,
+        `API key ${keyName(key)} ${key.dateRevoked === null ? `is valid until ${key.dateExpires}` : `was revoked on ${key.dateRevoked}`}.`,
       ),
     ],
     details: [
@@ -172,7 +172,7 @@ export const commands = {
   caps: defineCommand({
     configure: (command) =>
       command
-        .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day; none removes the cap'))
+        .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day; "none" removes the cap'))
         .addOption(
           decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day; none removes the cap'),
         ),

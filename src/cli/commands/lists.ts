@@ -140,8 +140,8 @@ const reportOptions = (command: Command) =>
       '--by <what>',
       `one row per ${REPORT_PERIODS.join(', ')}; add ",type" for one per proof type (default: day)`,
     )
-    .option('--since <time>', 'only what finished at this time or later: 24h, yesterday, ISO 8601')
-    .option('--until <time>', 'only what finished before this time')
+    .option('--since <time>', 'only operations finished at this time or later: 24h, yesterday, ISO 8601')
+    .option('--until <time>', 'only operations finished before this time')
     .option('--html <file>', 'also write an HTML page with charts')
     .addOption(FORCE_OPTION);
 

@@ -39,7 +39,7 @@ export const commands = {
       'Reads the transaction from the local ledger or, with a remote API, from FLYWHEEL_RPC_URL. Needs no service.',
       'Decodes the burn and airdrops of this proof from the instructions, or from the batch, and compares them with',
       '--amount, or with the entry of --expect that has this proof, in base units of the pinned mint. Exits with 9 for a',
-      'difference or an unreadable transaction. Without either option, only shows the amounts.',
+      'difference or an unreadable transaction. Without --amount and --expect it shows the amounts and compares nothing.',
     ],
     output: [
       '{ "verified": true, "txHash", "hash", "type", "slot", "dateLanded"?, "amounts": "agree"|"not compared"|"not told", "untold"?,',

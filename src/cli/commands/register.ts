@@ -342,9 +342,9 @@ const viewInit = (
   ...fieldLines(
     [
       ...registrationFields(value),
-      ['vault holds', `${tokensText(input.vaultTokens, input.symbol)}, ${grouped(input.vaultSol)} SOL`],
+      ['in vault', `${tokensText(input.vaultTokens, input.symbol)}, ${grouped(input.vaultSol)} SOL`],
       [
-        'wallet holds',
+        'in burn wallet',
         `${tokensText(input.burnWalletTokens, input.symbol)}, ${grouped(input.burnWalletSol)} SOL`,
       ],
     ],

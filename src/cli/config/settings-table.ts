@@ -128,10 +128,10 @@ const SETTINGS_TABLE = {
   waitSeconds: row(
     'request',
     ['--wait <seconds>'],
-    'total time limit of a request with its retries, and of --watch',
+    'time limit of a request, retries included; also of --watch',
     { reading: seconds(DEFAULT_WAIT_SECONDS) },
   ),
-  maxWaitSeconds: row('request', ['--max-wait <seconds>'], 'total time to wait between attempts', {
+  maxWaitSeconds: row('request', ['--max-wait <seconds>'], 'time limit of all waits between attempts', {
     reading: seconds(DEFAULT_MAX_WAIT_SECONDS),
   }),
   proxy: row(
@@ -169,7 +169,7 @@ const SETTINGS_TABLE = {
   signerKeypairs: row(
     'chain',
     ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'],
-    'operator and burn keypair instead of signing programs: a file, or the key itself',
+    'keypair of the operator or burn wallet: a file or the key itself',
   ),
   maxPriorityFee: row(
     'chain',

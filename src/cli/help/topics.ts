@@ -86,7 +86,7 @@ const FILES: readonly Part[] = [
   '      { "action": "AIRDROP", "toAddress": "FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF", "amount": "2.5" },',
   '      { "action": "MEMO", "message": "thank you" } ] } ] }',
   '',
-  'Amounts are whole tokens, as a number or a decimal string. flywheel refuses numbers that JSON would round, duplicate keys and unknown keys. It lists all problems of a file at once with their places, and sends nothing. The service checks next whether the project and the key allow the proof types.',
+  'Amounts are whole tokens, as a number or a decimal string. flywheel refuses numbers that JSON would round, duplicate keys and unknown keys. It lists all problems of a file at once with their places, and sends nothing. The service then checks that the project and the key allow the proof types.',
   '',
   'CSV files end in .csv or .tsv, or need --format csv. The first line names the columns, separated by commas, semicolons or tabs. --column amount=Tokens reads a field from a column with another name. flywheel refuses unknown columns.',
   '- burns: type, amount, persistOnchain (true or false; empty is false), and the proof: a column proof.KEY for each key, with text values, or one column proof with JSON',

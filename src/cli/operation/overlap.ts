@@ -51,6 +51,9 @@ export function withoutOverlap(
   throw notSent(`${sentence}${changed}`, hint);
 }
 
+/** The new amount of a changed element is paid on top of the earlier one. */
+const correctAmount = (noun: string): string => `To correct an amount, send a ${noun} for the difference.`;
+
 /** The way that pays nobody twice comes first. */
 function sendingHint(news: number, changed: number, noun: string): string {
   const first = changed === 0 ? '' : ' take the changed ones out of the file and';
@@ -58,9 +61,7 @@ function sendingHint(news: number, changed: number, noun: string): string {
     news > 0
       ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
       : 'The file has nothing new.',
-    ...(changed === 0
-      ? []
-      : ['--rest --allow-changed also sends the changed ones in full, on top of the earlier amount.']),
+    ...(changed === 0 ? [] : [correctAmount(noun), '--rest --allow-changed also sends the changed ones.']),
     '--again sends everything again.',
   ].join(' ');
 }
@@ -115,7 +116,7 @@ function changedElements(changes: Refused['changes'], kind: OperationKind, count
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
     `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
-    `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}--allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
+    `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}${correctAmount(noun)} --allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
   );
 }
 

@@ -465,7 +465,9 @@ function movedDifferences(actual: MovedTokens, expected: MovedTokens): readonly 
   const [found, wanted] = [sums(actual), sums(expected)];
   return [...new Set([...found.keys(), ...wanted.keys()])].flatMap((what) => {
     const [is, due] = [found.get(what) ?? 0n, wanted.get(what) ?? 0n];
-    return is === due ? [] : [`${what} were ${is} base units, expected ${due}`];
+    if (is === due) return [];
+    const [shown, wants] = [is, due].map((one) => grouped(formatTokenAmount(one, expected.decimals)));
+    return [`${shown} tokens were ${what}, expected ${wants}`];
   });
 }
 

@@ -60,7 +60,7 @@ const reportTotals = ({
   ['operator paid', solText(total.operatorLamports)],
   ['vault paid', solText(total.vaultLamports)],
   ['cost', solText(total.costLamports)],
-  ['', 'Includes the rent of open batches until it comes back.'],
+  ['', 'Rent of open batches is included until it comes back.'],
   ['outcome unknown', pendingBurns === 0 ? null : countText(pendingBurns, 'burn')],
 ];
 

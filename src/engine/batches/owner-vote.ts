@@ -128,7 +128,7 @@ export async function landOwnerVote(work: BatchWork, vote: SignedVote): Promise<
   if (fate.kind === 'expired') {
     throw new FlywheelError(
       'ERR_APPROVAL_EXPIRED',
-      `The signed transaction of batch ${id} has expired and did not land. To approve it again, sign a new transaction: POST /v1/flywheel/batch/${id}/approval.`,
+      `The approval of batch ${id} expired before it landed. To approve it again: POST /v1/flywheel/batch/${id}/approval.`,
     );
   }
   if (fate.kind === 'open') {

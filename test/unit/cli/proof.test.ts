@@ -100,10 +100,10 @@ describe('a burn', () => {
   const good = plain(proofMemo(), burn(2_250_000n));
 
   it.each<readonly [string, readonly Instruction[], string, RegExp]>([
-    ['of another amount', [proofMemo(), burn(2_250_001n)], '2.25', /2250001 .* 2250000/],
+    ['of another amount', [proofMemo(), burn(2_250_001n)], '2.25', /2\.250001 .* 2\.25\./],
     ['of nothing', [proofMemo()], '2.25', /no tokens/],
-    ['done twice', [proofMemo(), burn(1_000_000n), burn(1_000_000n)], '1', /2000000/],
-    ['beside which somebody gets some', [proofMemo(), burn(1_000_000n), send(5n)], '1', / 5 /],
+    ['done twice', [proofMemo(), burn(1_000_000n), burn(1_000_000n)], '1', / 2 tokens .* 1\./],
+    ['beside which somebody gets some', [proofMemo(), burn(1_000_000n), send(5n)], '1', / 0\.000005 /],
     ['of another mint', [proofMemo(), burn(1_000_000n, stranger)], '1', new RegExp(stranger)],
     ['for another proof', [proofMemo(), proofMemo(proofHash({})), burn(1_000_000n)], '1', /no tokens/],
     ['finer than the token', [proofMemo(), burn(1n)], '0.0000001', /decimals/],

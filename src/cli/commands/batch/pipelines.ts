@@ -24,7 +24,7 @@ const fileOptions = <Args extends unknown[], Options extends Record<string, unkn
   command: Command<Args, Options>,
 ) =>
   command
-    .option('--failed-out <file>', 'when the batch has ended: write the pipelines that did not land here')
+    .option('--failed-out <file>', 'write the pipelines of an ended batch that did not land to this file')
     .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
@@ -128,7 +128,7 @@ export const commands = {
     details: [
       'Reads the batch back from the chain before signing. The batch must equal the file.',
       'The same file again resumes an unfinished batch, and prints the result of a finished one.',
-      'With --yes, proofs that were already paid or approved from this machine are refused; --again pays them again.',
+      'With --yes, flywheel refuses proofs that were paid or approved from this machine. --again pays them again.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them), as with `batch approve`.',
       'Without a terminal, --yes or --wallet is required.',
     ],

@@ -292,7 +292,7 @@ export const commands = {
     configure: inspectOptions,
     run: inspect,
     details: [
-      'Makes the checks of `batch approve`, limits included, and ends with the same lines; nothing is signed. "problem" is the reason for a refusal, or null.',
+      'Makes the checks of `batch approve`, limits included, and shows the same summary. Nothing is signed. "problem" is the reason for a refusal, or null.',
       '--verbose also shows members, rules, token, votes and costs.',
       'A closed batch is read from its transactions, if the RPC node still has them.',
     ],

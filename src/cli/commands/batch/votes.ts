@@ -186,8 +186,8 @@ export const commands = {
     run: approve,
     details: [
       'Reads the batch from the chain, checks it, shows it and asks. Then signs one approval of this batch.',
-      'The lines before the question sum the batch up. --verbose also shows members, rules and token.',
-      'With --yes, proofs that have already landed or been approved from this machine are refused, unless --again is given here or was given to `batch init` (there also --allow-changed).',
+      'A summary precedes the question. --verbose also shows members, rules and token.',
+      'With --yes, flywheel refuses proofs that landed or were approved from this machine. --again accepts them; `batch init --again` and `batch init --allow-changed` count too.',
       'Without a terminal, --yes and --expect are required.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
       'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
