@@ -3,7 +3,7 @@ import type { Random } from '../fuzz/random.js';
 import { type Context, contextOf, type Ended, Output, runCommand, type Typed } from './command-line.js';
 import { simTransport } from './network.js';
 import { openService } from './opening.js';
-import { running } from './platform.js';
+import { pause, running } from './platform.js';
 import type { ChainWatch } from './ports.js';
 import { SimProcess, type Surroundings } from './process.js';
 import type { Walker } from './scheduler.js';
@@ -95,7 +95,8 @@ export class Machine {
   }
 
   stop(): void {
-    for (const server of this.#servers) server.kill();
+    // Histograms of a server's metrics stay in node for good, and with them the world and all that it refers to.
+    for (const server of this.#servers.splice(0)) server.kill();
   }
 
   #context(
@@ -105,11 +106,14 @@ export class Machine {
   ): Context {
     const { scheduler } = this.around;
     const { dataDir } = this.places;
-    const net = { scheduler, random: this.#random, service: () => this.#anyServer() };
+    const net = { random: this.#random, service: () => this.#anyServer() };
     return contextOf({
       ...{ process, typed, streams, ...this.places, isRemote: this.isRemote },
       nowMs: () => scheduler.nowMs,
-      sleep: (ms) => this.#sleep(process, ms),
+      sleep: async (ms) => {
+        await pause(ms, undefined, { signal: process.signal });
+        await process.suffer([]);
+      },
       answer: () => this.#random.pick(['y', 'y', 'y', 'y', 'y', 'n']),
       isRunning: (name) => this.#living.has(name),
       openService: async (context, settings) => {
@@ -124,18 +128,5 @@ export class Machine {
   #anyServer(): SimServer | undefined {
     const { servers } = this;
     return servers.length === 0 ? undefined : this.#random.pick(servers);
-  }
-
-  async #sleep(process: SimProcess, ms: number): Promise<void> {
-    const { signal } = process;
-    const interrupted = (): Error => new DOMException('The operation was aborted', 'AbortError');
-    if (signal.aborted) throw interrupted();
-    await Promise.race([
-      process.reach(`sleep ${ms} ms`, this.around.scheduler.timeMs + ms),
-      new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(interrupted()), { once: true });
-      }),
-    ]);
-    await process.suffer([]);
   }
 }

@@ -11,7 +11,6 @@ import {
   type Transport,
 } from './ports.js';
 import type { SimProcess } from './process.js';
-import type { Scheduler } from './scheduler.js';
 
 /** Resolves to `undefined` if the service dies during the request. */
 export interface Reachable {
@@ -20,7 +19,6 @@ export interface Reachable {
 }
 
 interface Net {
-  readonly scheduler: Scheduler;
   readonly random: Random;
   /** The server that receives the next request. */
   service(): Reachable | undefined;
@@ -103,7 +101,7 @@ export function simTransport(client: SimProcess, net: Net): Transport {
     close: async () => undefined,
     exchange: async (request: HttpRequest, { timeoutMs, signal }: Terms) => {
       if (signal?.aborted === true) throw interrupted();
-      const timer = net.scheduler.sleep(client, 'request timeout', net.scheduler.timeMs + timeoutMs);
+      const timer = client.sleep(timeoutMs, true);
       const aborted = new Promise<never>((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(interrupted()), { once: true });
       });

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Fault, Faults } from './faults.js';
 import type { Others } from './others.js';
 import { failure, Killed } from './ports.js';
-import type { Scheduler, Walker } from './scheduler.js';
+import type { Nap, Scheduler, Walker } from './scheduler.js';
 
 /** Never resolves: the process is dead. */
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
@@ -58,6 +58,17 @@ export class SimProcess implements Walker {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  get timeMs(): number {
+    return this.#around.scheduler.timeMs;
+  }
+
+  sleep(ms: number, isAwaited: boolean): Nap {
+    const { scheduler } = this.#around;
+    const nap = scheduler.sleep(this, `sleep ${ms} ms`, scheduler.timeMs + ms, isAwaited);
+    if (!this.#alive) scheduler.drop(this);
+    return nap;
   }
 
   onEnd(closer: () => unknown): void {

@@ -3,6 +3,8 @@
  * [--verbose]`.
  */
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { kindOf } from './kinds.js';
 import { takePlatform } from './platform.js';
 import { type RunOptions, runWorld } from './world.js';
@@ -28,6 +30,9 @@ const modes: readonly RunOptions['mode'][] =
   values.mode === undefined ? ['embedded', 'remote'] : [values.mode === 'remote' ? 'remote' : 'embedded'];
 
 takePlatform();
+setFlagsFromString('--expose-gc');
+/** The driver closes the files of a closed connection only when the statements of the connection are collected. */
+const collect: () => void = runInNewContext('gc');
 const startedMs = performance.now();
 const isOver = (): boolean => minutes !== null && performance.now() - startedMs > minutes * 60_000;
 const totals = { runs: 0, steps: 0, faults: 0, actions: 0, broken: 0 };
@@ -35,6 +40,7 @@ const totals = { runs: 0, steps: 0, faults: 0, actions: 0, broken: 0 };
 /** @returns whether to continue. */
 async function runOne(options: RunOptions): Promise<boolean> {
   const result = await runWorld({ ...options, ...(values.verbose ? { say } : {}) });
+  collect();
   totals.runs += 1;
   totals.steps += result.steps;
   totals.faults += result.faults;

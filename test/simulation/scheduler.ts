@@ -15,6 +15,11 @@ interface Step {
   readonly go: () => void;
 }
 
+export interface Nap {
+  readonly over: Promise<boolean>;
+  cancel(): void;
+}
+
 /** Turns of the event loop without a new step after which the running work is idle. */
 const QUIET_TURNS = 2;
 /**
@@ -80,15 +85,15 @@ export class Scheduler {
     });
   }
 
-  /** A cancellable step; resolves to false if it was cancelled. */
-  sleep(walker: Walker, label: string, dueMs: number): { readonly over: Promise<boolean>; cancel(): void } {
+  /** A cancellable step; resolves to false if it was cancelled. @param isAwaited - `false` for a timer */
+  sleep(walker: Walker, label: string, dueMs: number, isAwaited: boolean): Nap {
     let step: Step | undefined;
     let end: (reached: boolean) => void = () => undefined;
     const over = new Promise<boolean>((resolve) => {
       end = resolve;
       step = { walker, label, dueMs, go: () => resolve(true) };
       this.#waiting.push(step);
-      this.#registered += 1;
+      if (isAwaited) this.#registered += 1;
     });
     return {
       over,

@@ -44,7 +44,8 @@ export class SimServer implements Reachable {
       process.end();
       return undefined;
     }
-    process.onEnd(() => opened.close());
+    // What waits for work of the dead process never ends; its files close by themselves.
+    process.onEnd(() => void opened.close());
     return new SimServer(process, opened);
   }
 

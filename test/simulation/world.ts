@@ -70,7 +70,7 @@ class World implements ChainWatch, Walker {
   #broken: Error | null = null;
   #isOver = false;
   /** Belongs to no process; delivers delayed bytes. */
-  #chain: LocalChain | undefined;
+  #chain: Promise<LocalChain> | undefined;
 
   constructor(home: string, template: Template, drawn: Drawn, options: RunOptions) {
     const { seed, mode, say = () => undefined } = options;
@@ -119,8 +119,8 @@ class World implements ChainWatch, Walker {
     const arrive = async (): Promise<void> => {
       const dueMs = this.#scheduler.timeMs + this.#random.pick(DELAYS_MS);
       await this.#scheduler.reach(this, `bytes of ${name} arrive`, dueMs);
-      this.#chain ??= await openLedger(this.#machine.places.dataDir, () => this.#scheduler.nowMs);
-      await deliver(this.#chain);
+      this.#chain ??= openLedger(this.#machine.places.dataDir, () => this.#scheduler.nowMs);
+      await deliver(await this.#chain);
       this.#audit(`${name}, late`);
     };
     this.#watch(arrive());
@@ -149,8 +149,7 @@ class World implements ChainWatch, Walker {
     }
     this.#auditor.close();
     this.#others.close();
-    await this.#chain?.close();
-    this.#machine.stop();
+    await (await this.#chain)?.close();
     return {
       kind: this.#drawn.kind,
       broken: this.#broken,
@@ -168,6 +167,7 @@ class World implements ChainWatch, Walker {
     this.#faults.stop();
     await bringToRest(this.#office);
     this.#isOver = true;
+    this.#machine.stop();
   }
 
   async #keepServers(): Promise<void> {
