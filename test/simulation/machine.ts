@@ -6,7 +6,6 @@ import { openService } from './opening.js';
 import { pause, running } from './platform.js';
 import type { ChainWatch } from './ports.js';
 import { SimProcess, type Surroundings } from './process.js';
-import type { Walker } from './scheduler.js';
 import { SimServer } from './server.js';
 
 interface Places {
@@ -16,8 +15,8 @@ interface Places {
 
 export class Machine {
   readonly places: Places;
-  readonly around: Surroundings;
-  readonly isRemote: boolean;
+  readonly #around: Surroundings;
+  readonly #isRemote: boolean;
   readonly #random: Random;
   readonly #watch: ChainWatch;
   readonly #living = new Set<string>();
@@ -30,30 +29,18 @@ export class Machine {
     options: { readonly isRemote: boolean; readonly random: Random; readonly watch: ChainWatch },
   ) {
     this.places = places;
-    this.around = around;
-    this.isRemote = options.isRemote;
+    this.#around = around;
+    this.#isRemote = options.isRemote;
     this.#random = options.random;
     this.#watch = options.watch;
   }
 
-  spawn(name: string, isExempt = false): SimProcess {
+  spawn(name: string): SimProcess {
     this.#count += 1;
-    const process = new SimProcess(`${name}-${this.#count}`, this.around, isExempt);
+    const process = new SimProcess(`${name}-${this.#count}`, this.#around);
     this.#living.add(process.name);
     process.onEnd(() => this.#living.delete(process.name));
     return process;
-  }
-
-  turn(person: Walker, label: string): Promise<void> {
-    return this.around.scheduler.reach(person, label);
-  }
-
-  calm(): void {
-    this.around.scheduler.calm();
-  }
-
-  pass(ms: number): void {
-    this.around.scheduler.jump(ms);
   }
 
   async run(process: SimProcess, typed: Typed): Promise<Ended> {
@@ -70,13 +57,6 @@ export class Machine {
       stdout: isOut ? streams.stdout.rest() : streams.stdout.seen,
       stderr: streams.stderr.rest(),
     };
-  }
-
-  /** Runs a set-up command. @throws if it fails */
-  async setUp(words: readonly string[]): Promise<void> {
-    const typed = { words: [...words, '--local', '--json'], isTerminal: false };
-    const { exit, stderr } = await this.run(this.spawn('set-up', true), typed);
-    if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
   }
 
   /** Starts a service, which resolves unfinished work. */
@@ -104,11 +84,11 @@ export class Machine {
     typed: Typed,
     streams: { readonly stdout: Output; readonly stderr: Output },
   ): Context {
-    const { scheduler } = this.around;
+    const { scheduler } = this.#around;
     const { dataDir } = this.places;
     const net = { random: this.#random, service: () => this.#anyServer() };
     return contextOf({
-      ...{ process, typed, streams, ...this.places, isRemote: this.isRemote },
+      ...{ process, typed, streams, ...this.places, isRemote: this.#isRemote },
       nowMs: () => scheduler.nowMs,
       sleep: async (ms) => {
         await pause(ms, undefined, { signal: process.signal });

@@ -1,12 +1,9 @@
-/** Other users of the chain, outside the simulated processes: they fill blocks, and the owner moves tokens. */
+/** Other users of the chain, outside the simulated processes: the owner moves tokens. */
 import type { Random } from '../fuzz/random.js';
 import { AMOUNT_AT, tokenAccountsOf } from './audit/ledger-books.js';
 import { type LedgerAccount, LedgerTables } from './audit/tables.js';
 import { DECIMALS } from './goods.js';
-import type { Scheduler } from './scheduler.js';
 
-/** Longer than a blockhash is valid, in time and in blocks. */
-const PASSING_MS = 61_000;
 /** Whole tokens left in the vault: too few for anything, enough for part of a batch, enough for everything. */
 const HOLDINGS = [20, 70, 110, 3_000] as const;
 const UNITS = 10n ** BigInt(DECIMALS);
@@ -18,20 +15,13 @@ export interface Wallets {
 
 export class Others {
   readonly #ledger: LedgerTables;
-  readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #wallets: Wallets;
 
-  constructor(path: string, scheduler: Scheduler, random: Random, wallets: Wallets) {
+  constructor(path: string, random: Random, wallets: Wallets) {
     this.#ledger = new LedgerTables(path, false);
-    this.#scheduler = scheduler;
     this.#random = random;
     this.#wallets = wallets;
-  }
-
-  /** Advances a minute of blocks, so that every blockhash expires. */
-  passBlocks(): void {
-    this.#scheduler.jump(PASSING_MS);
   }
 
   /** Moves tokens between the vault and the burn wallet's account. */

@@ -7,9 +7,11 @@ import { type Command, idea, joinIn, PENDING, rest, someBatch } from './commands
 import { burnWords, type Goods, type Item } from './goods.js';
 import type { Habit } from './kinds.js';
 import type { Machine } from './machine.js';
+import type { Scheduler } from './scheduler.js';
 
 export interface Office {
   readonly machine: Machine;
+  readonly scheduler: Scheduler;
   readonly random: Random;
   readonly goods: Goods;
   readonly auditor: Auditor;
@@ -41,9 +43,9 @@ export class Person {
   }
 
   async work(count: number): Promise<void> {
-    const { machine, random } = this.#office;
+    const { scheduler, random } = this.#office;
     for (let done = 0; done < count; done += 1) {
-      await machine.turn(this, 'thinks');
+      await scheduler.reach(this, 'thinks');
       this.#office.actions += 1;
       const reaction = random.oneIn(2) ? this.#reaction() : undefined;
       await (reaction === undefined ? this.#follow(this.#habit()) : this.type(reaction));
@@ -92,12 +94,12 @@ export class Person {
   }
 
   async #follow(habit: Habit): Promise<void> {
-    const { machine, goods, random } = this.#office;
+    const { scheduler, goods, random } = this.#office;
     if (habit === 'burn once') await this.#burnOnce();
     else if (habit === 'burn under a key') await this.#burnUnderKey();
     else if (habit === 'forget') await this.#forget();
     else if (habit === 'change a file') goods.change(random.pick(goods.papers));
-    else if (habit === 'wait a day') machine.pass(DAY_MS);
+    else if (habit === 'wait a day') scheduler.jump(DAY_MS);
     else if (habit === 'join in') await this.type(joinIn(this.#office));
     else await this.type(idea(this.#office, habit));
   }
@@ -118,8 +120,8 @@ export class Person {
   }
 
   async #triesAgain(item: Item): Promise<boolean> {
-    const { machine, running, seen } = this.#office;
-    await machine.turn(this, 'tries again');
+    const { scheduler, running, seen } = this.#office;
+    await scheduler.reach(this, 'tries again');
     this.#office.actions += 1;
     if (seen.has(item.hash)) return false;
     // `pending resume` may complete it just before it is typed; then it is a new operation.
@@ -129,7 +131,7 @@ export class Person {
 
   /** A script with its own idempotency key, which runs repeatedly. */
   async #burnUnderKey(): Promise<void> {
-    const { goods, machine, random } = this.#office;
+    const { goods, scheduler, random } = this.#office;
     const item = goods.item('burn');
     const hex = Buffer.from(random.bytes(16)).toString('hex');
     const key = [
@@ -142,7 +144,7 @@ export class Person {
     for (let runs = 2 + random.below(2); runs > 0; runs -= 1) {
       const written = random.oneIn(2) ? key : key.toUpperCase();
       await this.type({ words: [...burnWords(item), '--idempotency-key', written], items: [item] });
-      await machine.turn(this, 'starts the script again');
+      await scheduler.reach(this, 'starts the script again');
       this.#office.actions += 1;
     }
     this.#last = undefined;

@@ -48,6 +48,7 @@ function keyPair(): { privateKey: crypto.KeyObject; publicKey: crypto.KeyObject 
   return { privateKey, publicKey: crypto.createPublicKey(privateKey) };
 }
 
+const noSpace = (): Error => Object.assign(new Error('The disk is full.'), { code: 'ENOSPC' });
 const isTemporary = (path: unknown): boolean => typeof path === 'string' && path.endsWith('.tmp');
 
 type Ring = (...given: readonly unknown[]) => void;
@@ -107,11 +108,11 @@ export function takePlatform(): void {
   Object.assign(fs, {
     openSync: (...parameters: Parameters<typeof openSync>): number => {
       const process = isTemporary(parameters[0]) ? running.getStore() : undefined;
-      process?.file('write a file');
+      process?.file(noSpace);
       return openSync(...parameters);
     },
     renameSync: (...parameters: Parameters<typeof renameSync>): void => {
-      running.getStore()?.file('rename a file');
+      running.getStore()?.file(noSpace);
       renameSync(...parameters);
     },
   });

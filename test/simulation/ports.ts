@@ -2,8 +2,7 @@
  * The ports of a process, store, chain and journal: each call is a step. The only import of their types and errors in the
  * simulator.
  */
-import bs58 from 'bs58';
-import type { Chain, ChainReader, PastTransaction } from '../../src/chain/chain.js';
+import type { Chain, ChainReader } from '../../src/chain/chain.js';
 import { type LocalChain, traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Begun, Entry, Journal } from '../../src/cli/journal/journal.js';
 import type { EngineFiles } from '../../src/compose/open-engine.js';
@@ -51,32 +50,13 @@ function simStore(process: SimProcess, store: Store): Store {
       if (!process.alive) throw new Killed();
       return work(tx);
     };
-  const refusal = locked;
+  const call = <Value>(label: string, act: () => Promise<Value>): Promise<Value> =>
+    process.port({ label, faults: READ, refusal: locked, act, isFiles: true });
   return replacing(store, {
-    reserve: (...asked) =>
-      process.port({
-        label: 'store write',
-        faults: READ,
-        refusal,
-        act: () => store.reserve(...asked),
-        isFiles: true,
-      }),
+    reserve: (...asked) => call('store write', () => store.reserve(...asked)),
     transaction: ((work) =>
-      process.port({
-        label: 'store write',
-        faults: READ,
-        refusal,
-        act: () => store.transaction(inside(work)),
-        isFiles: true,
-      })) as Store['transaction'],
-    read: ((work) =>
-      process.port({
-        label: 'store read',
-        faults: READ,
-        refusal,
-        act: () => store.read(inside(work)),
-        isFiles: true,
-      })) as Store['read'],
+      call('store write', () => store.transaction(inside(work)))) as Store['transaction'],
+    read: ((work) => call('store read', () => store.read(inside(work)))) as Store['read'],
   });
 }
 
@@ -95,38 +75,14 @@ function simReader<Reader extends ChainReader>(process: SimProcess, chain: Reade
 /** The user's own node, with transaction history. */
 export function simNode(process: SimProcess, ledger: LocalChain): ChainReader {
   const reader = simReader<ChainReader>(process, ledger);
-  const history: ChainReader['history'] = (account) =>
+  const history: ChainReader['history'] = (account, past) =>
     process.port({
       label: 'chain past',
       faults: READ,
       refusal: unreachable,
-      act: () => past(ledger, account),
+      act: () => ledger.history(account, past),
     });
   return replacing(reader, { history });
-}
-
-/** Static account keys of a wire transaction: after signatures, an optional version byte and three counts. */
-function namedIn(wire: Buffer): readonly string[] {
-  const message = wire.subarray(1 + 64 * (wire[0] ?? 0));
-  const at = (message[0] ?? 0) >= 0x80 ? 4 : 3;
-  return Array.from({ length: message[at] ?? 0 }, (_, key) =>
-    bs58.encode(message.subarray(at + 1 + 32 * key, at + 33 + 32 * key)),
-  );
-}
-
-async function past(ledger: LocalChain, account: string): Promise<readonly PastTransaction[]> {
-  const signatures: string[] = [];
-  for (const signature of ledger.ledger.landedAfter('') ?? []) {
-    const [record] = await ledger.lookUp([signature]);
-    if (namedIn(Buffer.from(record?.wire ?? [])).includes(account)) signatures.push(signature);
-  }
-  const records = await ledger.lookUp(signatures);
-  return signatures
-    .map((signature, at) => ({
-      ...{ signature, slot: Number(records[at]?.slot), failed: records[at]?.error !== null },
-      ...{ memo: null, blockTimeMs: null, isAgreed: true },
-    }))
-    .reverse();
 }
 
 function simChain(process: SimProcess, chain: LocalChain, watch: ChainWatch): LocalChain {

@@ -11,7 +11,7 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 export interface Surroundings {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
-  readonly others: Pick<Others, 'passBlocks' | 'moveTokens'>;
+  readonly others: Pick<Others, 'moveTokens'>;
 }
 
 const unwritten = (what: string): Error =>
@@ -30,22 +30,21 @@ interface Effect<Value> {
 
 const ENDS: readonly Fault[] = ['kill', 'interrupt', 'jump', 'blocks', 'move'];
 const DAY_MS = 86_400_000;
+/** Longer than a blockhash is valid. */
+const BLOCKHASH_MS = 61_000;
 
 export class SimProcess implements Walker {
   readonly name: string;
   readonly death: Promise<void>;
   readonly #around: Surroundings;
   readonly #controller = new AbortController();
-  readonly #isExempt: boolean;
   #die: () => void = () => undefined;
   #closers: (() => unknown)[] = [];
   #alive = true;
 
-  /** @param isExempt - no faults, as in the set-up of a world. */
-  constructor(name: string, around: Surroundings, isExempt = false) {
+  constructor(name: string, around: Surroundings) {
     this.name = name;
     this.#around = around;
-    this.#isExempt = isExempt;
     setMaxListeners(0, this.#controller.signal);
     this.death = new Promise((resolve) => {
       this.#die = resolve;
@@ -138,21 +137,18 @@ export class SimProcess implements Walker {
 
   /** A synchronous effect. @throws Killed */
   sync<Value>(what: string, act: () => Value): Value {
-    if (!this.#alive) throw new Killed();
-    const fault = this.#draw(['kill', 'full']);
-    if (fault === 'kill') return this.#dieHere();
-    if (fault === 'full') throw unwritten(what);
+    this.file(() => unwritten(what));
     const value = act();
     if (this.#draw(['kill']) === 'kill') return this.#dieHere();
     return value;
   }
 
-  /** Precedes a file write. @throws the system's error. */
-  file(what: string): void {
+  /** Precedes a file write. @throws Killed */
+  file(full: () => Error): void {
     if (!this.#alive) throw new Killed();
     const fault = this.#draw(['kill', 'full']);
     if (fault === 'kill') this.#dieHere();
-    if (fault === 'full') throw Object.assign(new Error(what), { code: 'ENOSPC' });
+    if (fault === 'full') throw full();
   }
 
   #dieHere(): never {
@@ -161,11 +157,10 @@ export class SimProcess implements Walker {
   }
 
   #draw(faults: readonly Fault[]): Fault | undefined {
-    if (this.#isExempt) return undefined;
     const fault = this.#around.faults.draw(faults);
     if (fault === 'interrupt') this.interrupt();
     if (fault === 'jump') this.#jump();
-    if (fault === 'blocks') this.#around.others.passBlocks();
+    if (fault === 'blocks') this.#around.scheduler.jump(BLOCKHASH_MS);
     if (fault === 'move') this.#around.others.moveTokens();
     return fault;
   }

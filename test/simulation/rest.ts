@@ -1,8 +1,8 @@
 /** Brings a world to rest after the last fault, and checks that everything completes. */
 import { Broken } from './audit/auditor.js';
 import type { Item, Paper } from './goods.js';
-import type { Machine } from './machine.js';
 import { type Office, Person } from './person.js';
+import type { Scheduler } from './scheduler.js';
 
 const ROUNDS = 10;
 /** Rounds until a stuck batch is cancelled. */
@@ -19,9 +19,8 @@ const REFUSED_FOR_GOOD = /Batch \S+ is finished and is not the expected one/g;
 
 /** @throws Broken */
 export async function bringToRest(office: Office): Promise<void> {
-  const { machine } = office;
-  machine.calm();
-  await machine.setUp(['local', 'fund', '--to', 'vault', '--tokens', '5000']);
+  const { machine, scheduler } = office;
+  scheduler.calm();
   const person = new Person('closer', office);
   const { goods, auditor } = office;
   const refused = new Set<string>();
@@ -32,27 +31,28 @@ export async function bringToRest(office: Office): Promise<void> {
     return ALARMING.has(exit) && (exit !== 9 || refusals.size === 0 || isRepeated);
   };
   const type = async (words: readonly string[], items: readonly Item[] = []): Promise<number | null> => {
-    machine.pass(PAUSE_MS);
+    scheduler.jump(PAUSE_MS);
     const { exit, stderr } = await person.type({ words, items }, false);
     if (isAlarming(exit, stderr)) throw new Broken('calm', `\`${words.join(' ')}\` ends ${exit}: ${stderr}`);
     return exit;
   };
+  await type(['local', 'fund', '--to', 'vault', '--tokens', '5000', '--local']);
   const open = (): readonly Paper[] =>
     goods.papers.filter(({ items }) => items.some((item) => auditor.count(item) === 0));
   for (let round = 0; round < ROUNDS; round += 1) {
-    await machine.turn(person, `round ${round}`);
+    await scheduler.reach(person, `round ${round}`);
     await type(['pending', 'resume', '--yes']);
     for (const paper of round === 0 ? goods.papers : open()) await finish(type, paper);
     if (open().length === 0) break;
     // A stuck batch is cancelled, and its file runs again.
     if (round === PATIENCE) await endBatches(type, office, false);
     // Caps reset each day.
-    machine.pass(DAY_MS);
+    scheduler.jump(DAY_MS);
   }
   const missing = open().flatMap(({ items }) => items.filter((item) => auditor.count(item) === 0));
   if (missing.length > 0) throw new Broken('liveness', `${names(missing)} never landed`);
   await endBatches(type, office, true);
-  await settleRest(type, person, machine);
+  await settleRest(type, person, scheduler);
   // Discarded operations are not repeated; a starting server resolves them.
   await machine.serve();
   auditor.checkClean();
@@ -78,7 +78,7 @@ async function endBatches(type: Type, { auditor }: Office, isLast: boolean): Pro
 }
 
 /** Resolves everything pending, and expects that nothing is left. */
-async function settleRest(type: Type, person: Person, machine: Machine): Promise<void> {
+async function settleRest(type: Type, person: Person, scheduler: Scheduler): Promise<void> {
   let left = '';
   for (let day = 0; day < ROUNDS; day += 1) {
     await type(['pending', 'resume', '--yes']);
@@ -86,7 +86,7 @@ async function settleRest(type: Type, person: Person, machine: Machine): Promise
     const rows = JSON.parse(stdout) as readonly { readonly outcome: string }[];
     left = JSON.stringify(rows.filter(({ outcome }) => outcome !== 'waits for approval'));
     if (left === '[]') return;
-    machine.pass(DAY_MS);
+    scheduler.jump(DAY_MS);
   }
   throw new Broken('pending', left);
 }

@@ -22,7 +22,7 @@ export const START_MS = Date.parse('2026-01-31T22:30:00.000Z');
 export const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const MAX_STEPS = 60_000;
 
-const NOBODY = { passBlocks: () => undefined, moveTokens: () => undefined };
+const NOBODY = { moveTokens: () => undefined };
 const nowhere: ChainWatch = { landed: () => undefined, onTheWay: () => undefined };
 const templates = new Map<string, Promise<Template>>();
 
@@ -47,7 +47,7 @@ async function setUp(home: string, commands: readonly (readonly string[])[], std
   const work = async (): Promise<void> => {
     for (const words of commands) {
       const typed = { words: [...words, '--json'], isTerminal: false, stdin };
-      const { exit, stdout, stderr } = await machine.run(machine.spawn('set-up', true), typed);
+      const { exit, stdout, stderr } = await machine.run(machine.spawn('set-up'), typed);
       if (exit !== 0) throw new Error(`${words.join(' ')} ended ${exit}: ${stderr}`);
       outputs.push(stdout);
     }

@@ -83,7 +83,7 @@ class World implements ChainWatch, Walker {
     this.#isRemote = mode === 'remote';
     const places = { home, dataDir: join(home, 'data') };
     const file = (name: string): string => join(places.dataDir, name);
-    this.#others = new Others(file(FILES.ledger), this.#scheduler, stream(seed, 8), template.wallets);
+    this.#others = new Others(file(FILES.ledger), stream(seed, 8), template.wallets);
     this.#machine = new Machine(
       places,
       {
@@ -97,6 +97,7 @@ class World implements ChainWatch, Walker {
     this.#auditor = new Auditor(file(FILES.ledger), file(FILES.store), goods, template.opening);
     this.#office = {
       machine: this.#machine,
+      scheduler: this.#scheduler,
       random: stream(seed, 6),
       goods,
       auditor: this.#auditor,

@@ -5,11 +5,8 @@ import { type StoredBatch, StoreTables, type Usage } from './tables.js';
 
 /** A violated promise; the simulation stops. */
 export class Broken extends Error {
-  readonly promise: string;
-
   constructor(promise: string, detail: string) {
     super(`${promise}: ${detail}`);
-    this.promise = promise;
   }
 }
 
