@@ -29,14 +29,11 @@ const VERSION = '0.0.0-simulated';
 
 /** An output stream: the reader has only flushed text, or all text after a normal exit. */
 export class Output {
-  readonly #process: SimProcess;
   #written = '';
   #problem: string | null = null;
   seen = '';
 
-  constructor(process: SimProcess) {
-    this.#process = process;
-  }
+  constructor(private readonly process: SimProcess) {}
 
   rest(): string {
     return this.#problem === null ? this.seen + this.#written : this.seen;
@@ -46,7 +43,7 @@ export class Output {
     const self = this;
     return {
       write: (text) => {
-        if (this.#process.alive) this.#written += text;
+        if (this.process.alive) this.#written += text;
       },
       flush: () => this.#flush(),
       isTTY,
@@ -58,15 +55,15 @@ export class Output {
   }
 
   async #flush(): Promise<string | null> {
-    await this.#process.reach('print');
-    const fault = await this.#process.suffer(['full']);
+    await this.process.reach('print');
+    const fault = await this.process.suffer(['full']);
     if (fault === 'full') this.#problem ??= 'the disk is full';
     if (this.#problem === null) {
       this.seen += this.#written;
       this.#written = '';
     }
-    await this.#process.reach('printed');
-    await this.#process.suffer([]);
+    await this.process.reach('printed');
+    await this.process.suffer([]);
     return this.#problem;
   }
 }

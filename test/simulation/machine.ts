@@ -14,30 +14,23 @@ interface Places {
 }
 
 export class Machine {
-  readonly places: Places;
-  readonly #around: Surroundings;
-  readonly #isRemote: boolean;
-  readonly #random: Random;
-  readonly #watch: ChainWatch;
   readonly #living = new Set<string>();
   #servers: SimServer[] = [];
   #count = 0;
 
   constructor(
-    places: Places,
-    around: Surroundings,
-    options: { readonly isRemote: boolean; readonly random: Random; readonly watch: ChainWatch },
-  ) {
-    this.places = places;
-    this.#around = around;
-    this.#isRemote = options.isRemote;
-    this.#random = options.random;
-    this.#watch = options.watch;
-  }
+    readonly places: Places,
+    private readonly around: Surroundings,
+    private readonly options: {
+      readonly isRemote: boolean;
+      readonly random: Random;
+      readonly watch: ChainWatch;
+    },
+  ) {}
 
   spawn(name: string): SimProcess {
     this.#count += 1;
-    const process = new SimProcess(`${name}-${this.#count}`, this.#around);
+    const process = new SimProcess(`${name}-${this.#count}`, this.around);
     this.#living.add(process.name);
     process.onEnd(() => this.#living.delete(process.name));
     return process;
@@ -63,9 +56,8 @@ export class Machine {
   async serve(): Promise<void> {
     const process = this.spawn('server');
     const typed = { words: ['serve'], isTerminal: false };
-    const streams = { stdout: new Output(process), stderr: new Output(process) };
-    const context = this.#context(process, typed, streams);
-    const server = await SimServer.start(context, process, this.places.dataDir, this.#watch);
+    const context = this.#context(process, typed);
+    const server = await SimServer.start(context, process, this.places.dataDir, this.options.watch);
     if (server !== undefined) this.#servers.push(server);
   }
 
@@ -82,31 +74,31 @@ export class Machine {
   #context(
     process: SimProcess,
     typed: Typed,
-    streams: { readonly stdout: Output; readonly stderr: Output },
+    streams = { stdout: new Output(process), stderr: new Output(process) },
   ): Context {
-    const { scheduler } = this.#around;
+    const { scheduler } = this.around;
     const { dataDir } = this.places;
-    const net = { random: this.#random, service: () => this.#anyServer() };
+    const net = { random: this.options.random, service: () => this.#anyServer() };
     return contextOf({
-      ...{ process, typed, streams, ...this.places, isRemote: this.#isRemote },
+      ...{ process, typed, streams, ...this.places, isRemote: this.options.isRemote },
       nowMs: () => scheduler.nowMs,
       sleep: async (ms) => {
         await pause(ms, undefined, { signal: process.signal });
         await process.suffer([]);
       },
-      answer: () => this.#random.pick(['y', 'y', 'y', 'y', 'y', 'n']),
+      answer: () => this.options.random.pick(['y', 'y', 'y', 'y', 'y', 'n']),
       isRunning: (name) => this.#living.has(name),
       openService: async (context, settings) => {
         await process.reach('open');
         await process.suffer([]);
         const transport = simTransport(process, net);
-        return openService({ process, context, settings, dataDir, watch: this.#watch, transport });
+        return openService({ process, context, settings, dataDir, watch: this.options.watch, transport });
       },
     });
   }
 
   #anyServer(): SimServer | undefined {
     const { servers } = this;
-    return servers.length === 0 ? undefined : this.#random.pick(servers);
+    return servers.length === 0 ? undefined : this.options.random.pick(servers);
   }
 }

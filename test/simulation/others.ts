@@ -15,22 +15,22 @@ export interface Wallets {
 
 export class Others {
   readonly #ledger: LedgerTables;
-  readonly #random: Random;
-  readonly #wallets: Wallets;
 
-  constructor(path: string, random: Random, wallets: Wallets) {
+  constructor(
+    path: string,
+    private readonly random: Random,
+    private readonly wallets: Wallets,
+  ) {
     this.#ledger = new LedgerTables(path, false);
-    this.#random = random;
-    this.#wallets = wallets;
   }
 
   /** Moves tokens between the vault and the burn wallet's account. */
   moveTokens(): void {
-    const left = BigInt(this.#random.pick(HOLDINGS)) * UNITS;
+    const left = BigInt(this.random.pick(HOLDINGS)) * UNITS;
     const ledger = this.#ledger;
     ledger.write(() => {
-      const [vault] = tokenAccountsOf(ledger, this.#wallets.vault);
-      const [wallet] = tokenAccountsOf(ledger, this.#wallets.burnWallet);
+      const [vault] = tokenAccountsOf(ledger, this.wallets.vault);
+      const [wallet] = tokenAccountsOf(ledger, this.wallets.burnWallet);
       if (vault === undefined || wallet === undefined) return;
       const all = vault.data.readBigUInt64LE(AMOUNT_AT) + wallet.data.readBigUInt64LE(AMOUNT_AT);
       if (all < left) return;

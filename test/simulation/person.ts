@@ -33,27 +33,25 @@ const DAY_MS = 86_400_000;
 const UNSURE: ReadonlySet<number | null> = new Set([null, 1, 6, 7, 8, 130]);
 
 export class Person {
-  readonly name: string;
-  readonly #office: Office;
   #last: { readonly command: Command; readonly ended: Ended } | undefined;
 
-  constructor(name: string, office: Office) {
-    this.name = name;
-    this.#office = office;
-  }
+  constructor(
+    readonly name: string,
+    private readonly office: Office,
+  ) {}
 
   async work(count: number): Promise<void> {
-    const { scheduler, random } = this.#office;
+    const { scheduler, random } = this.office;
     for (let done = 0; done < count; done += 1) {
       await scheduler.reach(this, 'thinks');
-      this.#office.actions += 1;
+      this.office.actions += 1;
       const reaction = random.oneIn(2) ? this.#reaction() : undefined;
       await (reaction === undefined ? this.#follow(this.#habit()) : this.type(reaction));
     }
   }
 
-  async type(command: Command, isTerminal = this.#office.random.oneIn(3)): Promise<Ended> {
-    const { machine, running, narrowed, auditor, random, say } = this.#office;
+  async type(command: Command, isTerminal = this.office.random.oneIn(3)): Promise<Ended> {
+    const { machine, running, narrowed, auditor, random, say } = this.office;
     const { words } = command;
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
@@ -80,35 +78,35 @@ export class Person {
   /** Items that only this command reports, with no seen outcome. */
   #unseen({ words, items = [] }: Command): readonly Item[] {
     const isItself = words[0] === 'burn' && !words.includes('--once');
-    return isItself ? items.filter(({ hash }) => !this.#office.seen.has(hash)) : [];
+    return isItself ? items.filter(({ hash }) => !this.office.seen.has(hash)) : [];
   }
 
   #read(stdout: string): void {
-    for (const { hash } of this.#office.goods.items) if (stdout.includes(hash)) this.#office.seen.add(hash);
+    for (const { hash } of this.office.goods.items) if (stdout.includes(hash)) this.office.seen.add(hash);
   }
 
   #habit(): Habit {
-    const { random, habits } = this.#office;
+    const { random, habits } = this.office;
     const tickets = habits.flatMap(([habit, weight]) => Array.from({ length: weight }, () => habit));
     return tickets.length === 0 ? 'look' : random.pick(tickets);
   }
 
   async #follow(habit: Habit): Promise<void> {
-    const { scheduler, goods, random } = this.#office;
+    const { scheduler, goods, random } = this.office;
     if (habit === 'burn once') await this.#burnOnce();
     else if (habit === 'burn under a key') await this.#burnUnderKey();
     else if (habit === 'forget') await this.#forget();
     else if (habit === 'change a file') goods.change(random.pick(goods.papers));
     else if (habit === 'wait a day') scheduler.jump(DAY_MS);
-    else if (habit === 'join in') await this.type(joinIn(this.#office));
-    else await this.type(idea(this.#office, habit));
+    else if (habit === 'join in') await this.type(joinIn(this.office));
+    else await this.type(idea(this.office, habit));
   }
 
   /** One intended burn: repeated until its outcome was seen. */
   async #burnOnce(): Promise<void> {
-    const item = this.#office.goods.item('burn');
+    const item = this.office.goods.item('burn');
     let isUnsure = false;
-    for (let tries = 0; tries < BURN_TRIES && !this.#office.seen.has(item.hash); tries += 1) {
+    for (let tries = 0; tries < BURN_TRIES && !this.office.seen.has(item.hash); tries += 1) {
       if (tries > 0 && !(await this.#triesAgain(item))) continue;
       const { exit } = await this.type({ words: burnWords(item), items: [item] });
       isUnsure ||= UNSURE.has(exit);
@@ -120,9 +118,9 @@ export class Person {
   }
 
   async #triesAgain(item: Item): Promise<boolean> {
-    const { scheduler, running, seen } = this.#office;
+    const { scheduler, running, seen } = this.office;
     await scheduler.reach(this, 'tries again');
-    this.#office.actions += 1;
+    this.office.actions += 1;
     if (seen.has(item.hash)) return false;
     // `pending resume` may complete it just before it is typed; then it is a new operation.
     if ([...running].some(([word]) => word === 'pending')) item.allowed += 1;
@@ -131,7 +129,7 @@ export class Person {
 
   /** A script with its own idempotency key, which runs repeatedly. */
   async #burnUnderKey(): Promise<void> {
-    const { goods, scheduler, random } = this.#office;
+    const { goods, scheduler, random } = this.office;
     const item = goods.item('burn');
     const hex = Buffer.from(random.bytes(16)).toString('hex');
     const key = [
@@ -145,14 +143,14 @@ export class Person {
       const written = random.oneIn(2) ? key : key.toUpperCase();
       await this.type({ words: [...burnWords(item), '--idempotency-key', written], items: [item] });
       await scheduler.reach(this, 'starts the script again');
-      this.#office.actions += 1;
+      this.office.actions += 1;
     }
     this.#last = undefined;
   }
 
   /** Discards a pending operation; its outcome stays unknown from then on. */
   async #forget(): Promise<void> {
-    const { goods, auditor } = this.#office;
+    const { goods, auditor } = this.office;
     const { exit, stdout } = await this.type({ words: ['pending', '--json'] }, false);
     const rows = exit === 0 ? (JSON.parse(stdout) as { id: string; command?: string }[]) : [];
     // Work left in the service only is no operation of the journal.
@@ -172,14 +170,14 @@ export class Person {
   }
 
   #reaction(): Command | undefined {
-    const { random } = this.#office;
+    const { random } = this.office;
     if (this.#last === undefined) return undefined;
     const { command, ended } = this.#last;
     if (ended.exit === 3 || ended.exit === 10) return rest(command);
     if (!UNSURE.has(ended.exit)) return random.oneIn(4) ? command : undefined;
     const line = RESUME.exec(ended.stderr)?.[1]?.trim();
     const resume = line === undefined ? undefined : { words: line.split(' ') };
-    const other = someBatch(this.#office, 'execute');
+    const other = someBatch(this.office, 'execute');
     return random.pick([command, command, resume ?? command, resume ?? PENDING, PENDING, other ?? command]);
   }
 }

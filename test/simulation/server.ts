@@ -17,13 +17,10 @@ const answerWith =
   };
 
 export class SimServer implements Reachable {
-  readonly #process: SimProcess;
-  readonly #opened: OpenServer;
-
-  private constructor(process: SimProcess, opened: OpenServer) {
-    this.#process = process;
-    this.#opened = opened;
-  }
+  private constructor(
+    private readonly process: SimProcess,
+    private readonly opened: OpenServer,
+  ) {}
 
   /** @returns `undefined` if the server died, or could not open its files, before it listened. */
   static async start(
@@ -50,19 +47,19 @@ export class SimServer implements Reachable {
   }
 
   get alive(): boolean {
-    return this.#process.alive;
+    return this.process.alive;
   }
 
   /** Stops without a grace period. */
   kill(): void {
-    this.#process.kill();
+    this.process.kill();
   }
 
   async serve(
     client: SimProcess,
     { method, url, headers, body }: HttpRequest,
   ): Promise<HttpAnswer | undefined> {
-    const { server } = this.#opened;
+    const { server } = this.opened;
     const answered = running.run(client, () =>
       inject(answerWith(server), {
         method,
@@ -71,7 +68,7 @@ export class SimServer implements Reachable {
         ...(body === undefined ? {} : { payload: body }),
       }),
     );
-    const response = await Promise.race([answered, this.#process.death.then(() => undefined)]);
+    const response = await Promise.race([answered, this.process.death.then(() => undefined)]);
     if (response === undefined) return undefined;
     const plain = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
     return {

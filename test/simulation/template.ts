@@ -5,12 +5,50 @@ import { join } from 'node:path';
 import { Random } from '../fuzz/random.js';
 import type { Opening } from './audit/auditor.js';
 import { Faults, NO_FAULTS } from './faults.js';
-import { initWords, type Made, openingOf, PIN_WORDS, profileWords, type Setting } from './flywheel.js';
+import { DECIMALS } from './goods.js';
+import type { World } from './kinds.js';
 import { Machine } from './machine.js';
 import type { Wallets } from './others.js';
 import { seedPlatform } from './platform.js';
 import type { ChainWatch } from './ports.js';
 import { Scheduler } from './scheduler.js';
+
+type Setting = Pick<World, 'vaultTokens' | 'burnCap'>;
+
+type Made = Readonly<
+  Record<'mintAddress' | 'multisig' | 'operator' | 'vaultAddress' | 'burnWallet', string>
+> & {
+  readonly owner: { readonly address: string };
+  readonly apiKey: { readonly file: string };
+};
+
+/** Whole tokens a day. */
+const AIRDROP_CAP = 60;
+const BURN_WALLET_TOKENS = '4000';
+const UNITS = 10n ** BigInt(DECIMALS);
+
+const initWords = ({ vaultTokens, burnCap }: Setting): readonly string[] => [
+  ...['local', 'init', '--decimals', String(DECIMALS)],
+  ...['--daily-burn', String(burnCap), '--daily-airdrop', String(AIRDROP_CAP)],
+  ...['--vault-tokens', String(vaultTokens), '--burn-wallet-tokens', BURN_WALLET_TOKENS],
+];
+
+/** Creates a profile with all pins; the API key comes from standard input. */
+const profileWords = (made: Made, apiUrl: string): readonly string[] => [
+  ...['profile', 'add', 'sim', '--api-url', apiUrl, '--api-key-stdin'],
+  ...['--multisig', made.multisig, '--owner', made.owner.address],
+  ...['--operator', made.operator, '--mint', made.mintAddress],
+];
+
+/** Pins the members and the token's properties as they are on chain. */
+const PIN_WORDS: readonly string[] = ['profile', 'pin', '--yes'];
+
+const openingOf = ({ multisig, mintAddress }: Made, { burnCap }: Setting): Opening => ({
+  multisig,
+  mint: mintAddress,
+  burnCap: BigInt(burnCap) * UNITS,
+  airdropCap: BigInt(AIRDROP_CAP) * UNITS,
+});
 
 export interface Template {
   readonly home: string;
