@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path';
 import Conf from 'conf';
-import { servicePlace } from '../../contract/service-place.js';
 import { configError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
+import { servicePlace } from '../../values/host.js';
 import type { Secret } from '../../values/secret.js';
 import { openPendingCount } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
