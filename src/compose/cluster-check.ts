@@ -3,7 +3,6 @@ import type { Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { SQUADS_PROGRAM, tokenProgramAddress } from '../chain/programs.js';
 import { decodeMint } from '../chain/tokens/accounts.js';
-import type { TokenCheck } from '../engine/deps.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { TokenRecord } from '../store/records.js';
 import type { Store } from '../store/store.js';
@@ -57,7 +56,7 @@ export async function verifyDirectory(chain: Chain, store: Store, genesisHash: s
  * For a database: checks a project's mint before the first write for it, until the check passes. A missing or changed mint
  * blocks only its own project.
  */
-export function verifyEachProject(chain: Chain, store: Store, genesisHash: string): TokenCheck {
+export function verifyEachProject(chain: Chain, store: Store, genesisHash: string) {
   const checks = new Map<string, () => Promise<void>>();
   const look = async (tokenId: string): Promise<void> => {
     const token = await store.read((tx) => tx.tokens.find({ id: tokenId }));
@@ -70,7 +69,7 @@ export function verifyEachProject(chain: Chain, store: Store, genesisHash: strin
       throw new FlywheelError('ERR_UNAVAILABLE', cause.message, { cause });
     }
   };
-  return (tokenId) => {
+  return (tokenId: string): Promise<void> => {
     const check = checks.get(tokenId) ?? once(() => look(tokenId));
     checks.set(tokenId, check);
     return check();

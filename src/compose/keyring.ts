@@ -7,7 +7,7 @@ import {
   type KeypairSigner,
   type Signer,
 } from '../chain/transaction/sign.js';
-import type { KeyRole, Keyring } from '../engine/deps.js';
+import type { Keyring } from '../engine/deps.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { keypairText } from '../files/keypair-file.js';
 import { makePrivateDirectory } from '../files/write-file.js';
@@ -17,7 +17,7 @@ import type { Ambient } from './context.js';
 import { type ClusterConfig, dataFiles, exists, readKeypair, writePrivate } from './local-config.js';
 import type { KeyKeeper, Settings } from './settings.js';
 
-export interface FileKeyring extends Keyring {
+interface FileKeyring extends Keyring {
   get(address: Address): KeypairSigner;
   create(): KeypairSigner;
   /** Stores a given keypair. @returns the path of its file, `null` if the file existed */
@@ -125,7 +125,7 @@ export function openKeyring(
   };
   const kept = new Map<string, Signer>();
   return {
-    get(address, role: KeyRole) {
+    get(address, role) {
       const keeper = role === 'treasury' ? null : keepers[role];
       if (role === 'treasury' || keeper === null) return files.get(address);
       const name = `${role} ${address}`;

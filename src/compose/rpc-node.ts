@@ -17,7 +17,7 @@ import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 
-export interface RunningRpc extends RunningServer {
+interface RunningRpc extends RunningServer {
   readonly webSocketUrl: string;
 }
 

@@ -4,11 +4,8 @@
  */
 import type { Scope } from '../values/key-terms.js';
 
-export type TokenProgramName = 'token' | 'token-2022';
-export type TokenGeneration = 'v1' | 'v2';
-
 interface ProjectTerms {
-  readonly tokenGeneration: TokenGeneration;
+  readonly tokenGeneration: 'v1' | 'v2';
   readonly proofTypes: readonly string[];
   readonly scopes: readonly Scope[];
   /** Whole tokens per UTC day as decimal text; `null` for no cap. */
@@ -28,7 +25,7 @@ export interface RegisterInput extends ProjectTerms {
   readonly decimals: number;
   /** Whole tokens as decimal text, minted once; registration then removes the mint authority. */
   readonly supply: string;
-  readonly tokenProgram: TokenProgramName;
+  readonly tokenProgram: 'token' | 'token-2022';
   /** Whole tokens and SOL as decimal text. */
   readonly vaultTokens: string;
   readonly vaultSol: string;
@@ -63,8 +60,8 @@ export interface Registration {
   readonly symbol: string;
   readonly mintAddress: string;
   readonly decimals: number;
-  readonly tokenProgram: TokenProgramName;
-  readonly tokenGeneration: TokenGeneration;
+  readonly tokenProgram: 'token' | 'token-2022';
+  readonly tokenGeneration: 'v1' | 'v2';
   readonly flywheelId: string;
   readonly multisig: string;
   readonly vaultIndex: number;

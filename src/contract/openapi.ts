@@ -109,7 +109,7 @@ export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
   return { $schema: DIALECT, ...schema, ...(hasDefinitions ? { $defs: definitions } : {}) };
 }
 
-export type OpenApiOperation = ReturnType<typeof describeOperation>;
+type OpenApiOperation = ReturnType<typeof describeOperation>;
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface OpenApiOptions {

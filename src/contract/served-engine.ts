@@ -22,7 +22,7 @@ export interface EngineState {
   readonly wallets: readonly WalletState[] | null;
 }
 
-export interface WalletState {
+interface WalletState {
   readonly project: string;
   readonly wallet: 'operator' | 'burn wallet';
   readonly lamports: bigint;

@@ -3,7 +3,8 @@ import type { TransactionRecord } from '../chain/chain.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { BatchRecord, FlywheelRecord, PlannedPipeline, TokenRecord } from '../store/records.js';
 import type { Landing } from '../store/repositories/pipelines.js';
-import type { UsageHold, UsageKind } from '../store/repositories/usage.js';
+import type { UsageKind } from '../store/repositories/usage.js';
+import type { Row } from '../store/schema.js';
 import type { StoreTransaction } from '../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from '../values/token-amount.js';
@@ -110,7 +111,7 @@ async function setHolds(
   tx: StoreTransaction,
   { id, tokenId }: BatchRecord,
   amounts: Amounts,
-  days: Pick<UsageHold, 'fromDay' | 'toDay'>,
+  days: Pick<Row<'usageHolds'>, 'fromDay' | 'toDay'>,
 ): Promise<void> {
   for (const kind of USAGE_KINDS) {
     await tx.usage.setHold({ batchId: id, tokenId, kind, amount: amounts[kind], ...days });

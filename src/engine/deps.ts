@@ -9,7 +9,7 @@ import type { EngineEvent } from './events.js';
 import type { GapWatch } from './gaps/gap-watch.js';
 import type { Leases } from './lease.js';
 
-export type KeyRole = 'operator' | 'burn wallet' | 'treasury';
+type KeyRole = 'operator' | 'burn wallet' | 'treasury';
 
 /** A created key is durable before `create` returns. */
 export interface Keyring {
@@ -34,9 +34,6 @@ export interface EngineLimits {
   readonly maxOpenRentLamports: bigint;
 }
 
-/** @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
-export type TokenCheck = (tokenId: string) => Promise<void>;
-
 export interface EngineParts {
   readonly store: Store;
   readonly chain: Chain;
@@ -48,7 +45,8 @@ export interface EngineParts {
   readonly actor: string;
   readonly limits: EngineLimits;
   readonly project?: string | null;
-  readonly verifyToken?: TokenCheck;
+  /** @throws `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE` */
+  readonly verifyToken?: (tokenId: string) => Promise<void>;
   readonly onEvent?: (event: EngineEvent) => void;
 }
 

@@ -6,9 +6,9 @@ import { MAX_REPORT_ROWS, type ReportPeriod } from '../contract/limits.js';
 import { type Report, type ReportRow, reportQuerySchema } from '../contract/schemas/report.js';
 import { invalidRequest, parseInput } from '../contract/validate.js';
 import type { BatchHead, TokenRecord } from '../store/records.js';
-import type { ListedBatches } from '../store/repositories/batches.js';
 import type { BurnSumsQuery } from '../store/repositories/burns.js';
-import type { PipelineAmounts } from '../store/repositories/pipelines.js';
+import type { Listed } from '../store/repositories/pages.js';
+import type { Row } from '../store/schema.js';
 import { createPause } from '../values/event-loop.js';
 import { isoWeek, type UtcDay, utcDay } from '../values/time.js';
 import { formatTokenAmount } from '../values/token-amount.js';
@@ -131,7 +131,7 @@ const isWithin = ({ since, until }: Scope, time: string): boolean =>
 async function addBatches({ store }: EngineDeps, scope: Scope, table: Table): Promise<void> {
   const pause = createPause();
   for (let before: number | undefined; ; ) {
-    const page: ListedBatches = await store.read((tx) =>
+    const page: Listed<BatchHead> = await store.read((tx) =>
       tx.batches.list({ tokenId: scope.tokenId, limit: BATCHES_AT_ONCE, before }),
     );
     for (const listed of page.items) {
@@ -151,7 +151,7 @@ async function addBatches({ store }: EngineDeps, scope: Scope, table: Table): Pr
 
 function addBatch(
   batch: BatchHead & { readonly cost: BatchCost },
-  pipelines: readonly PipelineAmounts[],
+  pipelines: readonly Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>[],
   types: readonly string[] | undefined,
   table: Table,
 ): void {

@@ -1,7 +1,7 @@
 /** State of an engine for monitoring: unfinished work, leases, and SOL of its wallets. */
 import type { Chain } from '../chain/chain.js';
 import type { RecoveryScope } from '../contract/admin.js';
-import type { EngineState, WalletState } from '../contract/served-engine.js';
+import type { EngineState } from '../contract/served-engine.js';
 import { invariant } from '../errors/flywheel-error.js';
 import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
@@ -13,7 +13,7 @@ import { isWorkedOn } from './lease.js';
 const MAX_PROJECTS = 100;
 const MAX_DATED = 50;
 
-type Owner = Omit<WalletState, 'lamports'> & { readonly address: Address };
+type Owner = Omit<NonNullable<EngineState['wallets']>[number], 'lamports'> & { readonly address: Address };
 
 export async function engineState(deps: EngineDeps): Promise<EngineState> {
   const { store, chain } = deps;

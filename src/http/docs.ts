@@ -1,5 +1,5 @@
 /** The OpenAPI document as one HTML page without scripts or external resources. */
-import type { Json, OpenApiDocument, OpenApiOperation } from '../contract/openapi.js';
+import type { Json, OpenApiDocument } from '../contract/openapi.js';
 
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -16,7 +16,7 @@ const json = (title: string, value: unknown): string =>
 const contentOf = (part: Json | undefined): Json | undefined =>
   (part?.['content'] as Record<string, Json> | undefined)?.['application/json'];
 
-function operationSection(name: string, operation: OpenApiOperation): string {
+function operationSection(name: string, operation: OpenApiDocument['paths'][string][string]): string {
   const { operationId, parameters, requestBody, responses, summary, description } = operation;
   const successor = operation['x-successor'];
   const fields = parameters.map((one) => {

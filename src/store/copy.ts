@@ -15,7 +15,7 @@ interface CopyTerms {
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
 
-export interface TableDigest {
+interface TableDigest {
   readonly name: string;
   readonly rows: number;
   /** Over the rows in key order: equal stores have equal digests. */

@@ -18,9 +18,6 @@ export interface GapRecord extends Row<'gaps'> {
   readonly airdropped: bigint;
 }
 
-export type AuditEntry = Row<'auditLog'>;
-export type NewAuditEntry = Omit<AuditEntry, 'ordinal'>;
-
 export type BurnRecord = Row<'burns'>;
 export type BurnStatus = BurnRecord['status'];
 export type BurnIntent = Omit<
@@ -51,10 +48,9 @@ export type IssuedVote = Omit<Row<'issuedVotes'>, 'ordinal' | 'isOver'>;
 export type IssuedVoteKind = IssuedVote['kind'];
 
 type SignedStep = Row<'batchTransactions'>;
-export type BundleTransaction = Pick<SignedStep, 'signature' | 'bytes'>;
 /** Transactions that land together. */
 export type BundleRecord = Omit<SignedStep, 'signature' | 'bytes' | 'position'> & {
-  readonly transactions: readonly BundleTransaction[];
+  readonly transactions: readonly Pick<SignedStep, 'signature' | 'bytes'>[];
   /** Index within the bundle. */
   readonly failedTransaction: number | null;
 };

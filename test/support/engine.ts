@@ -12,7 +12,7 @@ import {
   generateKeypair,
   type KeypairSigner,
 } from '../../src/chain/transaction/sign.js';
-import { createFileKeyring, type FileKeyring } from '../../src/compose/keyring.js';
+import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
   DEFAULT_LIMITS,
@@ -46,7 +46,7 @@ export interface TestProject {
 }
 
 export interface TestDeps extends EngineParts {
-  readonly keyring: FileKeyring;
+  readonly keyring: ReturnType<typeof createFileKeyring>;
 }
 
 export type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;

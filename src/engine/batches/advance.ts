@@ -9,7 +9,6 @@ import type {
   BatchRecord,
   BundlePhase,
   BundleRecord,
-  BundleTransaction,
   RequestRecord,
   TransactionCost,
 } from '../../store/records.js';
@@ -24,7 +23,7 @@ import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWai
 import { signingTerms, withBudget } from '../signing-terms.js';
 import { type BatchContext, inProgress } from './batch-context.js';
 import { costOf } from './costs.js';
-import { type BatchState, pastOf, type ReadPast, readWhole } from './on-chain.js';
+import { type BatchState, pastOf, readWhole } from './on-chain.js';
 
 interface NextSteps {
   readonly phase: BundlePhase;
@@ -65,7 +64,7 @@ const MAX_LOOKS = 20;
 const MAX_IDLE_ROUNDS = 20;
 const MAX_WAIT_MS = 120_000;
 
-type SignedVote = BundleTransaction & Pick<BundleRecord, 'lastValidBlockHeight'>;
+type SignedVote = BundleRecord['transactions'][number] & Pick<BundleRecord, 'lastValidBlockHeight'>;
 
 const keyOf = ({ phase, first }: Pick<BundleRecord, 'phase' | 'first'>): string => `${phase} ${first}`;
 
@@ -87,7 +86,7 @@ const hasLanded = (known: Known): boolean => known.isConfirmed || isFinal(known)
  * counted. The outcome of a transaction or batch is stored only when it is finalized.
  */
 export class BatchWork {
-  readonly readPast: ReadPast;
+  readonly readPast: ReturnType<typeof pastOf>;
   readonly #known = new Map<string, Known>();
   #unsaved: Known[] = [];
   #costs: TransactionCost[] = [];

@@ -20,7 +20,8 @@ import type { InputOf } from '../../contract/service.js';
 import { parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, IssuedVote, PlannedPipeline } from '../../store/records.js';
-import type { PipelineRow, PipelinesQuery } from '../../store/repositories/pipelines.js';
+import type { PipelinesQuery } from '../../store/repositories/pipelines.js';
+import type { Row } from '../../store/schema.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { createPause } from '../../values/event-loop.js';
@@ -195,7 +196,7 @@ function queryOf(batch: BatchHead, query: InputOf<'batchPipelines'>): Omit<Pipel
   return { ...asked, hasLanded: false, ...(state === 'FAILED' ? { at: failedAt } : { notAt: failedAt }) };
 }
 
-function pipelineState(batch: BatchHead, row: PipelineRow): PipelineState {
+function pipelineState(batch: BatchHead, row: Omit<Row<'pipelines'>, 'batchId' | 'tokenId'>): PipelineState {
   const { position: index, type, payload, proofHash, signature, dateLanded: dateExecuted } = row;
   const common = { index, type, payload, actions: [...row.actions], proofHash };
   // Without a signature, a member executed the pipeline with another tool, and the chain does not tell the transaction.

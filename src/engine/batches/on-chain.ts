@@ -82,14 +82,12 @@ export async function readBatchOnChain(
   return { multisig: multisig.value, batch: batch.value, proposal: proposal.value, transactions };
 }
 
-/** `null` when the node lacks a part of the history. */
-export type ReadPast = () => Promise<PastBatch | null>;
-
+/** Reads the history of a batch once; `null` when the node lacks a part of it. */
 export function pastOf(
   chain: Chain,
   { multisig }: FlywheelRecord,
   { batchIndex }: Pick<BatchRecord, 'batchIndex'>,
-): ReadPast {
+): () => Promise<PastBatch | null> {
   let past: Promise<PastBatch | null> | undefined;
   return () => {
     past ??= readPastBatch(chain, { multisig, batchIndex });

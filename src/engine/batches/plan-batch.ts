@@ -66,7 +66,7 @@ const heapShare = (instructions: readonly Instruction[]): number => total(instru
 
 export const MAX_ACTIONS_LOOKED_AT = MAX_INSTRUCTION_TRACE;
 
-export interface PipelinePlan {
+interface PipelinePlan {
   readonly message: Uint8Array;
   readonly accountBytes: number;
   readonly burn: bigint;

@@ -29,7 +29,7 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
   ['FAILED', 'EXECUTED'],
 ];
 
-export interface BatchFilter extends Page {
+interface BatchFilter extends Page {
   readonly status?: BatchStatus | undefined;
   /** One of its transactions has this signature. */
   readonly txHash?: string | undefined;
@@ -37,8 +37,6 @@ export interface BatchFilter extends Page {
   /** Each condition must match some pipeline of the batch, not necessarily the same one. */
   readonly holds?: PipelineFilter;
 }
-
-export type ListedBatches = Listed<BatchHead>;
 
 export const batchRepository = (session: StoreSession) => {
   const { db } = session;
@@ -85,7 +83,7 @@ export const batchRepository = (session: StoreSession) => {
       find({ tokenId, status: ['AVAILABLE_TO_QUEUE', 'FINALIZED'] }, sql`order by ordinal desc`),
 
     /** Newest first. */
-    async list(filter: BatchFilter): Promise<ListedBatches> {
+    async list(filter: BatchFilter): Promise<Listed<BatchHead>> {
       const { tokenId, status, txHash, idempotencyKey, holds = {} } = filter;
       // These filters have an index, so the number of rows need not be bounded.
       const isFound = [txHash, idempotencyKey, holds.proofHashes].some((one) => one !== undefined);

@@ -9,7 +9,7 @@ import { given, insertAll, matching, OPEN, type StoreSession, tableOf, within } 
 import { isOfKey, isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { daysOf, SUM, usedOn } from './usage.js';
 
-export interface BurnFilter extends Page {
+interface BurnFilter extends Page {
   readonly types?: readonly string[] | undefined;
   readonly statuses?: readonly BurnStatus[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
@@ -27,7 +27,7 @@ export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
 }
 
 /** Burns of one type that had the same outcome on one day. */
-export interface BurnSum {
+interface BurnSum {
   readonly day: UtcDay;
   readonly type: string;
   readonly isLanded: boolean;

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { MovingActionName } from '../../actions/registry.js';
 import type { Address } from '../../values/address.js';
 import type { PlannedPipeline, StoredAction } from '../records.js';
-import type { Row } from '../schema.js';
 import { given, insertAll, LANDED, type StoreSession, tableOf, within } from '../session.js';
 import { isOfProof, isOneOf } from './pages.js';
 
@@ -16,16 +15,12 @@ export interface PipelineFilter {
   readonly toAddress?: string | undefined;
 }
 
-export type PipelineAmounts = Pick<Row<'pipelines'>, 'type' | 'burn' | 'airdrop' | 'dateLanded'>;
-
 export interface Landing {
   readonly position: number;
   /** `null` if the chain does not tell it. */
   readonly signature: string | null;
   readonly dateLanded: string;
 }
-
-export type PipelineRow = PlannedPipeline & Pick<Row<'pipelines'>, 'position' | 'signature' | 'dateLanded'>;
 
 export interface PipelinesQuery extends PipelineFilter {
   readonly batchId: string;
@@ -133,7 +128,7 @@ export const pipelineRepository = (session: StoreSession) => {
         await change({ batchId, position, dateLanded: null }, landing);
     },
 
-    amounts: (batchId: string): Promise<readonly PipelineAmounts[]> =>
+    amounts: (batchId: string) =>
       tableOf(session, 'pipelines', 'payload', 'actions', 'message').list(
         { batchId },
         sql`order by position`,

@@ -15,9 +15,7 @@ export const SUM = {
     BigInt(high) * HALF + BigInt(low),
 };
 
-export type UsageHold = Row<'usageHolds'>;
-
-export type UsageKind = UsageHold['kind'];
+export type UsageKind = Row<'usageHolds'>['kind'];
 
 type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
@@ -68,13 +66,12 @@ export const usageRepository = (session: StoreSession) => {
     },
 
     /** Replaces the batch's hold of this kind; an amount of 0 removes it. */
-    async setHold(hold: UsageHold): Promise<void> {
+    async setHold(hold: Row<'usageHolds'>): Promise<void> {
       const { batchId, kind } = hold;
       await sql`delete from usage_holds where ${matching<'usageHolds'>({ batchId, kind })}`.execute(db);
       if (hold.amount > 0n) await insertAll(session, 'usageHolds', [hold]);
     },
 
-    holdsOf: (batchId: string): Promise<readonly UsageHold[]> =>
-      tableOf(session, 'usageHolds').list({ batchId }, sql`order by kind`),
+    holdsOf: (batchId: string) => tableOf(session, 'usageHolds').list({ batchId }, sql`order by kind`),
   };
 };

@@ -1,7 +1,6 @@
 /** Store contract: batches and their bundles. */
 import { describe, expect, it } from 'vitest';
 import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
-import type { BatchFilter, ListedBatches } from '../../../src/store/repositories/batches.js';
 import type { Landing, MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
@@ -126,11 +125,15 @@ export function batches(store: () => Store): void {
         for (let at = 0; at < 8; at += 1) await tx.batches.insert(aRequest(), aBatch({ id: `c${at}` }), []);
         await tx.bundles.insertMany([aBundle('one', { batchId: 'b' })]);
       });
-      const all = async (filter: Partial<BatchFilter>): Promise<readonly string[]> => {
+      const all = async (
+        filter: Partial<Parameters<StoreTransaction['batches']['list']>[0]>,
+      ): Promise<readonly string[]> => {
         const found: string[] = [];
         for (let before: number | null = 1_000; before !== null; ) {
           const asked = { tokenId: 'token-1', limit: 10, before, ...filter };
-          const page: ListedBatches = await store().read((tx) => tx.batches.list(asked));
+          const page: Awaited<ReturnType<StoreTransaction['batches']['list']>> = await store().read((tx) =>
+            tx.batches.list(asked),
+          );
           found.push(...page.items.map(({ id }) => id));
           before = page.next;
         }

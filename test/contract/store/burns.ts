@@ -1,8 +1,8 @@
 /** Store contract: burns, one by one and many at once. */
 import { describe, expect, it } from 'vitest';
 import type { BurnOutcome } from '../../../src/store/records.js';
-import type { BurnFilter, BurnSumsQuery } from '../../../src/store/repositories/burns.js';
-import type { Store } from '../../../src/store/store.js';
+import type { BurnSumsQuery } from '../../../src/store/repositories/burns.js';
+import type { Store, StoreTransaction } from '../../../src/store/store.js';
 import {
   aBurn,
   aRequest,
@@ -51,7 +51,7 @@ export function burns(store: () => Store): void {
           all.map((sequence) => aBurn(sequence, sequence === 5 ? { proofType: 'WATCH_AD' } : {})),
         ),
       );
-      const pageOf = async (filter: Partial<BurnFilter>) => {
+      const pageOf = async (filter: Partial<Parameters<StoreTransaction['burns']['list']>[0]>) => {
         const terms = { tokenId: 'token-1', limit: 3, ...filter };
         const { items, next } = await store().read((tx) => tx.burns.list(terms));
         return { found: items.map(({ sequence }) => sequence), next };

@@ -1,7 +1,5 @@
 /** Store contract: tokens, flywheels and keys. */
 import { describe, expect, it } from 'vitest';
-import type { NewAuditEntry } from '../../../src/store/records.js';
-import type { AuditFilter } from '../../../src/store/repositories/registrations.js';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from '../../support/store.js';
@@ -63,8 +61,8 @@ export function registrations(store: () => Store): void {
     });
 
     it('lists administrative acts, newest first, of one project or of all', async () => {
-      const act = (subject: string, tokenId: string | null, dateCreated: string): NewAuditEntry => ({
-        ...{ tokenId, actor: 'me@here pid 1', action: 'keys.create', subject },
+      const act = (subject: string, tokenId: string | null, dateCreated: string) => ({
+        ...{ tokenId, actor: 'me@here pid 1', action: 'keys.create' as const, subject },
         ...{ detail: { scopes: ['burn'] }, dateCreated },
       });
       const acts = [
@@ -75,7 +73,7 @@ export function registrations(store: () => Store): void {
       await store().transaction(async (tx) => {
         for (const entry of acts) await tx.audit.append(entry);
       });
-      const subjects = async (filter: Omit<AuditFilter, 'limit'>, limit = 10) =>
+      const subjects = async (filter: { tokenId?: string; since?: string; until?: string }, limit = 10) =>
         (await store().read((tx) => tx.audit.list({ ...filter, limit }))).map(({ subject }) => subject);
       expect(await subjects({})).toEqual(['three', 'two', 'one']);
       expect(await subjects({ tokenId: 'token-1' })).toEqual(['three', 'one']);

@@ -1,6 +1,6 @@
 /** Store contract: usage of the daily caps. */
 import { describe, expect, it } from 'vitest';
-import type { UsageHold } from '../../../src/store/repositories/usage.js';
+import type { Row } from '../../../src/store/schema.js';
 import type { Store } from '../../../src/store/store.js';
 import { type UtcDay, utcDay } from '../../../src/values/time.js';
 import { aBatch, aBurn, aRequest, DAY, success } from '../../support/store.js';
@@ -66,7 +66,7 @@ export function usage(store: () => Store): void {
     });
 
     it('counts a hold on the days it covers, leaves out those of one batch, and forgets a hold of nothing', async () => {
-      const hold: UsageHold = {
+      const hold: Row<'usageHolds'> = {
         batchId: 'batch-1',
         tokenId: 'token-1',
         kind: 'burn',

@@ -12,7 +12,6 @@ import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compileLegacyMessage, unsigned } from '../../../../src/chain/transaction/wire.js';
 import {
   executeTransactions,
-  type PipelinePlan,
   planPipeline,
   setupTransactions,
   shared,
@@ -39,7 +38,7 @@ const hash = sha256('proof');
 
 class TooLarge extends Error {}
 
-const plan = (...pipelines: (readonly SourceAction[])[]): readonly PipelinePlan[] =>
+const plan = (...pipelines: (readonly SourceAction[])[]) =>
   pipelines.map((actions, n) => {
     const planned = planPipeline({ type: `TYPE_${n}`, proofHash: hash, actions }, flywheel);
     if (typeof planned === 'string') throw new TooLarge(planned);
