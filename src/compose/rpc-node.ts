@@ -17,9 +17,9 @@ import type { RunningServer } from './server.js';
 import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
 
-interface RunningRpc extends RunningServer {
+type RunningRpc = RunningServer & {
   readonly webSocketUrl: string;
-}
+};
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error);

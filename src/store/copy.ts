@@ -15,12 +15,12 @@ interface CopyTerms {
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
 
-interface TableDigest {
+type TableDigest = {
   readonly name: string;
   readonly rows: number;
   /** Over the rows in key order: equal stores have equal digests. */
   readonly sha256: Sha256;
-}
+};
 
 interface Copied {
   readonly tables: readonly TableDigest[];

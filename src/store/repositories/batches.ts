@@ -29,14 +29,14 @@ export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[]
   ['FAILED', 'EXECUTED'],
 ];
 
-interface BatchFilter extends Page {
+type BatchFilter = Page & {
   readonly status?: BatchStatus | undefined;
   /** One of its transactions has this signature. */
   readonly txHash?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   /** Each condition must match some pipeline of the batch, not necessarily the same one. */
   readonly holds?: PipelineFilter;
-}
+};
 
 export const batchRepository = (session: StoreSession) => {
   const { db } = session;

@@ -9,13 +9,13 @@ import { given, insertAll, matching, OPEN, type StoreSession, tableOf, within } 
 import { isOfKey, isOfProof, isOneOf, type Listed, listed, type Page } from './pages.js';
 import { daysOf, SUM, usedOn } from './usage.js';
 
-interface BurnFilter extends Page {
+type BurnFilter = Page & {
   readonly types?: readonly string[] | undefined;
   readonly statuses?: readonly BurnStatus[] | undefined;
   readonly proofHashes?: readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly txHash?: string | undefined;
-}
+};
 
 /** The burns to sum: sequence numbers from `from` (inclusive) to `to` (exclusive). */
 export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
@@ -27,7 +27,7 @@ export interface BurnSumsQuery extends Pick<BurnFilter, 'tokenId' | 'types'> {
 }
 
 /** Burns of one type that had the same outcome on one day. */
-interface BurnSum {
+type BurnSum = {
   readonly day: UtcDay;
   readonly type: string;
   readonly isLanded: boolean;
@@ -35,7 +35,7 @@ interface BurnSum {
   /** Base units; the sum may exceed a u64. */
   readonly amount: bigint;
   readonly feeLamports: bigint;
-}
+};
 
 /** The day on which new burns would count, and what is used of it. */
 export interface Room {

@@ -66,13 +66,13 @@ export const apiKeyRepository = (session: StoreSession) => {
   return { ...keys, ofToken: (tokenId: string) => list({ tokenId }, sql`order by date_created, id`) };
 };
 
-interface AuditFilter {
+type AuditFilter = {
   readonly tokenId?: string;
   /** ISO times, inclusive and exclusive. */
   readonly since?: string;
   readonly until?: string;
   readonly limit: number;
-}
+};
 
 export const auditRepository = (session: StoreSession) => {
   const { insert, list } = tableOf(session, 'auditLog');
