@@ -15,6 +15,7 @@ import { commandWords, ProgramSigner } from '../signing/program-signer.js';
 import type { Address } from '../values/address.js';
 import type { Ambient } from './context.js';
 import { type ClusterConfig, dataFiles, exists, readKeypair, writePrivate } from './local-config.js';
+import type { Opened } from './opened.js';
 import type { KeyKeeper, Settings } from './settings.js';
 
 interface FileKeyring extends Keyring {
@@ -58,10 +59,6 @@ export function createFileKeyring(directory: string): FileKeyring {
   };
 }
 
-export interface OpenedKeyring extends Keyring {
-  close(): Promise<void>;
-}
-
 const SETTINGS = { operator: 'operator', 'burn wallet': 'burnWallet' } as const;
 
 type Custodian = keyof typeof SETTINGS;
@@ -90,16 +87,18 @@ function createLateSigner(
 
 /**
  * Keys from the source in the settings, else from the data directory; new keys are stored there.
+ * @param opened - closes the signer programs
  * @param stored - signer programs of the data directory's registration
- * @param outlivesSignal - keep programs running after an interrupt, until the keyring is closed
+ * @param outlivesSignal - keep programs running after an interrupt, until they are closed
  * @throws `ERR_CONFIG_INVALID` for an invalid command
  */
 export function openKeyring(
+  opened: Opened,
   ambient: Ambient,
   { signers, dataDir }: Pick<Settings, 'signers' | 'dataDir'>,
   stored: ClusterConfig['signers'] = {},
   outlivesSignal = false,
-): OpenedKeyring {
+): Keyring {
   const files = createFileKeyring(dataFiles(dataDir.value).keys);
   const keeperOf = (role: Custodian) => {
     const { value, source } = signers[SETTINGS[role]];
@@ -111,7 +110,6 @@ export function openKeyring(
     return { words: commandWords(keeper.command, keeper.where) };
   };
   const keepers = { operator: keeperOf('operator'), 'burn wallet': keeperOf('burn wallet') };
-  const closers: (() => Promise<void>)[] = [];
   const signerOf = (
     address: Address,
     role: Custodian,
@@ -119,9 +117,7 @@ export function openKeyring(
   ): Signer => {
     if ('load' in keeper) return createLateSigner(address, role, keeper);
     const signal = outlivesSignal ? undefined : ambient.signal;
-    const signer = new ProgramSigner({ env: ambient.env, signal, address, role, words: keeper.words });
-    closers.push(() => signer.close());
-    return signer;
+    return opened.keep(new ProgramSigner({ env: ambient.env, signal, address, role, words: keeper.words }));
   };
   const kept = new Map<string, Signer>();
   return {
@@ -134,8 +130,5 @@ export function openKeyring(
       return signer;
     },
     create: () => files.create(),
-    close: async () => {
-      await Promise.all(closers.map((close) => close()));
-    },
   };
 }

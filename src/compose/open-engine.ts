@@ -15,7 +15,7 @@ import {
   MIN_OPERATOR_LAMPORTS,
 } from '../contract/limits.js';
 import type { Measured } from '../contract/served-engine.js';
-import type { EngineLimits, EngineParts } from '../engine/deps.js';
+import type { EngineLimits, EngineParts, Keyring } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
@@ -30,7 +30,7 @@ import { requireSameCluster, verifyDirectory, verifyEachProject, verifyProgram }
 import type { Ambient } from './context.js';
 import { shareDataDirectory } from './data-lock.js';
 import { checkedChain, measured } from './intercept.js';
-import { createFileKeyring, type OpenedKeyring, openKeyring } from './keyring.js';
+import { createFileKeyring, openKeyring } from './keyring.js';
 import { type ClusterConfig, dataFiles, type LocalConfig } from './local-config.js';
 import { type Opened, opening } from './opened.js';
 import { onCluster, openDatabase, requirePlace } from './place.js';
@@ -89,11 +89,10 @@ export const SHARED_LIMITS = {
 function engineOver(
   opened: Opened,
   parts: Pick<EngineParts, 'treasury' | 'project' | 'verifyToken' | 'clock' | 'store' | 'chain'>,
-  keyring: OpenedKeyring,
+  keyring: Keyring,
   { limits, onMeasured, onEvent }: EngineOptions,
 ): Engine {
   const leases = new Leases(processName());
-  opened.keep(keyring);
   // Leases end before the store closes, which waits for their last writes.
   opened.keep({ close: () => void leases.giveUp() });
   return createEngine({
@@ -118,9 +117,9 @@ export function openEngine(
   const place = requirePlace(settings);
   const { clock } = ambient;
   const stored = place.kind === 'cluster' ? place.config.signers : {};
-  const keyring = openKeyring(ambient, settings, stored, options.outlivesSignal);
   const projectIn = (store: Store) => () => store.read((tx) => findProject(tx, settings));
   return opening(async (opened) => {
+    const keyring = openKeyring(opened, ambient, settings, stored, options.outlivesSignal);
     if (place.kind === 'ledger') {
       const local = await openLedger(opened, settings.dataDir.value, place.config, {
         ...{ ...options, clock, sleep: ambient.sleep, keyring },
@@ -183,7 +182,7 @@ type LedgerConfig = Pick<LocalConfig, 'treasury' | 'squadsProgram'> & {
 type LedgerOptions = EngineOptions & {
   readonly clock: Clock;
   readonly sleep?: Ambient['sleep'];
-  readonly keyring?: OpenedKeyring;
+  readonly keyring?: Keyring;
 };
 
 /** Opens store and ledger; creates them if `config.genesis` is `null`. @throws `ERR_STORE_UNAVAILABLE` if a file cannot be used */
@@ -216,9 +215,7 @@ async function openLedger(
   );
   const { store, chain } = between({ store: ownStore, chain: local });
   await (findsGap ? findLedgerGap : requireTogether)(store, chain, config.genesis);
-  const keyring = options.keyring ?? {
-    ...{ ...createFileKeyring(files.keys), close: async () => {} },
-  };
+  const keyring = options.keyring ?? createFileKeyring(files.keys);
   const engine = engineOver(opened, { treasury: config.treasury, clock, store, chain }, keyring, options);
   return {
     ...{ engine, store, chain, sender: createSender(chain, { clock, sleep }) },

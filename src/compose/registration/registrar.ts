@@ -169,14 +169,15 @@ async function register(
   const unfinished = target.unfinishedFile(places.mint);
   for (const [owner, keypair] of keys) files.keep(owner, keypair);
   writeBegun(unfinished, begun);
-  const keyring = openKeyring(ambient, settings);
-  const { state, txHash } = await landRegistration({
-    ready,
-    operator: keyring.get(places.operator, 'operator'),
-    createKey: begun.createKey === null ? null : files.get(begun.createKey),
-    keep: (sent) => writeBegun(unfinished, { ...begun, sent }),
-    sleep: (ms) => ambient.sleep(ms),
-  }).finally(() => keyring.close());
+  const { state, txHash } = await whileOpen((opened) =>
+    landRegistration({
+      ready,
+      operator: openKeyring(opened, ambient, settings).get(places.operator, 'operator'),
+      createKey: begun.createKey === null ? null : files.get(begun.createKey),
+      keep: (sent) => writeBegun(unfinished, { ...begun, sent }),
+      sleep: (ms) => ambient.sleep(ms),
+    }),
+  );
   const keyFile = apiKeyFile(dataDir, name);
   const stored = await target.write(async (tx) => {
     const known = await target.checkIn(tx, places, name);
