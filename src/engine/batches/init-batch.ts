@@ -49,7 +49,7 @@ import {
   vaultRentLamports,
 } from './funds.js';
 import { nextBatchIndex } from './on-chain.js';
-import { type AddSizes, planPipeline } from './plan-batch.js';
+import { planPipeline } from './plan-batch.js';
 import { setUp } from './set-up.js';
 
 export const initBatch = keyedOperation('initBatch', {
@@ -189,7 +189,7 @@ export async function checkAndPlan(
 async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<number, CheckedPipeline>) {
   const pause = createPause();
   const onChain = flywheelOf(token, flywheel);
-  const sizes: AddSizes = new Map();
+  const sizes = new Map<number, number>();
   const planned: PlannedPipeline[] = [];
   const accountBytes: number[] = [];
   const tooLarge: Problem[] = [];

@@ -118,7 +118,7 @@ function measure({ operator }: Flywheel, instructions: readonly Instruction[]) {
   return { bytes: bytes.length, accounts: message.staticKeys.length };
 }
 
-export type AddSizes = Map<number, number>;
+type AddSizes = Map<number, number>;
 
 function layOut(content: PipelineContent, flywheel: Flywheel, sizes: AddSizes) {
   const instructions = pipelineInstructions(content, flywheel);

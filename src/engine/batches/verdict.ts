@@ -7,7 +7,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { countLanded, landedMs } from '../caps.js';
 import { type BatchWork, executionsOf, type Failure, type Next } from './advance.js';
-import { closeTransactions } from './batch-context.js';
+import { closeTransactions, isFinal } from './batch-context.js';
 import { costOfMembers, countVotes } from './costs.js';
 import { type BatchState, countExecuted } from './on-chain.js';
 
@@ -110,8 +110,7 @@ function resultOf(
   };
 }
 
-export const needsClosing = ({ status, dateClosed }: BatchHead): boolean =>
-  (status === 'EXECUTED' || status === 'FAILED') && dateClosed === null;
+export const needsClosing = (batch: BatchHead): boolean => isFinal(batch) && batch.dateClosed === null;
 
 /**
  * Whether the program allows closing (squads-v4.md, section 7.12). A batch that failed halfway stays approved on chain and cannot
