@@ -1,7 +1,7 @@
 /** Resolves every setting with its source: flag, then environment, then profile, then default. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type NodeAddress, nodeAddress } from '../../chain/node-address.js';
+import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
 import type { KeyKeeper, LimitSetting, Setting, Settings, Source } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
 import { configError, FlywheelError, isFlywheelError, usageError } from '../../errors/flywheel-error.js';
@@ -122,12 +122,13 @@ function addresses(
   throw configError(`At most ${MAX_NODES} RPC nodes are allowed.`);
 }
 
-/** Last resort: the Solana CLI's node, which that program stores as a URL. @throws `ERR_CONFIG_INVALID` */
+/** Last resort: the Solana CLI's node. @throws `ERR_CONFIG_INVALID` */
 export function solanaRpc(home: string): Settings['rpcUrl'] {
   const text = solanaCliSetting(home, 'json_rpc_url');
   if (text === undefined) return usual([]);
-  const address = nodeAddress(text, `json_rpc_url in ~/${SOLANA_CONFIG_FILE}`);
-  return { value: [address], source: 'solana config' };
+  return addresses([text], 'solana config', (url) =>
+    solanaCliAddress(url, `json_rpc_url in ~/${SOLANA_CONFIG_FILE}`),
+  );
 }
 
 /** @throws `ERR_CONFIG_INVALID` */

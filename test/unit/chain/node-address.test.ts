@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { clusterName, nodeAddress } from '../../../src/chain/node-address.js';
+import { clusterName, nodeAddress, solanaCliAddress } from '../../../src/chain/node-address.js';
 
 describe('nodeAddress', () => {
   it.each([
@@ -47,6 +47,11 @@ describe('nodeAddress', () => {
     expect(address.shown).toBe('https://rpc.example.com:8443/***');
     expect(address.hide('bad KEY12345 for pass/word\nand tok-en, v2')).toBe('bad *** for *** and ***, v2');
     expect(nodeAddress('https://rpc.example.com/', 'x').shown).toBe('https://rpc.example.com');
+  });
+
+  it('knows the short names of the Solana CLI only there', () => {
+    expect(solanaCliAddress('d', 'x').reveal().host).toBe('api.devnet.solana.com');
+    expect(solanaCliAddress('m', 'x').reveal().host).toBe('api.mainnet-beta.solana.com');
   });
 });
 
