@@ -8,14 +8,14 @@ import { loadedNatives } from '../../files/native-packages.js';
 import { fileProblem } from '../../files/read-file.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor/checks.js';
+import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
 import { ofRevokedKey, withPlace } from '../hints.js';
+import { loadKeypair } from '../load-keypair.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
 import { callWith } from '../send.js';
 import { statusOf } from '../views/batch.js';
 import { countText, tokensText } from '../views/unit.js';
-import { loadKeypair } from '../wallet/load-keypair.js';
 
 const MIB = 1_024 * 1_024;
 /** More than a batch and its journal need. */

@@ -19,8 +19,8 @@ import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, fieldLines, tableLines } from '../output/table.js';
-import { REPORT_CSV, reportHtml, viewReport } from '../report/report.js';
 import { callWith } from '../send.js';
+import { REPORT_CSV, reportHtml, viewReport } from '../views/report.js';
 import { linkField, tokensText } from '../views/unit.js';
 
 const HISTORY_LIMIT = { most: 1_000_000, fallback: 50 };

@@ -10,6 +10,7 @@ import { type ArgsOf, defineCommand, type OptionsOf, type Session } from '../com
 import { canAsk, requireConsent, withoutQuestion } from '../consent.js';
 import { executeOrCancel, nextCommand } from '../hints.js';
 import { type Entry, isOver, type Journal, type OperationSummary } from '../journal/journal.js';
+import { absoluteSource, keypairLocation } from '../load-keypair.js';
 import { takeOperation } from '../operation/begin-operation.js';
 import { pipelineElements } from '../operation/elements.js';
 import { wasCancelled } from '../operation/overlap.js';
@@ -25,7 +26,6 @@ import { callWith, isUnoffered, soon } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
 import { agoText } from '../views/unit.js';
-import { absoluteSource, keypairLocation } from '../wallet/load-keypair.js';
 
 /** The key is printed for support requests. */
 const operationRow = async (session: Session, operation: OperationSummary) => {

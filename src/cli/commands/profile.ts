@@ -13,12 +13,12 @@ import { PROFILES_FILE } from '../config/paths.js';
 import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
+import { typedPath } from '../keypair-source.js';
 import { addressOption, decimalOrNone, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { limitFields, pinnedFields, viewPins, words } from '../views/project.js';
-import { typedPath } from '../wallet/keypair-source.js';
 
 /** @throws `ERR_INPUT_INVALID` */
 function parseProfileName(name: string): string {

@@ -3,7 +3,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { proofHash } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
-import { burnOfAmount, entriesOf, verifyProof } from '../proof/verify-proof.js';
+import { burnOfAmount, entriesOf, verifyProof } from '../verify-proof.js';
 
 const verifyOptions = (command: Command) =>
   command

@@ -17,6 +17,8 @@ import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { Answer } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
+import { typedPath } from '../keypair-source.js';
+import { keypairPath, loadKeypair, readKeypair } from '../load-keypair.js';
 import { commandLine } from '../operation/resume-line.js';
 import {
   addressOption,
@@ -38,8 +40,6 @@ import {
   viewKeptKey,
 } from '../views/project.js';
 import { linkField, solText, tokensText } from '../views/unit.js';
-import { typedPath } from '../wallet/keypair-source.js';
-import { keypairPath, loadKeypair, readKeypair } from '../wallet/load-keypair.js';
 
 const MAX_NAME_LENGTH = 64;
 /** The word to type if the cluster has no name. */

@@ -9,10 +9,10 @@ import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { solanaCliSetting } from '../config/paths.js';
 import { SETTING_ROWS } from '../config/settings-table.js';
+import { OwnerKeypair } from '../load-keypair.js';
 import { type Field, fieldLines } from '../output/table.js';
 import { callWith, isNotOffered } from '../send.js';
 import { limitFields, words } from '../views/project.js';
-import { OwnerKeypair } from '../wallet/load-keypair.js';
 
 interface Row {
   readonly value: string | number | null;

@@ -9,10 +9,10 @@ import { fileProblem, readIfThere } from '../../files/read-file.js';
 import { DatabaseAddress } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import type { CliContext } from '../context.js';
+import { fromEnvironment } from '../keypair-source.js';
 import { longFlag } from '../options.js';
 import { messageForm, outputMode } from '../output/color.js';
 import { shellLine } from '../shell-line.js';
-import { fromEnvironment } from '../wallet/keypair-source.js';
 import { usesOf } from './command-uses.js';
 import { configDir, defaultDataDir, SOLANA_CONFIG_FILE, solanaCliSetting } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
@@ -190,7 +190,7 @@ function resolveSigner(
     if (found?.source === 'environment')
       throw configError(`${found.where} and ${variable} cannot be combined.`);
     const load = async () => {
-      const { loadKeypair } = await import('../wallet/load-keypair.js');
+      const { loadKeypair } = await import('../load-keypair.js');
       return loadKeypair(context, fromEnvironment(keypair), variable);
     };
     return { value: { where: variable, load }, source: 'environment' };

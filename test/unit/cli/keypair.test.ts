@@ -5,12 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import {
-  keypairLocation,
-  loadKeypair,
-  OwnerKeypair,
-  requireKeypair,
-} from '../../../src/cli/wallet/load-keypair.js';
+import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../../src/cli/load-keypair.js';
 import { addressFromBytes } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { testCli } from '../../support/in-process.js';

@@ -10,7 +10,7 @@ import { identifierOf } from '../../../src/chain/squads/instructions.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
-import { loggedMemos } from '../../../src/cli/proof/verify-proof.js';
+import { loggedMemos } from '../../../src/cli/verify-proof.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
 import { canonicalHash } from '../../specification/requests.js';
 import {

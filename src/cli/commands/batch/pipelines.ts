@@ -6,6 +6,7 @@ import { checkedPipelines, runBatchOperation, showPipelinesPlan } from '../../ba
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk, withoutQuestion } from '../../consent.js';
 import { openInput } from '../../input/read-input.js';
+import { absoluteSource, keypairLocation } from '../../load-keypair.js';
 import {
   AGAIN_OPTION,
   ALLOW_CHANGED_OPTION,
@@ -18,7 +19,6 @@ import {
   WALLET_OPTION,
 } from '../../options.js';
 import { FORCE_OPTION, failedOutFile, outputFile } from '../../output/output-file.js';
-import { absoluteSource, keypairLocation } from '../../wallet/load-keypair.js';
 
 const fileOptions = <Args extends unknown[], Options extends Record<string, unknown>>(
   command: Command<Args, Options>,

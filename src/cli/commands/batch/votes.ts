@@ -19,6 +19,7 @@ import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { cancelLine } from '../../hints.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
+import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../load-keypair.js';
 import { commandLine, repeatable } from '../../operation/resume-line.js';
 import { getBatch } from '../../operation/service-record.js';
 import {
@@ -36,7 +37,6 @@ import {
   requireFree,
   writeOutput,
 } from '../../output/output-file.js';
-import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../wallet/load-keypair.js';
 
 const approveOptions = (command: Command) =>
   command

@@ -1,22 +1,18 @@
 /** Finds and reads the owner's keypair, only from files that no other user can read. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import {
-  createKeypairSigner,
-  KEYPAIR_LENGTH_BYTES,
-  type KeypairSigner,
-} from '../../chain/transaction/sign.js';
-import type { Settings } from '../../compose/settings.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import { parseKeypairText } from '../../files/keypair-file.js';
-import { fileProblem } from '../../files/read-file.js';
-import type { Address } from '../../values/address.js';
-import { Secret } from '../../values/secret.js';
-import { solanaCliSetting } from '../config/paths.js';
-import type { CliContext } from '../context.js';
-import { inputName } from '../input/read-input.js';
-import { shellLine } from '../shell-line.js';
+import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type KeypairSigner } from '../chain/transaction/sign.js';
+import type { Settings } from '../compose/settings.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { parseKeypairText } from '../files/keypair-file.js';
+import { fileProblem } from '../files/read-file.js';
+import type { Address } from '../values/address.js';
+import { Secret } from '../values/secret.js';
+import { solanaCliSetting } from './config/paths.js';
+import type { CliContext } from './context.js';
+import { inputName } from './input/read-input.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
+import { shellLine } from './shell-line.js';
 
 type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io'>;
 

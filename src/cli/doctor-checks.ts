@@ -12,18 +12,13 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import {
-  type NodeAddress,
-  type NodeReport,
-  type NodeState,
-  requireQuorum,
-} from '../../chain/node-address.js';
-import type { Settings, Source } from '../../compose/settings.js';
-import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
-import { configError, FlywheelError, wrapUnknown } from '../../errors/flywheel-error.js';
-import { fileProblem } from '../../files/read-file.js';
-import type { Session } from '../command.js';
-import { shellLine } from '../shell-line.js';
+import { type NodeAddress, type NodeReport, type NodeState, requireQuorum } from '../chain/node-address.js';
+import type { Settings, Source } from '../compose/settings.js';
+import { EXIT, type ExitCode } from '../errors/exit-codes.js';
+import { configError, FlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
+import { fileProblem } from '../files/read-file.js';
+import type { Session } from './command.js';
+import { shellLine } from './shell-line.js';
 
 export interface Finding {
   readonly name: string;

@@ -2,7 +2,7 @@
  * `proof verify`: finds a proof in a landed transaction and compares what moved with a file or option, without the service. What moved is
  * read from memos, instructions, executed batches and balances.
  */
-import { isMemo } from '../../actions/memo.js';
+import { isMemo } from '../actions/memo.js';
 import {
   actionContent,
   actionRecipients,
@@ -12,38 +12,33 @@ import {
   type PipelineAction,
   type SourceAction,
   totalOf,
-} from '../../actions/registry.js';
-import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
-import type { Pins } from '../../approval/pins.js';
-import { type ChainReader, dateLanded, type TokenChange, type TransactionRecord } from '../../chain/chain.js';
-import {
-  COMPUTE_BUDGET_PROGRAM,
-  MEMO_PROGRAM,
-  SQUADS_PROGRAM,
-  SYSTEM_PROGRAM,
-} from '../../chain/programs.js';
-import { associatedTokenAddress, transactionAddress } from '../../chain/squads/addresses.js';
-import { instructionName } from '../../chain/squads/instructions.js';
-import { readMultisig } from '../../chain/squads/read-accounts.js';
-import { type Call, callsIn, type Instruction } from '../../chain/transaction/message.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { Address } from '../../values/address.js';
-import { isJsonObject, type JsonValue } from '../../values/canonical-json.js';
-import { proofHash, type Sha256 } from '../../values/digest.js';
-import { parseStrictJson } from '../../values/strict-json.js';
-import { formatTokenAmount, grouped } from '../../values/token-amount.js';
-import { isFeeCharged } from '../batch/inspect-batch.js';
-import { requireReadable } from '../batch/pins.js';
-import type { OpenedService } from '../context.js';
-import { readAmountText } from '../input/amount.js';
-import { readBurnsFile } from '../input/burns-file.js';
-import { readPipelinesFile } from '../input/pipelines-file.js';
-import { toSourcePipelines } from '../input/pipelines-plan.js';
-import { inputError, type NamedText, textInput } from '../input/read-input.js';
-import type { Style } from '../output/color.js';
-import { type Field, fieldLines } from '../output/table.js';
-import { countedFromOne } from '../views/unit.js';
+} from '../actions/registry.js';
+import { type PastDescription, readPastContent } from '../approval/batch-content.js';
+import type { Pins } from '../approval/pins.js';
+import { type ChainReader, dateLanded, type TokenChange, type TransactionRecord } from '../chain/chain.js';
+import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
+import { associatedTokenAddress, transactionAddress } from '../chain/squads/addresses.js';
+import { instructionName } from '../chain/squads/instructions.js';
+import { readMultisig } from '../chain/squads/read-accounts.js';
+import { type Call, callsIn, type Instruction } from '../chain/transaction/message.js';
+import { decodeTransaction } from '../chain/transaction/wire.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import type { Address } from '../values/address.js';
+import { isJsonObject, type JsonValue } from '../values/canonical-json.js';
+import { proofHash, type Sha256 } from '../values/digest.js';
+import { parseStrictJson } from '../values/strict-json.js';
+import { formatTokenAmount, grouped } from '../values/token-amount.js';
+import { isFeeCharged } from './batch/inspect-batch.js';
+import { requireReadable } from './batch/pins.js';
+import type { OpenedService } from './context.js';
+import { readAmountText } from './input/amount.js';
+import { readBurnsFile } from './input/burns-file.js';
+import { readPipelinesFile } from './input/pipelines-file.js';
+import { toSourcePipelines } from './input/pipelines-plan.js';
+import { inputError, type NamedText, textInput } from './input/read-input.js';
+import type { Style } from './output/color.js';
+import { type Field, fieldLines } from './output/table.js';
+import { countedFromOne } from './views/unit.js';
 
 /** One acceptable result; a file may contain the same proof more than once. */
 interface Candidate {

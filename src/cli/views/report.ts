@@ -6,8 +6,8 @@ import { grouped } from '../../values/token-amount.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Columns, cellsOf, type Field, fieldLines, tableLines } from '../output/table.js';
-import { words } from '../views/project.js';
-import { countText, solOf, solText, tokensText } from '../views/unit.js';
+import { words } from './project.js';
+import { countText, solOf, solText, tokensText } from './unit.js';
 
 const SUMS = ['burns', 'failedBurns', 'pipelines', 'failedPipelines'] as const;
 const LAMPORTS = ['burnWalletLamports', 'operatorLamports', 'vaultLamports', 'costLamports'] as const;

@@ -1,6 +1,6 @@
 /** Distinguishes a keypair from a file name, before either is printed or stored. */
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import { Secret } from '../../values/secret.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import { Secret } from '../values/secret.js';
 
 /** A path, `-` for standard input, or the keypair itself, which only the environment may contain. */
 export type KeypairSource = string | Secret;
