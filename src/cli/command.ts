@@ -4,10 +4,10 @@ import type { LocalAdmin } from '../compose/local-admin.js';
 import type { Settings } from '../compose/settings.js';
 import type { ExitCode } from '../errors/exit-codes.js';
 import type { CliContext, OpenedService } from './context.js';
-import type { Completed } from './help/completion.js';
 import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
+import type { Completed } from './shell-completion.js';
 
 interface HelpTexts {
   readonly details?: readonly string[];

@@ -66,7 +66,7 @@ async function createSession(
 const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
   run,
   complete: async (words, names) => {
-    const { completions } = await import('./help/completion.js');
+    const { completions } = await import('./shell-completion.js');
     const execute = async (): Promise<void> => undefined;
     const tree = buildTree({ version: context.version, width: 80, write: () => undefined, execute });
     return completions({ ...tree, names }, words);

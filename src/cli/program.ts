@@ -165,7 +165,7 @@ export async function helpPage(path: readonly string[], version: string, width: 
         .visibleCommands(command)
         .map((each) => each.name())
         .join(', ');
-      const { TOPICS } = await import('./help/topics.js');
+      const { TOPICS } = await import('./help-topics.js');
       throw usageError(
         `No help for ${JSON.stringify(path.join(' '))}.`,
         `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,

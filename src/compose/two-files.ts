@@ -4,7 +4,7 @@
  * transaction that moved this project's tokens and that the store lacks means that the store is older.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { lostOf } from '../engine/gaps/unknown.js';
+import { lostOf } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { LostTransaction } from '../store/records.js';
 import type { Store } from '../store/store.js';

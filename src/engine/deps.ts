@@ -6,7 +6,7 @@ import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
 import type { EngineEvent } from './events.js';
-import type { GapWatch } from './gaps/gap-watch.js';
+import type { GapWatch } from './gap-watch.js';
 import type { Leases } from './lease.js';
 
 type KeyRole = 'operator' | 'burn wallet' | 'treasury';

@@ -37,7 +37,7 @@ import { burn, burnBatch } from './burns/burn.js';
 import { watchConfirmed } from './burns/recover.js';
 import type { EngineDeps, EngineParts } from './deps.js';
 import { foreseeBatch, foreseeBurns } from './dry-run.js';
-import { createGapAdmin, GapWatch, requireOneWhole } from './gaps/gap-watch.js';
+import { createGapAdmin, GapWatch, requireOneWhole } from './gap-watch.js';
 import { history, listBurns } from './lists.js';
 import { describeKey, type EngineOperation, findCaller, requireScope } from './operation.js';
 import { Reconciler, type ReconcileTerms } from './reconcile.js';

@@ -8,7 +8,7 @@ import { carryOnSetUp } from './batches/init-batch.js';
 import { carryOnBurns, watchConfirmed } from './burns/recover.js';
 import type { EngineDeps } from './deps.js';
 import { tell } from './events.js';
-import { storeBehind } from './gaps/gap-watch.js';
+import { storeBehind } from './gap-watch.js';
 import type { Caller } from './lease.js';
 
 export type Reconciled = Readonly<Record<'burns' | 'requests' | 'batches', number>>;

@@ -3,7 +3,7 @@ import type { AccountState } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../chain/chain.js';
 import { heightOf } from '../chain/local/ledger/clock.js';
 import type { KeptTransaction } from '../chain/local/ledger/tables.js';
-import type { AccountSource } from '../chain/local/vm/vm.js';
+import type { AccountSource } from '../chain/local/vm.js';
 import { type Address, isAddress } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import type { JsonValue } from '../values/canonical-json.js';

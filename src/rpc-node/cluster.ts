@@ -10,7 +10,7 @@ import type { Ledger } from '../chain/local/ledger/ledger.js';
 import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { ExecutionResult } from '../chain/local/runtime/execution.js';
 import type { Runtime } from '../chain/local/runtime/runtime.js';
-import type { AccountSource } from '../chain/local/vm/vm.js';
+import type { AccountSource } from '../chain/local/vm.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
 import { type Address, addressBytes } from '../values/address.js';
 import { base58Decode, base58Encode } from '../values/base58.js';

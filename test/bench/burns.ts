@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import { markText } from '../../src/chain/local/ledger/tables.js';
-import { loadNative } from '../../src/chain/local/vm/native.js';
+import { loadNative } from '../../src/chain/local/native-vm.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, writePrivate } from '../../src/compose/local-config.js';
 import { signBurns } from '../../src/engine/burns/chunk.js';

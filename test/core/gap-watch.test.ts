@@ -8,7 +8,7 @@ import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { GapWatch, requireExpired } from '../../src/engine/gaps/gap-watch.js';
+import { GapWatch, requireExpired } from '../../src/engine/gap-watch.js';
 import { copyStore } from '../../src/store/copy.js';
 import type { TokenRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';

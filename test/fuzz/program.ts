@@ -1,10 +1,10 @@
 /** The fuzzer's only imports of `src`. Moving a file of `src` changes this file only. */
 export * from '../../src/chain/account.js';
 export * from '../../src/chain/codec.js';
+export * from '../../src/chain/local/native-vm.js';
 export * from '../../src/chain/local/runtime/execution.js';
 export * from '../../src/chain/local/runtime/resolve.js';
 export * from '../../src/chain/local/runtime/runtime.js';
-export * from '../../src/chain/local/vm/native.js';
 export * from '../../src/chain/programs.js';
 export * from '../../src/chain/small-programs.js';
 export * from '../../src/chain/squads/accounts.js';

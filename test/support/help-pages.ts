@@ -1,7 +1,7 @@
 /** The help that the program prints, page by page. */
 import { CATALOGUE } from '../../src/cli/catalogue.js';
 import type { CatalogueEntry } from '../../src/cli/command.js';
-import { TOPICS, topicText } from '../../src/cli/help/topics.js';
+import { TOPICS, topicText } from '../../src/cli/help-topics.js';
 import { runProgram } from '../../src/cli/program.js';
 
 export interface HelpPage {

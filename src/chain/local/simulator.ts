@@ -6,7 +6,7 @@ import { CLOCK_SYSVAR } from '../programs.js';
 import { MAX_COMPUTE_UNITS } from '../transaction/message.js';
 import { describeFault, Overlay } from './runtime/execution.js';
 import { Machine } from './runtime/machine.js';
-import { Vm } from './vm/vm.js';
+import { Vm } from './vm.js';
 
 const BUDGET = { computeUnits: MAX_COMPUTE_UNITS, heapBytes: null, microLamports: 0n };
 /** Depth 2, as if another program called: the caller passes on the rights of its message. */

@@ -2,8 +2,8 @@
 import { Argument } from '@commander-js/extra-typings';
 import { defineCommand, type Session } from '../command.js';
 import { readProfiles } from '../config/profile-file.js';
-import { type Candidate, completionScript, type Names, SHELLS } from '../help/completion.js';
 import { safeLine } from '../output/safe-text.js';
+import { type Candidate, completionScript, type Names, SHELLS } from '../shell-completion.js';
 
 /** Reads only files of this machine; completion opens no service. */
 async function names({ settings }: Session, kind: Names): Promise<readonly Candidate[]> {
@@ -25,7 +25,7 @@ export const commands = {
     configure: (command) =>
       command.argument('[words...]', 'settings, exit-codes, files, output, or a command'),
     run: async (session, [words]) => {
-      const { topicText } = await import('../help/topics.js');
+      const { topicText } = await import('../help-topics.js');
       const { columns, isTTY } = session.context.io.stdout;
       const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
       session.output.text(topic ?? (await session.cli.help(words, columns)));

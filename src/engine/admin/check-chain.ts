@@ -3,7 +3,7 @@ import { decodeMint } from '../../chain/tokens/accounts.js';
 import { KNOWN_CHECK } from '../../contract/admin.js';
 import type { TokenRecord } from '../../store/records.js';
 import type { EngineParts } from '../deps.js';
-import { unknownOf } from '../gaps/unknown.js';
+import { unknownOf } from '../unknown-transactions.js';
 
 type Checked = Pick<EngineParts, 'store' | 'chain'>;
 

@@ -1,6 +1,6 @@
 /** Methods that read accounts, and the JSON of an account. */
 import { type AccountState, encodeClock, RENT_EPOCH_EXEMPT } from '../../chain/account.js';
-import type { AccountSource } from '../../chain/local/vm/vm.js';
+import type { AccountSource } from '../../chain/local/vm.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import type { AccountState } from '../../../src/chain/account.js';
 import { AccountTable, LEDGER } from '../../../src/chain/local/ledger/tables.js';
-import type { AccountSource } from '../../../src/chain/local/vm/vm.js';
+import type { AccountSource } from '../../../src/chain/local/vm.js';
 import { prepareFile, SqliteFile } from '../../../src/files/sqlite-file.js';
 import type { Address } from '../../../src/values/address.js';
 import { copyBytes, sameBytes } from '../../../src/values/bytes.js';

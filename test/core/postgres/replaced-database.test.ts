@@ -8,7 +8,7 @@ import type { Chain } from '../../../src/chain/chain.js';
 import { ClusterChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { decodeMint } from '../../../src/chain/tokens/accounts.js';
 import type { Engine } from '../../../src/engine/engine.js';
-import { requireExpired } from '../../../src/engine/gaps/gap-watch.js';
+import { requireExpired } from '../../../src/engine/gap-watch.js';
 import { copyStore } from '../../../src/store/copy.js';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';

@@ -1,7 +1,7 @@
 /** Command words, help for all commands, and the output mode of errors. */
 import { describe, expect, it } from 'vitest';
-import { SHELLS } from '../../../src/cli/help/completion.js';
 import { runProgram } from '../../../src/cli/program.js';
+import { SHELLS } from '../../../src/cli/shell-completion.js';
 import { shownWords } from '../../../src/cli/shell-line.js';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';

@@ -1,7 +1,7 @@
 /** The loaded package reports its name and version. */
 import Database from 'libsql';
 import { expect, it } from 'vitest';
-import { loadNative } from '../../../src/chain/local/vm/native.js';
+import { loadNative } from '../../../src/chain/local/native-vm.js';
 import { loadedNatives } from '../../../src/files/native-packages.js';
 
 it('names each native package that was loaded, with its version', () => {

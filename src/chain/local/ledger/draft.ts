@@ -9,7 +9,7 @@ import { decodeTransaction, type WireMessage } from '../../transaction/wire.js';
 import { type ExecutionResult, Overlay, refused } from '../runtime/execution.js';
 import { resolveAccounts } from '../runtime/resolve.js';
 import type { Runtime } from '../runtime/runtime.js';
-import type { AccountSource } from '../vm/vm.js';
+import type { AccountSource } from '../vm.js';
 import type { LedgerClock } from './clock.js';
 import type { AccountTable, NewTransaction, TransactionTable } from './tables.js';
 

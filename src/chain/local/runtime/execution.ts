@@ -4,8 +4,8 @@ import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
 import type { AccountMeta, Call, Instruction } from '../../transaction/message.js';
-import { INSTRUCTION_ERROR_SENTENCES } from '../vm/native.js';
-import type { AccountSource } from '../vm/vm.js';
+import { INSTRUCTION_ERROR_SENTENCES } from '../native-vm.js';
+import type { AccountSource } from '../vm.js';
 
 export interface InnerCall extends Call<Address> {
   readonly within: number;

@@ -18,7 +18,7 @@ import {
   MAX_INSTRUCTION_TRACE,
 } from '../../transaction/message.js';
 import { draftTransaction } from '../../transaction/wire.js';
-import { LOG_BYTES_LIMIT, RUN_PAYER, type Vm, type VmRun } from '../vm/vm.js';
+import { LOG_BYTES_LIMIT, RUN_PAYER, type Vm, type VmRun } from '../vm.js';
 import {
   type InnerCall,
   InstructionFailure,

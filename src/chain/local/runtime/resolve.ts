@@ -7,7 +7,7 @@ import { partOf, type ReadonlyBytes } from '../../../values/bytes.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, UPGRADEABLE_LOADER } from '../../programs.js';
 import { type AccountMeta, isSigner, isWritable, type Lookup } from '../../transaction/message.js';
 import type { WireMessage } from '../../transaction/wire.js';
-import type { AccountSource } from '../vm/vm.js';
+import type { AccountSource } from '../vm.js';
 
 /** Header of a lookup table (solana-address-lookup-table-interface, `LOOKUP_TABLE_META_SIZE`). */
 export const LOOKUP_TABLE_META_BYTES = 56;

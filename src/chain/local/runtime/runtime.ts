@@ -16,7 +16,7 @@ import {
 } from '../../transaction/message.js';
 import { decodeTransaction, type WireTransaction } from '../../transaction/wire.js';
 import { runSquads } from '../squads/program.js';
-import { type AccountSource, Vm, type VmRun } from '../vm/vm.js';
+import { type AccountSource, Vm, type VmRun } from '../vm.js';
 import {
   type ExecutionResult,
   type InnerCall,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
 import { compileLegacyMessage, unsigned } from '../../../../src/chain/transaction/wire.js';
-import { whatMoved } from '../../../../src/engine/gaps/unknown.js';
+import { whatMoved } from '../../../../src/engine/unknown-transactions.js';
 import { namedAddress } from '../../../support/oracle.js';
 
 const [mint, vault, burns, operator, owner, recipient] = [

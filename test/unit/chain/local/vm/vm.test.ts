@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadNative } from '../../../../../src/chain/local/vm/native.js';
+import { loadNative } from '../../../../../src/chain/local/native-vm.js';
 
 describe('loadNative', () => {
   it.each([

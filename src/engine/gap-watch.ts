@@ -1,13 +1,13 @@
 /** Detects gaps: transactions of a project's keys that the chain has and the store lacks. */
-import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../../chain/chain.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { GapRecord, LostTransaction } from '../../store/records.js';
-import type { Lineage } from '../../store/repositories/gaps.js';
-import type { Store, StoreTransaction } from '../../store/store.js';
-import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
-import { recordAct, requireRegistration } from '../admin/project.js';
-import type { EngineDeps, EngineParts } from '../deps.js';
-import { unknownOf } from './unknown.js';
+import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../chain/chain.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { GapRecord, LostTransaction } from '../store/records.js';
+import type { Lineage } from '../store/repositories/gaps.js';
+import type { Store, StoreTransaction } from '../store/store.js';
+import { isoTime, type UtcDay, utcDay } from '../values/time.js';
+import { recordAct, requireRegistration } from './admin/project.js';
+import type { EngineDeps, EngineParts } from './deps.js';
+import { unknownOf } from './unknown-transactions.js';
 
 /** Blocks by which another node may have been ahead of our finalized height: about 30 always, more if our node is behind. */
 const AHEAD_BLOCKS = 150n;

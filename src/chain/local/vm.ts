@@ -1,11 +1,11 @@
 /** One LiteSVM instance that caches the accounts of the next run. The caller provides the accounts and commits the results. */
-import { type Address, addressBytes, addressFromBytes } from '../../../values/address.js';
-import { type ReadonlyBytes, sameBytes } from '../../../values/bytes.js';
-import { type AccountState, type ChainClock, EMPTY_ACCOUNT, RENT_EPOCH_EXEMPT } from '../../account.js';
-import type { TransactionError } from '../../chain.js';
-import { SQUADS_PROGRAM } from '../../programs.js';
-import type { CompiledInstruction } from '../../transaction/message.js';
-import { loadNative, transactionError } from './native.js';
+import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
+import { type ReadonlyBytes, sameBytes } from '../../values/bytes.js';
+import { type AccountState, type ChainClock, EMPTY_ACCOUNT, RENT_EPOCH_EXEMPT } from '../account.js';
+import type { TransactionError } from '../chain.js';
+import { SQUADS_PROGRAM } from '../programs.js';
+import type { CompiledInstruction } from '../transaction/message.js';
+import { loadNative, transactionError } from './native-vm.js';
 
 type Native = ReturnType<typeof loadNative>;
 type NativeAccount = InstanceType<Native['Account']>;

@@ -1,8 +1,8 @@
 /** Candidates for the last word of a command line, and the completion scripts of the shells. */
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { commandPath } from '../config/command-uses.js';
-import { hasEffect } from '../config/settings-table.js';
-import type { CommandTree } from '../program.js';
+import { commandPath } from './config/command-uses.js';
+import { hasEffect } from './config/settings-table.js';
+import type { CommandTree } from './program.js';
 
 export type Candidate = readonly [word: string, description: string];
 
@@ -126,7 +126,7 @@ async function wordsAfter(
   tree: Pick<Completed, 'root' | 'load'>,
 ): Promise<readonly Candidate[]> {
   if (first !== 'help') return wordsOf(command);
-  const topics = words.length === 0 ? Object.keys((await import('./topics.js')).TOPICS) : [];
+  const topics = words.length === 0 ? Object.keys((await import('./help-topics.js')).TOPICS) : [];
   return [...wordsOf((await reached(tree, words)).command), ...topics.map((word): Candidate => [word, ''])];
 }
 

@@ -1,9 +1,9 @@
 /** Topics of `flywheel help` that are not about one command: settings, exit codes, files and output. */
-import { ERRORS, type ErrorCode } from '../../errors/codes.js';
-import { EXIT_CODES } from '../../errors/exit-codes.js';
-import type { Use } from '../config/command-uses.js';
-import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
-import { fieldLines, indented, wrapText } from '../output/table.js';
+import { ERRORS, type ErrorCode } from '../errors/codes.js';
+import { EXIT_CODES } from '../errors/exit-codes.js';
+import type { Use } from './config/command-uses.js';
+import { SETTING_ROWS, type SettingName } from './config/settings-table.js';
+import { fieldLines, indented, wrapText } from './output/table.js';
 
 type Named = readonly [name: string, meaning: string];
 

@@ -1,9 +1,9 @@
 /** The LiteSVM build for this machine: loading, its typed interface, and its errors under the names of the cluster. */
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { FlywheelError } from '../../../errors/flywheel-error.js';
-import type { ReadonlyBytes } from '../../../values/bytes.js';
-import type { TransactionError } from '../../chain.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
+import type { ReadonlyBytes } from '../../values/bytes.js';
+import type { TransactionError } from '../chain.js';
 
 interface NativeAccount {
   lamports(): bigint;

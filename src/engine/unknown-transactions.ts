@@ -1,13 +1,13 @@
 /** Finds transactions of a project on chain that its store lacks, and what they moved; writes nothing. */
-import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../../chain/chain.js';
-import { SQUADS_PROGRAM } from '../../chain/programs.js';
-import { memosOf } from '../../chain/small-programs.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
-import { FlywheelError } from '../../errors/flywheel-error.js';
-import type { FlywheelRecord, LostTransaction, TokenRecord } from '../../store/records.js';
-import type { Address } from '../../values/address.js';
-import { type FoundRegistration, projectOf } from '../admin/project.js';
-import type { EngineDeps } from '../deps.js';
+import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../chain/chain.js';
+import { SQUADS_PROGRAM } from '../chain/programs.js';
+import { memosOf } from '../chain/small-programs.js';
+import { decodeTransaction } from '../chain/transaction/wire.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
+import type { FlywheelRecord, LostTransaction, TokenRecord } from '../store/records.js';
+import type { Address } from '../values/address.js';
+import { type FoundRegistration, projectOf } from './admin/project.js';
+import type { EngineDeps } from './deps.js';
 
 type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
 
