@@ -4,24 +4,15 @@ import { translateSqliteError } from '../../../src/files/sqlite-errors.js';
 
 const failure = (message: string, fields: object): Error => Object.assign(new Error(message), fields);
 
+const READ_ONLY = 'is read-only for this user';
+const FULL = 'cannot grow: the disk or the quota is full';
+
 describe('translateSqliteError', () => {
   it.each([
-    ['a file system that is read-only', failure('', { code: 'EROFS' }), 'is read-only for this user'],
-    [
-      'a directory that is closed to this user',
-      failure('', { code: 'EACCES' }),
-      'is read-only for this user',
-    ],
-    [
-      'a full disk',
-      failure('', { code: 'SQLITE_FULL', rawCode: 13 }),
-      'cannot grow: the disk or the quota is full',
-    ],
-    [
-      'a quota that is used up',
-      failure('', { code: 'EDQUOT' }),
-      'cannot grow: the disk or the quota is full',
-    ],
+    ['a file system that is read-only', failure('', { code: 'EROFS' }), READ_ONLY],
+    ['a directory that is closed to this user', failure('', { code: 'EACCES' }), READ_ONLY],
+    ['a full disk', failure('', { code: 'SQLITE_FULL', rawCode: 13 }), FULL],
+    ['a quota that is used up', failure('', { code: 'EDQUOT' }), FULL],
     [
       'a page that is wrong, or could not be read for once',
       failure('database disk image is malformed', { code: 'SQLITE_CORRUPT', rawCode: 11 }),
@@ -35,7 +26,7 @@ describe('translateSqliteError', () => {
     [
       'a directory without write permission, which the driver has no name for',
       failure('attempt to write a readonly database', { code: 'UNKNOWN_SQLITE_ERROR_1544' }),
-      'is read-only for this user',
+      READ_ONLY,
     ],
     [
       'a connection that could not be made',

@@ -85,6 +85,18 @@ async function serving(
 
 const SIGNED = { transaction: Buffer.from([9, 9]).toString('base64') };
 
+/** A page that holds the signature it has taken, until the test finishes it. */
+async function holding() {
+  let finish: (taken: Taken<string>) => void = () => undefined;
+  let started: () => void = () => undefined;
+  const isTaken = new Promise<void>((resolve) => (started = resolve));
+  const page = await serving(() => {
+    started();
+    return new Promise((resolve) => (finish = resolve));
+  });
+  return { page, isTaken, finish: (taken: Taken<string>) => finish(taken) };
+}
+
 describe('servePage', () => {
   it('serves a page that loads nothing, may be framed by nobody, and is stored nowhere', async () => {
     const { url, own } = await serving();
@@ -224,13 +236,7 @@ describe('servePage', () => {
   });
 
   it('goes on with what is being sent when it is interrupted', async () => {
-    let finish: (taken: Taken<string>) => void = () => undefined;
-    let started: () => void = () => undefined;
-    const isTaken = new Promise<void>((resolve) => (started = resolve));
-    const page = await serving(() => {
-      started();
-      return new Promise((resolve) => (finish = resolve));
-    });
+    const { page, isTaken, finish } = await holding();
     const answer = page.post('/signed', page.token, SIGNED);
     await isTaken;
     page.interrupt();
@@ -240,13 +246,7 @@ describe('servePage', () => {
   });
 
   it('ends with what was taken although the browser is gone by then', async () => {
-    let finish: (taken: Taken<string>) => void = () => undefined;
-    let started: () => void = () => undefined;
-    const isTaken = new Promise<void>((resolve) => (started = resolve));
-    const page = await serving(() => {
-      started();
-      return new Promise((resolve) => (finish = resolve));
-    });
+    const { page, isTaken, finish } = await holding();
     const headers = { ...page.own, 'x-flywheel-token': page.token };
     const sent = request({
       host: page.url.hostname,
