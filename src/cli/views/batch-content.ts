@@ -101,13 +101,15 @@ const voteFields = (votes: PastDescription['votes']): readonly Field[] =>
     votes[vote].map((member): Field => [`${vote} by`, member]),
   );
 
+const STANDING: Partial<Record<BatchStanding, string>> = { active: 'waits for approval', stale: 'STALE' };
+
 function headLines(
   { batchIndex, multisig }: Pick<BatchDescription, 'batchIndex' | 'multisig'>,
   state: BatchStanding,
   style: Style,
   more = '',
 ): readonly string[] {
-  const text = `Batch ${batchIndex} of multisig ${multisig}: ${state === 'stale' ? 'STALE' : state}${more}`;
+  const text = `Batch ${batchIndex} of multisig ${multisig}: ${STANDING[state] ?? state}${more}`;
   return wrapText(text, style.width).map((line) => style.bold(line));
 }
 
