@@ -30,10 +30,10 @@ const KNOWN: readonly KnownDifference[] = [
       `^Program ${SQUADS_PROGRAM} failed: ${INSTRUCTION_ERROR_SENTENCES['ExternalAccountLamportSpend']}$`,
     ),
   },
-  // The native program uses no compute units and no heap.
+  // The native program uses no compute units and no heap, which is at 0x300000000.
   {
     name: 'metering',
-    line: /^Failed to create SBF VM: Computational budget exceeded$|^Program log: Error: memory allocation failed|^Program \S+ failed: (?:exceeded CUs meter|Computational budget exceeded|Program failed to complete|Access violation .* \(in heap region\)$)/,
+    line: /^Failed to create SBF VM: Computational budget exceeded$|^Program log: Error: memory allocation failed|^Program \S+ failed: (?:exceeded CUs meter|Computational budget exceeded|Program failed to complete|Access violation .* \(in heap region\)$|Access violation .* 0x3[0-9a-f]{8} \(in unallocated region\)$)/,
   },
 ];
 
