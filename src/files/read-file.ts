@@ -27,8 +27,8 @@ export function watchFile(path: string): () => boolean {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  ENOTDIR: 'no such file',
+  ENOENT: 'no such file or directory',
+  ENOTDIR: 'no such file or directory',
   EISDIR: 'it is a directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',

@@ -174,7 +174,7 @@ export const commands = {
       command
         .addOption(decimalOrNone('--burn <n>', 'maximum tokens to burn per UTC day; "none" removes the cap'))
         .addOption(
-          decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day; none removes the cap'),
+          decimalOrNone('--airdrop <n>', 'maximum tokens to airdrop per UTC day; "none" removes the cap'),
         ),
     run: async (session, _args, { burn, airdrop }) => {
       const local = await session.local();

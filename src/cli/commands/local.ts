@@ -59,7 +59,7 @@ const viewVault = (value: Answer<'vault'>, style: Style): readonly string[] => [
       ],
       [
         'pipelines',
-        `the SOL lasts for ${grouped(value.pipelines.lasts)} with a new recipient each, at most ${grouped(value.pipelines.atOnce)} per batch`,
+        `SOL for ${grouped(value.pipelines.lasts)} with a new recipient each, at most ${grouped(value.pipelines.atOnce)} per batch`,
       ],
       [
         '',
@@ -167,7 +167,7 @@ export const commands = {
     },
     view: viewVault,
     details: [
-      '"pipelines" is an estimate for one burn per pipeline. Rent comes back when the batch is closed, fees do not. What the operator must keep is not counted.',
+      '"pipelines" is an estimate for one burn per pipeline. Rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',

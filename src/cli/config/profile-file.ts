@@ -95,7 +95,7 @@ function readLimits(value: unknown, where: string, file: string): Limits | null 
 /** Reads a file of `profile pin --out`: pins, and limits if it has them. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */
 export function readPinsFile(file: string): PinsFile {
   const value = readObject(file);
-  if (value === undefined) return refuse(file, 'no such file');
+  if (value === undefined) return refuse(file, 'no such file or directory');
   return { pinned: readPinned(value, 'the file', file), limits: readLimits(value['limits'], 'limits', file) };
 }
 

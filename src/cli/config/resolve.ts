@@ -77,7 +77,7 @@ function readSecretFile(path: string, name: string, platform: string): string {
   } catch (error) {
     throw refuse(fileProblem(error));
   }
-  if (text === undefined) throw refuse('no such file');
+  if (text === undefined) throw refuse('no such file or directory');
   if (platform !== 'win32' && (statSync(path).mode & WORLD) !== 0)
     throw refuse(
       'every user can read this file, which has the database password',

@@ -169,7 +169,7 @@ const SETTINGS_TABLE = {
   signerKeypairs: row(
     'chain',
     ['FLYWHEEL_OPERATOR_KEYPAIR', 'FLYWHEEL_BURN_KEYPAIR'],
-    'keypair of the operator or burn wallet: a file or the key itself',
+    'keypair of the operator, or of the burn wallet, in place of a signing program: a file or the key itself',
   ),
   maxPriorityFee: row(
     'chain',

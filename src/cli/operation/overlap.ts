@@ -51,7 +51,6 @@ export function withoutOverlap(
   throw notSent(`${sentence}${changed}`, hint);
 }
 
-/** The new amount of a changed element is paid on top of the earlier one. */
 const correctAmount = (noun: string): string => `To correct an amount, send a ${noun} for the difference.`;
 
 /** The way that pays nobody twice comes first. */
@@ -61,7 +60,12 @@ function sendingHint(news: number, changed: number, noun: string): string {
     news > 0
       ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
       : 'The file has nothing new.',
-    ...(changed === 0 ? [] : [correctAmount(noun), '--rest --allow-changed also sends the changed ones.']),
+    ...(changed === 0
+      ? []
+      : [
+          correctAmount(noun),
+          '--rest --allow-changed also sends the changed ones in full, on top of the earlier amount.',
+        ]),
     '--again sends everything again.',
   ].join(' ');
 }

@@ -24,7 +24,7 @@ const fileOptions = <Args extends unknown[], Options extends Record<string, unkn
   command: Command<Args, Options>,
 ) =>
   command
-    .option('--failed-out <file>', 'write the pipelines of an ended batch that did not land to this file')
+    .option('--failed-out <file>', 'when the batch has ended, write what did not land to this file')
     .addOption(FORCE_OPTION)
     .addOption(TABLE_FORMAT_OPTION)
     .addOption(COLUMN_OPTION)
