@@ -5,6 +5,7 @@ import { BATCH_COST_HEADER, decodeBatchCost, IDEMPOTENT_REPLAYED_HEADER } from '
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../contract/limits.js';
 import { OPERATIONS, type Operation, type OperationId } from '../contract/operations.js';
 import { type AnswerOf, eachOperation, type InputOf, type Service } from '../contract/service.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { ProxySettings } from '../transport/dial.js';
 import { createTransport, type HttpAnswer, type Transport } from '../transport/transport.js';
 import type { Ids } from '../values/ids.js';
@@ -47,6 +48,13 @@ export interface RemoteServiceDeps {
   /** @default `flywheel` */
   readonly userAgent?: string;
 }
+
+/** What is said of a path, not of something that the operation asks for. */
+const NOT_THERE: ReadonlySet<string> = new Set([
+  'ERR_NOT_FOUND',
+  'ERR_METHOD_NOT_ALLOWED',
+  'ERR_RESPONSE_INVALID',
+]);
 
 const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
   const { setTimeout } = await import('node:timers/promises');
@@ -118,6 +126,18 @@ function lookAt(
   };
 }
 
+/** A proxy that has lost its service says that nothing is at a path. @param isAnswered - the operation, in this process. */
+function requireOffered(
+  error: unknown,
+  { request: { method, url } }: PreparedCall,
+  isAnswered: boolean,
+): never {
+  const isMissing = isFlywheelError(error) && (error.status === 404 || error.status === 405);
+  if (!isAnswered || !isMissing || !NOT_THERE.has(error.code)) throw error;
+  const message = `The service answered ${method} ${url.pathname} before, and says now that it does not offer it (${error.status}).`;
+  throw new FlywheelError('ERR_UNAVAILABLE', message, { ...error.options, cause: error });
+}
+
 /**
  * Opens nothing before the first call. @throws `ERR_CONFIG_INVALID` for an invalid address, header name, proxy or certificate.
  */
@@ -127,6 +147,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
   const terms = { base, keyHeader, ids: deps.ids, userAgent: deps.userAgent ?? 'flywheel' };
   const sender = createSender(deps, base, keyHeader);
   const batches = new KnownBatches();
+  const answered = new Set<OperationId>();
   const service: Service = {
     ...eachOperation(async <Id extends OperationId>(id: Id, input: InputOf<Id>, call: Call) => {
       const operation = ANSWERED[id];
@@ -138,12 +159,13 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
       };
       const { value, answer, finding } = await sendUntilAnswered(sender, prepared, {
         schema: operation.response,
-        check: (answered) => {
-          const found = CHECKS[id](input)(answered);
-          const contradiction = found.contradiction ?? batches.problem(answered);
+        check: (said) => {
+          const found = CHECKS[id](input)(said);
+          const contradiction = found.contradiction ?? batches.problem(said);
           return contradiction === undefined ? found : { ...found, contradiction };
         },
-      });
+      }).catch((error: unknown) => requireOffered(error, prepared, answered.has(id)));
+      answered.add(id);
       batches.remember(value);
       const { mask } = prepared;
       const reply = replyFrom(value, answer, mask);

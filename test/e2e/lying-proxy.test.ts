@@ -143,6 +143,31 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(2);
   });
 
+  it('that refuses, and denies a list that was answered before, refuses nothing', async () => {
+    const before = await burned();
+    const file = operator.write('denied.json', [
+      { type: 'WATCH_AD', proof: { denied: 1 }, burnAmount: 1, persistOnchain: false },
+    ]);
+    const lie = (status: number, error: string): Replay => ({
+      ...{ reaches: true, withHeaders: true, withItsId: true },
+      replay: {
+        ...{ method: 'POST', path: '/', key: undefined, status },
+        headers: { 'content-type': 'application/json' },
+        content: Buffer.from(JSON.stringify({ error, message: 'No.' })),
+      },
+    });
+    let isSent = false;
+    gate.fate = ({ method }) => {
+      if (method === 'GET') return isSent ? lie(404, 'ERR_NOT_FOUND') : 'pass';
+      isSent = true;
+      return lie(403, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+    };
+    const ended = await operator.run('burn-batch', file, '--json');
+    gate.fate = () => 'pass';
+    await expectUnknown(ended);
+    expect((await burned()) - before).toBe(1);
+  });
+
   it('that is a page of the proxy refuses nothing, even where it asks for patience', async () => {
     const before = await burned();
     const page = {
