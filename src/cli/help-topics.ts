@@ -96,7 +96,7 @@ const FILES: readonly Part[] = [
   '`flywheel schema burns|pipelines|approval` prints the JSON Schema of a file; a pipelines file may name it in "$schema".',
   'Approval file: written by `batch init --out`. Signed approval: printed by `batch approve`, { "batchId", "signedTx" }.',
   'Keypair file: 64 bytes as a JSON array (Solana CLI) or base58. Other users must not be able to read it.',
-  'Configuration directory: profiles.json and api-keys.json. Data directory: ledger.db, store.db and the keys. Both also have journal.db (operations, so that nothing happens twice), approvals.db (approvals, for the daily limit) and approvals/. Only you can read them.',
+  'Configuration directory: profiles.json and api-keys.json. Data directory: ledger.db, store.db and the keys. Both also have journal.db (operations, so that nothing happens twice, and approvals, for the daily limit) and approvals/. Only you can read them.',
 ];
 
 const OUTPUT: readonly Part[] = [

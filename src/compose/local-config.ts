@@ -6,13 +6,7 @@ import { clusterName } from '../chain/node-address.js';
 import { createKeypairSigner } from '../chain/transaction/sign.js';
 import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import {
-  APPROVALS_FILE,
-  apiKeyFile,
-  approvalDirectory,
-  JOURNAL_FILE,
-  ownerFile,
-} from '../files/directories.js';
+import { apiKeyFile, approvalDirectory, JOURNAL_FILE, ownerFile } from '../files/directories.js';
 import { parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem, onFile, readIfThere } from '../files/read-file.js';
 import { makePrivateDirectory, moveFile, writeFileAtomic } from '../files/write-file.js';
@@ -70,7 +64,6 @@ export const dataFiles = (dataDir: string) => ({
   owner: ownerFile(dataDir),
   squadsProgram: join(dataDir, 'squads-v4.so'),
   journal: join(dataDir, JOURNAL_FILE),
-  approvalRecord: join(dataDir, APPROVALS_FILE),
   approvals: approvalDirectory(dataDir),
   lock: join(dataDir, 'lock'),
   /** Exists while `local init` is not done. */

@@ -4,8 +4,6 @@ import { dirname, join } from 'node:path';
 
 export const JOURNAL_FILE = 'journal.db';
 
-export const APPROVALS_FILE = 'approvals.db';
-
 /** Approvals written without a file name. */
 export const approvalDirectory = (directory: string): string => join(directory, 'approvals');
 

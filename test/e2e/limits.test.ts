@@ -53,7 +53,7 @@ describe('batch run', () => {
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
     expect((await operator.run('profile', 'add', 'main', '--update', '--day-tokens', 'none')).exit).toBe(0);
     expect((await runFile(operator, 'second')).exit).toBe(0);
-    expect(statSync(join(operator.dataDir, 'approvals.db')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(operator.dataDir, 'journal.db')).mode & 0o777).toBe(0o600);
   });
 });
 

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
-import { flywheelHere } from '../support/flywheel-here.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
 import {
   anOperator,
@@ -435,14 +435,17 @@ describe('consent to pay proofs again', () => {
     const operator = await fresh();
     const file = operator.write('p.json', pipelinesOf('p'));
     expect((await operator.run(...runWords(operator, file))).exit).toBe(0);
+    await letGo();
+    const journal = join(operator.dataDir, 'journal.db');
+    const ofAnother = readFileSync(journal);
     const init = await operator.run('batch', 'init', file, '--again', '--json');
     const { id } = JSON.parse(init.stdout).batch;
     const approve = () =>
       operator.run('batch', 'approve', id, '--keypair', operator.owner, '--expect', file, '--yes', '--json');
     const signed = await approve();
     expect([signed.exit, notices(signed)]).toEqual([0, expect.stringContaining('TWICE: 3 of 3 proofs')]);
-    for (const name of readdirSync(operator.dataDir).filter((one) => one.startsWith('journal.db')))
-      rmSync(join(operator.dataDir, name));
+    await letGo();
+    writeFileSync(journal, ofAnother);
     const refused = await approve();
     expect([refused.exit, refused.stdout, problemOf(refused).hint]).toEqual([
       ...[2, '', expect.stringMatching(/flywheel batch approve .* --again/)],

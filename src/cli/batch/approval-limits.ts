@@ -17,20 +17,12 @@ import type { Settings } from '../../compose/settings.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import { utcDay } from '../../values/time.js';
 import type { Session } from '../command.js';
 import { cancelLine } from '../hints.js';
+import type { ApprovalRecord, Known, PaidProof, Standing } from '../journal/approval-record.js';
 import type { Entry } from '../journal/journal.js';
 import { typedLine } from '../operation/resume-line.js';
 import { contentAlarms, lookAlikeText, twiceText } from '../views/approval.js';
-import {
-  type ApprovalRecord,
-  hasApprovalRecord,
-  type Known,
-  openApprovalRecord,
-  type PaidProof,
-  type Standing,
-} from './approval-record.js';
 import { batchStages } from './batch-stages.js';
 import { isSetUp } from './chain-agrees.js';
 import { refuse } from './pins.js';
@@ -129,27 +121,8 @@ function requireWithin(
   }
 }
 
-const directoryOf = ({ apiUrl, dataDir, configDir }: Settings): string =>
-  apiUrl.value === null ? dataDir.value : configDir.value;
-
-const openRecord = ({ context, settings }: Session): Promise<ApprovalRecord> =>
-  openApprovalRecord({
-    directory: directoryOf(settings),
-    clock: context.clock,
-  });
-
-async function withRecord<Result>(
-  session: Session,
-  use: (record: ApprovalRecord) => Result,
-): Promise<Result | undefined> {
-  if (!hasApprovalRecord(directoryOf(session.settings))) return undefined;
-  const record = await openRecord(session);
-  try {
-    return use(record);
-  } finally {
-    record.close();
-  }
-}
+const recordOf = async (session: Session): Promise<ApprovalRecord> =>
+  (await (await session.service()).journal()).approvals;
 
 /** Index of the newest batch on the embedded ledger; `null` on a cluster, whose nodes may hide some. */
 async function newestBatch(session: Session, multisig: Address): Promise<bigint | null> {
@@ -173,11 +146,11 @@ export async function earlierOf(
 ): Promise<Earlier> {
   const { multisig, mint } = flywheel;
   const newest = await newestBatch(session, multisig);
-  const knownBut = (own: readonly string[]) =>
-    withRecord(session, (record) => record.known({ ...batch, multisig, mint, newest, own }));
-  let known = (await knownBut(own)) ?? NOTHING;
+  const record = await recordOf(session);
+  const knownBut = (own: readonly string[]) => record.known({ ...batch, multisig, mint, newest, own });
+  let known = knownBut(own);
   const id = known.paid.length === 0 ? undefined : await setUp?.();
-  if (id !== undefined) known = (await knownBut([...own, id])) ?? NOTHING;
+  if (id !== undefined) known = knownBut([...own, id]);
   return comparedWith(known, batch.pipelines, flywheel, (await session.service()).symbol);
 }
 
@@ -191,9 +164,8 @@ export async function noteExecuted(session: Session, batch: Batch): Promise<void
   const isOver = isCompared && (status === 'EXECUTED' || dateCancelled !== undefined);
   const count = executeResult?.totalSuccessful ?? 0;
   try {
-    await withRecord(session, (record) =>
-      record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver),
-    );
+    const record = await recordOf(session);
+    record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     session.output.warn(error.message);
@@ -213,9 +185,7 @@ export async function requirePlanApprovable(
   repeat: Repeat | null,
 ): Promise<void> {
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
-  const none = { day: utcDay(session.context.clock.nowMs()), used: 0n };
-  const used = (await withRecord(session, (record) => record.usedToday(flywheel))) ?? none;
-  requireWithin(session.settings, asked, used);
+  requireWithin(session.settings, asked, (await recordOf(session)).usedToday(flywheel));
   if (repeat === null) return;
   const earlier = await earlierOf(session, flywheel, { ...PLANNED, pipelines }, repeat);
   // A batch that the service has already is checked before it is signed.
@@ -265,9 +235,7 @@ function requireStanding(
 /** The checks of {@link holdApproval}, of a batch that is only inspected. @throws `ERR_APPROVAL_REFUSED` */
 export async function requireHoldable(session: Session, batchId: string, onChain: OnChain): Promise<void> {
   const { batch, check } = await toRecord(session, batchId, onChain, []);
-  const used = { day: utcDay(session.context.clock.nowMs()), used: 0n };
-  const standing = await withRecord(session, (record) => record.standing(batch));
-  check(standing ?? { used, known: NOTHING, renamed: null });
+  check((await recordOf(session)).standing(batch));
 }
 
 /**
@@ -288,24 +256,18 @@ export async function holdApproval<Result>(
   const { batch, asked, check } = await toRecord(session, batchId, onChain, repeat.own);
   const { pipelines, digest } = batch;
   requireWithin(settings, asked, null);
-  const record = await openRecord(session);
-  try {
-    const standing = record.standing(batch);
-    check(standing);
-    const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);
-    if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
-    const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
-    return await use({
-      ...earlier,
-      typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
-      signed: () => record.approve(batch, check, repeat.again ? null : standing.known),
-    });
-  } finally {
-    record.close();
-  }
+  const record = await recordOf(session);
+  const standing = record.standing(batch);
+  check(standing);
+  const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);
+  if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
+  const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
+  return await use({
+    ...earlier,
+    typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
+    signed: () => record.approve(batch, check, repeat.again ? null : standing.known),
+  });
 }
-
-const NOTHING: Known = { paid: [], count: 0, unseen: [], alike: [] };
 
 function comparedWith(
   { paid, count, unseen, alike }: Known,

@@ -4,6 +4,13 @@ import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-fi
 
 // `landed` is 1 for an element that landed, 0 for one that may still land, and -1 for other elements of the operation.
 // Bodies and answers are JSON, gzipped.
+//
+// Approvals belong to no target: those of all profiles with the same multisig and mint count together.
+// Amounts are base units as text: sums exceed 64 bits. `ends` are the first and last characters of the address, for
+// look-alikes.
+// The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
+// `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
+// `subject` hashes a proof with its kinds of action; `content` also covers amounts and recipients.
 const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
@@ -27,6 +34,21 @@ CREATE TABLE elements (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_by_operation ON elements (operation, content);
 CREATE INDEX elements_by_subject ON elements (target, subject);
+CREATE TABLE approvals (
+  id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
+  batch_id TEXT NOT NULL, profile TEXT NOT NULL, total TEXT NOT NULL, day TEXT NOT NULL, date TEXT NOT NULL,
+  executed INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest, day)
+) STRICT;
+CREATE TABLE recipients (
+  approval INTEGER NOT NULL REFERENCES approvals (id), address TEXT NOT NULL, ends TEXT NOT NULL, place INTEGER NOT NULL,
+  PRIMARY KEY (approval, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX recipients_by_ends ON recipients (ends);
+CREATE TABLE proofs (
+  approval INTEGER NOT NULL REFERENCES approvals (id), place INTEGER NOT NULL, subject TEXT NOT NULL, content TEXT NOT NULL,
+  PRIMARY KEY (approval, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX proofs_by_subject ON proofs (subject);
 `;
 
 const JOURNAL: FileFormat = {
@@ -35,7 +57,8 @@ const JOURNAL: FileFormat = {
   tables: TABLES,
   kind: 'a journal',
   hints: {
-    otherBuild: 'Nothing was sent. Finish the pending operations with that build. Then move the file away.',
+    otherBuild:
+      'Nothing was sent or signed. Finish the pending operations with that build. Then move the file away. Earlier approvals then no longer count towards the limits.',
     otherFile: 'Nothing was written or sent. Move the file away.',
   },
 };

@@ -8,6 +8,7 @@ import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
 import { pick } from '../operation/elements.js';
 import { notSent } from '../operation/verdicts.js';
+import { ApprovalRecord } from './approval-record.js';
 import {
   type Begun,
   type Element,
@@ -49,11 +50,13 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Sqlite
 const PROLONG_EVERY_MS = 5_000;
 
 export class SqliteJournal extends Tables {
+  readonly approvals: ApprovalRecord;
   readonly #options: JournalOptions;
   readonly #timer: NodeJS.Timeout;
 
   constructor(file: SqliteFile, options: JournalOptions) {
     super(file, options);
+    this.approvals = new ApprovalRecord(file, options.clock);
     this.#options = options;
     this.#timer = setInterval(() => this.#prolong(), PROLONG_EVERY_MS).unref();
   }

@@ -1,13 +1,12 @@
 /** The record of approvals: shared by all processes, private to the user. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PipelineContent } from '../../../src/actions/pipelines.js';
-import {
-  type ApprovalRecord,
-  openApprovalRecord,
-  type Standing,
-} from '../../../src/cli/batch/approval-record.js';
+import type { ApprovalRecord, Standing } from '../../../src/cli/journal/approval-record.js';
+import type { Journal } from '../../../src/cli/journal/journal.js';
+import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
+import { randomIds } from '../../../src/values/ids.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
@@ -30,17 +29,20 @@ const batch = (batchIndex: bigint, pipelines = burning(0n)): RecordedBatch => ({
 });
 
 let directory = '';
-let opened: ApprovalRecord[] = [];
+let opened: Journal[] = [];
 beforeEach(() => {
   directory = emptyDirectory();
 });
 afterEach(() => {
-  for (const record of opened.splice(0)) record.close();
+  for (const journal of opened.splice(0)) journal.close();
 });
 async function open(nowMs = NOON): Promise<ApprovalRecord> {
-  const record = await openApprovalRecord({ directory, clock: { nowMs: () => nowMs } });
-  opened = [...opened, record];
-  return record;
+  const journal = await openSqliteJournal({
+    ...{ directory, target: { address: 'test:', flywheel: null }, ids: randomIds },
+    ...{ clock: { nowMs: () => nowMs }, processes: { self: () => 'test', isRunning: () => true } },
+  });
+  opened = [...opened, journal];
+  return journal.approvals;
 }
 const used = (record: ApprovalRecord): bigint => record.usedToday(batch(99n)).used;
 const pass = (): void => undefined;

@@ -8,7 +8,6 @@ import { describe, expect, it } from 'vitest';
 import { pipelineContent, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
-import { openApprovalRecord } from '../../../../../src/cli/batch/approval-record.js';
 import { partOf } from '../../../../../src/cli/batch/batch-stages.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type {
@@ -202,9 +201,8 @@ describe('what was paid before', () => {
     options: TestCliOptions = {},
   ): Promise<TestCli> {
     const cli = cliIn(options);
-    const { clock } = cli.context;
-    const directory = join(cli.home, '.local/share/flywheel');
-    const record = await openApprovalRecord({ directory, clock });
+    const journal = await cli.journal();
+    const record = journal.approvals;
     const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
     const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
     const flywheel = { multisig, mint };
@@ -214,7 +212,7 @@ describe('what was paid before', () => {
       null,
     );
     record.executed(flywheel, { batchId: 'earlier', batchIndex: 3n }, executed, isOver);
-    record.close();
+    journal.close();
     return cli;
   }
 

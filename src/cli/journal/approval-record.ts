@@ -1,61 +1,17 @@
 /**
- * Stores the approvals of a configuration or data directory: batch, amount, proofs, recipients, date and executed transactions.
- * The daily limit and the warnings about repeated payments are computed from it.
+ * The approvals of a journal: batch, amount, proofs, recipients, date and executed transactions. The daily limit and the warnings
+ * about repeated payments are computed from them.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { contentDigest, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients } from '../../actions/registry.js';
 import { endsOf, outflowOf, totalOutflow } from '../../approval/limits.js';
 import type { Flywheel } from '../../chain/flywheel.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
-import { APPROVALS_FILE } from '../../files/directories.js';
-import { type FileFormat, openSqliteFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
-import { makePrivateDirectory } from '../../files/write-file.js';
+import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Address } from '../../values/address.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { type Clock, isoTime, type UtcDay, utcDay } from '../../values/time.js';
 import { kindsOf } from '../operation/elements.js';
-
-// Amounts are base units as text: sums exceed 64 bits. `ends` are the first and last characters of the address, for
-// look-alikes.
-// The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
-// `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
-// `subject` hashes a proof with its kinds of action; `content` also covers amounts and recipients.
-const TABLES = `
-CREATE TABLE approvals (
-  id INTEGER PRIMARY KEY, multisig TEXT NOT NULL, mint TEXT NOT NULL, batch_index TEXT NOT NULL, digest TEXT NOT NULL,
-  batch_id TEXT NOT NULL, profile TEXT NOT NULL, total TEXT NOT NULL, day TEXT NOT NULL, date TEXT NOT NULL,
-  executed INTEGER NOT NULL DEFAULT 0, ended INTEGER NOT NULL DEFAULT 0, UNIQUE (multisig, mint, batch_index, digest, day)
-) STRICT;
-CREATE TABLE recipients (
-  approval INTEGER NOT NULL REFERENCES approvals (id), address TEXT NOT NULL, ends TEXT NOT NULL, place INTEGER NOT NULL,
-  PRIMARY KEY (approval, address)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX recipients_by_ends ON recipients (ends);
-CREATE TABLE proofs (
-  approval INTEGER NOT NULL REFERENCES approvals (id), place INTEGER NOT NULL, subject TEXT NOT NULL, content TEXT NOT NULL,
-  PRIMARY KEY (approval, place)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX proofs_by_subject ON proofs (subject);
-`;
-
-const APPROVALS: FileFormat = {
-  // "FLYA"
-  applicationId: 0x46_4c_59_41,
-  tables: TABLES,
-  kind: 'a record of approvals',
-  hints: {
-    otherBuild:
-      'Nothing was signed. Move the file away. Earlier approvals then no longer count towards the limits.',
-    otherFile: 'Nothing was written or signed. Move the file away.',
-  },
-};
-
-interface ApprovalRecordOptions {
-  readonly directory: string;
-  readonly clock: Clock;
-}
 
 /** Approvals of all profiles with the same multisig and mint count together. */
 type Project = Pick<Flywheel, 'multisig' | 'mint'>;
@@ -125,22 +81,6 @@ export interface Standing {
   readonly renamed: EarlierApproval | null;
 }
 
-export const hasApprovalRecord = (directory: string): boolean => existsSync(join(directory, APPROVALS_FILE));
-
-/** @throws `ERR_STORE_UNAVAILABLE` with the file and the reason. */
-export async function openApprovalRecord(options: ApprovalRecordOptions): Promise<ApprovalRecord> {
-  makePrivateDirectory(options.directory, 'ERR_CONFIG_INVALID');
-  const path = join(options.directory, APPROVALS_FILE);
-  const file = await openSqliteFile({ path, noun: 'record of approvals', create: true });
-  try {
-    prepareFile(file, APPROVALS);
-    return new ApprovalRecord(file, options);
-  } catch (error) {
-    file.close();
-    throw error;
-  }
-}
-
 const approvedMeanwhile = (): FlywheelError =>
   new FlywheelError(
     'ERR_INPUT_INVALID',
@@ -156,15 +96,11 @@ type Values = readonly (string | number)[];
 
 export class ApprovalRecord {
   readonly #file: SqliteFile;
-  readonly #options: ApprovalRecordOptions;
+  readonly #clock: Clock;
 
-  constructor(file: SqliteFile, options: ApprovalRecordOptions) {
+  constructor(file: SqliteFile, clock: Clock) {
     this.#file = file;
-    this.#options = options;
-  }
-
-  close(): void {
-    this.#file.close();
+    this.#clock = clock;
   }
 
   usedToday(project: Project): UsedOfDay {
@@ -269,7 +205,7 @@ export class ApprovalRecord {
 
   /** Amount of all batches except `but` today. */
   #used({ multisig, mint }: Project, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
-    const day = utcDay(this.#options.clock.nowMs());
+    const day = utcDay(this.#clock.nowMs());
     const amounts = this.#all(
       'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND day = ? AND NOT (batch_index = ? AND digest = ?)',
       [multisig, mint, day, ...but],
@@ -281,7 +217,7 @@ export class ApprovalRecord {
     { multisig, mint, digest, batchId, profile, pipelines, batchIndex }: RecordedBatch,
     day: UtcDay,
   ): void {
-    const date = isoTime(this.#options.clock.nowMs());
+    const date = isoTime(this.#clock.nowMs());
     // A batch that is signed again counts once a day, and on each day: the clock may have been wrong.
     const [[approval] = []] = this.#all(
       `INSERT INTO approvals (multisig, mint, batch_index, digest, batch_id, profile, total, day, date)
