@@ -356,6 +356,42 @@ describe('a batch that is said to be cancelled', () => {
   });
 });
 
+describe('a burn that failed for the service', () => {
+  const burnOf = (order: number, burnAmount: number) => ({
+    ...{ type: 'WATCH_AD', proof: { order }, burnAmount, persistOnchain: true },
+  });
+
+  it('is not believed to have failed where the chain has its proof', async () => {
+    const one = await lied(template);
+    const file = one.write('one.json', [burnOf(1, 2)]);
+    const says = ({ body }: Answered): Answered => {
+      const [{ proof, type: proofType }] = [burnOf(1, 2)];
+      expect((body as { success: readonly unknown[] }).success).toHaveLength(1);
+      const error = { message: 'No.', type: 'ERR_BURN_TOKENOMICS_FAILED', proof, proofType };
+      return { status: 200, body: { success: [], errors: [error] } };
+    };
+    one.gate.fate = ({ method }) => (method === 'POST' ? { alter: says } : 'pass');
+    const ended = await one.run('burn-batch', file, '--json');
+    expect([ended.exit, problemOf(ended).message]).toEqual([
+      ...[UNKNOWN, expect.stringMatching(/the burn failed, but transaction \w+ on chain has the proof/)],
+    ]);
+    await one.leave();
+  });
+
+  it('has failed where only other burns of its proof are on chain', async () => {
+    const one = await lied(template);
+    const file = one.write('twice.json', [burnOf(2, 1), burnOf(2, 999_999_999)]);
+    const FAILED_IN_PART = 3;
+    for (const rest of [[], ['--rest']]) {
+      const ended = await one.run('burn-batch', file, ...rest, '--json');
+      expect([ended.exit, ended.exit === FAILED_IN_PART ? '' : ended.stderr]).toEqual([FAILED_IN_PART, '']);
+    }
+    expect((await one.happened()).burned).toBe('1');
+    expect(one.open()).toEqual([]);
+    await one.leave();
+  });
+});
+
 describe('a batch that failed in part', () => {
   it('is not done once more where less is listed than was executed', async () => {
     const { gate, owner } = operator;

@@ -254,7 +254,8 @@ async function bring(
   if (!isWhole())
     throw new FlywheelError('ERR_RESPONSE_INVALID', 'The answer of the service lacks burns of the request.');
   const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
-  await requireNotOnChain(opened, entry, failed);
+  const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
+  await requireNotOnChain(session, entry, key, { failed, own });
   entry.keep(name, outcomes);
 }
 

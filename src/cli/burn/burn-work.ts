@@ -15,7 +15,7 @@ import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
 import { burnsDoneThere } from '../operation/service-record.js';
 import { notSent, outcomeUnknown } from '../operation/verdicts.js';
-import { callWith, noteReply } from '../send.js';
+import { callWith, isUnoffered, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
 import { tokensText } from '../views/unit.js';
 
@@ -101,7 +101,7 @@ async function send(session: Session, entry: Entry, request: BurnRequest): Promi
   const call = { ...callWith(session, opened, entry.key), beforeTry: requireHeld };
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
-      await requireNotOnChain(opened, entry, [request]);
+      await requireNotOnChain(session, entry, entry.key, { failed: [request] });
     await requireRefused(session, entry.key, error);
     throw error;
   });
@@ -118,13 +118,17 @@ const CLOCK_SKEW_MS = 30_000;
 const MAX_PAST = 20_000;
 
 /**
- * Searches the chain for recorded proofs of burns that failed for the service. @throws `ERR_OUTCOME_UNKNOWN` with one found.
+ * Searches the chain for recorded proofs of burns that failed for the service.
+ * @param key - of their request, whose other burns landed by the transactions `own`
+ * @throws `ERR_OUTCOME_UNKNOWN` with one found that is not of another request
  */
 export async function requireNotOnChain(
-  { kind, chain, pins }: Pick<OpenedService, 'kind' | 'chain' | 'pins'>,
+  session: Session,
   entry: Pick<Entry, 'dateBegun'>,
-  failed: readonly BurnRequest[],
+  key: string,
+  { failed, own = [] }: { readonly failed: readonly BurnRequest[]; readonly own?: readonly string[] },
 ): Promise<void> {
+  const { kind, chain, pins } = await session.service();
   const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
   // The embedded engine shares its ledger.
   if (kind === 'embedded' || chain === null || pins === null || recorded.length === 0) return;
@@ -132,8 +136,25 @@ export async function requireNotOnChain(
   const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
-    const landed = past.find(({ memo, failed }) => !failed && memo?.includes(text) === true);
-    if (landed !== undefined) throw contradiction(landed);
+    for (const landed of past) {
+      if (landed.failed || landed.memo?.includes(text) !== true || own.includes(landed.signature)) continue;
+      if (!(await isOfAnother(session, key, landed.signature))) throw contradiction(landed);
+    }
+  }
+}
+
+/** Whether the service lists a transaction as a burn that landed by another request. */
+async function isOfAnother(session: Session, key: string, txHash: string): Promise<boolean> {
+  const opened = await session.service();
+  const isListed = async (more: { readonly idempotencyKey?: string }): Promise<boolean> => {
+    const asked = { txHash, status: 'SUCCESS', limit: 1, ...more } as const;
+    return (await opened.service.listBurns(asked, callWith(session, opened))).value.items.length > 0;
+  };
+  try {
+    return (await isListed({})) && !(await isListed({ idempotencyKey: key }));
+  } catch (error) {
+    if (await isUnoffered(session, error)) return false;
+    throw error;
   }
 }
 
