@@ -262,6 +262,11 @@ describe('flywheel register', () => {
       message: expect.stringContaining('with another vault index'),
     });
     expect(await lamports(project.operator.address)).toBe(held);
+    const unused = await register('--daily-burn', '7', '--scope', 'burn');
+    expect([unused.exit, unused.stderr]).toEqual([
+      ...[0, expect.stringContaining('--daily-burn, --scope are not applied')],
+    ]);
+    expect(JSON.parse((await run('caps')).stdout).burn.cap).toBe('50');
   });
 
   itLong.each(sampleOf(['finished', 'new'], 1))(
@@ -284,6 +289,16 @@ describe('flywheel register', () => {
       });
     },
   );
+
+  it('has an unknown outcome where it was sent and no node answers, and the same command goes on', async () => {
+    const taken = await lamports(SQUADS_TREASURY);
+    node.faults.set([{ fault: 'unavailable', methods: ['getSignatureStatuses'] }]);
+    const sent = await register('--max-wait', '1');
+    expect(failure(sent)).toMatchObject({ exit: 7, error: 'ERR_OUTCOME_UNKNOWN' });
+    node.faults.set([]);
+    expect((await register()).exit).toBe(0);
+    expect((await lamports(SQUADS_TREASURY)) - taken).toBe(SQUADS_FEE);
+  });
 
   it('takes a multisig and a burn wallet that are there', async () => {
     const [taken, { registration }] = [await lamports(SQUADS_TREASURY), shop.done];

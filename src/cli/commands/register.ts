@@ -263,6 +263,26 @@ const viewRegistered = (
   `  ${commandLine(settings, 'vault')}`,
 ];
 
+/** What only a first registration stores. */
+const FIRST_ONLY = {
+  dailyBurn: '--daily-burn',
+  dailyAirdrop: '--daily-airdrop',
+  scope: '--scope',
+  proofType: '--proof-type',
+  name: '--name',
+  symbol: '--symbol',
+} as const satisfies Partial<Record<keyof RegisterOptions, string>>;
+
+function warnOfUnused({ settings, output }: Session, options: RegisterOptions): void {
+  const unused = Object.entries(FIRST_ONLY).flatMap(([name, flag]) =>
+    options[name as keyof typeof FIRST_ONLY] === undefined ? [] : flag,
+  );
+  if (unused.length === 0) return;
+  output.warn(
+    `The project is registered already, and ${unused.join(', ')} ${unused.length === 1 ? 'is' : 'are'} not applied. To change caps: \`${commandLine(settings, 'caps')}\`. To limit keys: \`${commandLine(settings, 'keys', 'create')}\`.`,
+  );
+}
+
 async function register(
   session: Session,
   _args: [],
@@ -271,6 +291,7 @@ async function register(
   const { settings, context, output } = session;
   const input = await parse(session, options);
   const agree = async (plan: RegistrationPlan): Promise<boolean> => {
+    if (plan.state === 'finished') warnOfUnused(session, options);
     if (options.dryRun === true) return false;
     await askFor(session, plan);
     output.progress.show('Waiting for the registration to be finalized');

@@ -30,7 +30,7 @@ import {
 import { type Failed, findFates, refused } from '../../engine/settle.js';
 import { signingTerms, withBudget } from '../../engine/signing-terms.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { apiKeyFile } from '../../files/directories.js';
 import { processActor } from '../../files/process-identity.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
@@ -254,7 +254,7 @@ const POLL_MS = 500;
  * the finalized state is complete.
  * @returns the complete state, and the transaction that created it; `null` if everything existed
  * @throws `ERR_INVALID_REQUEST` if the chain refuses; `ERR_NOT_VERIFIED` if the state differs from the agreed plan;
- *  `ERR_UNAVAILABLE` if the outcome is unknown: the same call resumes
+ *  `ERR_OUTCOME_UNKNOWN` if no node answers after it was sent: the same call resumes
  */
 async function landRegistration(
   landing: Landing,
@@ -263,7 +263,7 @@ async function landRegistration(
   let { sent } = begun;
   let isNew = false;
   for (;;) {
-    if (sent !== null && !(await isFinal(landing, sent, isNew))) sent = null;
+    if (sent !== null && !(await isFinal(landing, sent, isNew).catch(unknownOutcome))) sent = null;
     const state = await readState(reader, places);
     requireAsAgreed(landing.ready, state);
     if (isWhole(state)) return { state, txHash: sent?.signature ?? null };
@@ -271,6 +271,15 @@ async function landRegistration(
     isNew = true;
     landing.keep(sent);
   }
+}
+
+function unknownOutcome(cause: unknown): never {
+  if (!isFlywheelError(cause, 'ERR_UNAVAILABLE')) throw cause;
+  throw new FlywheelError(
+    'ERR_OUTCOME_UNKNOWN',
+    `The registration was sent, and its outcome is unknown: ${cause.message}`,
+    { cause, hint: 'Run the same command again. It resumes, and nothing is paid twice.' },
+  );
 }
 
 /** Prefix of the facts of the vault's token account, which the plan lacks if the account did not exist. */
