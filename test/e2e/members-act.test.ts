@@ -6,9 +6,11 @@ import * as squads from '@sqds/multisig';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
+import type { Fate, GateRequest } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
 import {
   anOperator,
+  gateOf,
   type Mode,
   makeTemplate,
   nodeOf,
@@ -368,5 +370,43 @@ describe('a file of which members do parts with their own tools is done once', (
     expect(all.map(({ exit }) => exit)).not.toContain(1);
     await rest(scene);
     expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+});
+
+describe('a service whose lists cannot be asked', () => {
+  const isList = ({ method, path }: GateRequest): boolean =>
+    method === 'GET' && /\/(?:flywheel\/batch|pipelines|burns|history)(?:\?|$)/.test(path);
+  const unlisted = (request: GateRequest): Fate => (isList(request) ? { refuse: 404 } : 'pass');
+
+  it('is told as such of a file that two batches landed, not as one that lost them', async () => {
+    const scene = await failed('remote');
+    await scene.fund('20');
+    expect((await rest(scene)).exit).toBe(0);
+    gateOf(scene.operator).fate = unlisted;
+    const told = await run(scene, 'seven.json');
+    expect([told.exit, told.stderr]).toEqual([
+      ...[0, expect.stringContaining('Only the journal of this machine was checked')],
+    ]);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
+
+  it('says of no repeat that nothing of it is left, because the first run landed', async () => {
+    const { operator, members, json } = await initiated('remote');
+    const gate = gateOf(operator);
+    const file = operator.write('two.json', SEVEN.slice(0, 2));
+    const cancelled = ['batch', 'cancel', '--keypair', operator.owner, '--yes'];
+    const [first] = (await json('batch', 'list')).value;
+    expect((await json(...cancelled, first.id)).exit).toBe(0);
+    const words = ['batch', 'run', file, '--keypair', operator.owner, '--yes'];
+    expect((await json(...words)).exit).toBe(0);
+    gate.fate = (request) => (request.path.endsWith('/execute') ? 'drop' : unlisted(request));
+    expect((await json(...words, '--again', '--max-wait', '1')).exit).not.toBe(0);
+    gate.fate = () => 'pass';
+    const [{ id, batchIndex }] = (await json('batch', 'list')).value;
+    await members.vote(Number(batchIndex), 'approve');
+    expect(await members.execute(Number(batchIndex), 1)).toBe(1);
+    expect((await json(...cancelled, id)).exit).toBe(0);
+    const told = await json(...words);
+    expect([told.exit, problemOf(told).hint]).toEqual([10, expect.stringContaining('--rest')]);
   });
 });

@@ -354,7 +354,8 @@ export class BatchWork implements Work<Outcome> {
       const batch = await findBatch(session, batchId ?? '');
       const own = new Set(pick(elements, stage.note.indexes));
       if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
-      return (await lostThere(this.ask, elements, landed, entry.before)) ?? landed;
+      const lost = await lostThere(this.ask, elements, landed, entry.before);
+      return lost === null && batch === null ? landed : lost;
     });
   }
 

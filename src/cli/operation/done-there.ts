@@ -389,13 +389,13 @@ export function landedOf(entry: Entry, elements: readonly Element[]): readonly E
   return elements.filter(({ digest }) => noted.has(digest));
 }
 
-/** False also without an answer within seconds. */
+/** False also without an answer within seconds, and where earlier landings cannot be told apart from those of a repeat. */
 export async function hasAllLanded(
   ask: AskDoneThere,
   elements: readonly Element[],
-  { before }: Pick<Entry, 'before'>,
+  { before, isToldApart }: Pick<Entry, 'before' | 'isToldApart'>,
 ): Promise<boolean> {
-  const answer = await soon(ask([])).catch(() => null);
+  const answer = isToldApart ? await soon(ask([])).catch(() => null) : null;
   return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
