@@ -70,7 +70,7 @@ export function requireWithinDay(
   const total = totalOutflow(outflow);
   if (dayTokens === undefined || !isAbove(total + used, decimals, dayTokens)) return;
   refuse(
-    `The batch has ${formatTokenAmount(total, decimals)} tokens, over the limit of ${dayTokens} per day in ${whose}: ${formatTokenAmount(used, decimals)} of ${day} (UTC) are used`,
+    `The batch has ${formatTokenAmount(total, decimals)} tokens, over the limit of ${dayTokens} per day in ${whose}: batches with ${formatTokenAmount(used, decimals)} tokens were approved on ${day} (UTC)`,
   );
 }
 

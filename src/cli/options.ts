@@ -135,7 +135,9 @@ export function parseBatchId(id: string): Uuid {
     throw new FlywheelError(
       'ERR_INPUT_INVALID',
       `Expected a batch id (UUID), got ${JSON.stringify(id.slice(0, 64))}.`,
-      id.endsWith('.json') ? { hint: `An approval file has the id: jq -r .batch.id ${shellLine([id])}` } : {},
+      id.endsWith('.json')
+        ? { hint: `An approval file has the id: jq -r '.batchId // .batch.id' ${shellLine([id])}` }
+        : {},
     );
   return id.toLowerCase() as Uuid;
 }

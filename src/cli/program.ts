@@ -101,7 +101,10 @@ export function buildTree(options: ProgramOptions): CommandTree {
     for (const argument of command.registeredArguments) readChoices(argument, argument.name(), hint);
     // Commander would report the first missing option before a misspelt one, so `requireAll` checks them later.
     const required = command.options.filter(({ mandatory }) => mandatory);
-    for (const option of required) option.makeOptionMandatory(false);
+    for (const option of required) {
+      option.makeOptionMandatory(false);
+      option.description += ' (required)';
+    }
     if (details !== undefined) command.description(`${command.description()}\n\n${details.join(' ')}`);
     const columns = csv === undefined ? [] : [`csv: ${Object.keys(csv).join(', ')}`];
     const shapes = [...output, ...columns].flatMap((text) =>

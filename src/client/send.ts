@@ -270,10 +270,7 @@ function finalError(
     `The request may have been executed, but no answer confirms it. Last problem: ${error.message}`,
     {
       ...{ ...key, cause: error },
-      hint:
-        idempotencyKey === undefined
-          ? 'Check the batch before you try again.'
-          : `Run the same command again with --idempotency-key ${idempotencyKey}. Nothing is done twice.`,
+      ...(idempotencyKey === undefined ? { hint: 'Check the batch before you try again.' } : {}),
       ...(requestId === undefined ? {} : { requestId }),
       ...(status === undefined ? {} : { status }),
     },

@@ -49,7 +49,7 @@ export const shareDataDirectory = (path: string): Promise<DataLock> =>
   take(
     path,
     'begin',
-    'another flywheel process is deleting the data directory, or the lock file cannot be used',
+    'another flywheel process uses the data directory alone, or the lock file cannot be used',
   );
 
 /** For deleting the directory. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it */

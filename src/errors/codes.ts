@@ -34,8 +34,8 @@ function retryOfStatus(status: number): RetryRule {
   return status >= 500 ? 'with-key' : 'never';
 }
 
-const fundsHint = (to: string): string =>
-  `Reduce the amounts, or send what is missing to the address in the message. For test tokens and test SOL of an embedded project: \`flywheel local fund${to} --tokens N --sol N\`.`;
+const fundsHint = (...ways: readonly string[]): string =>
+  `Reduce the amounts, or send what is missing to the address in the message. For test tokens and test SOL of an embedded project: ${ways.map((way) => `\`flywheel local fund ${way}\``).join(' or ')}.`;
 
 export const ERRORS = {
   ERR_INVALID_REQUEST: wire(400, 'the request is not JSON, has the wrong shape, or has an invalid header', {
@@ -53,13 +53,13 @@ export const ERRORS = {
     400,
     'the proof type is unknown or not permitted for the key, or the proof is invalid',
     {
-      hint: 'Use a proof type of the project. They are set once, by --proof-type of `flywheel local init` or `flywheel register`; `flywheel keys list` shows those of each key.',
+      hint: 'Use a proof type of the project. They are set once, by --proof-type of local init or register. `flywheel keys list` shows those of each key.',
     },
   ),
   ERR_BURN_TOKENOMICS_FAILED: wire(
     400,
     'a single burn failed: the burn wallet lacks tokens or SOL, or the chain refused the burn',
-    { hint: fundsHint(' --to burn-wallet') },
+    { hint: fundsHint('--to burn-wallet --tokens N --sol N') },
   ),
   ERR_FLYWHEEL_NOT_FOUND: wire(400, "the API key's token has no registered project"),
   ERR_ACTION_NOT_SUPPORTED: wire(400, 'the action is known but not available'),
@@ -69,7 +69,7 @@ export const ERRORS = {
   ERR_INSUFFICIENT_FUNDS: wire(
     400,
     'a batch, an approval or a registration cannot be paid for (a single burn: ERR_BURN_TOKENOMICS_FAILED)',
-    { hint: fundsHint('') },
+    { hint: fundsHint('--tokens N --sol N', '--to operator --sol N') },
   ),
   ERR_DAILY_LIMIT_EXCEEDED: wire(400, 'the request would exceed the daily cap (UTC day)', {
     hint: 'Reduce the amount, wait for the next UTC day, or raise the cap: `flywheel caps --burn N` or `flywheel caps --airdrop N`.',

@@ -166,7 +166,13 @@ export async function createHttpServer(
       app.routing(request, response);
     },
     async listen({ host, port: wanted }) {
-      await app.listen({ port: wanted, host: host === 'localhost' ? '127.0.0.1' : host });
+      const address = { port: wanted, host: host === 'localhost' ? '127.0.0.1' : host };
+      await app.listen(address).catch((cause: NodeJS.ErrnoException) => {
+        const why = cause.code === 'EADDRINUSE' ? 'it is in use' : cause.message;
+        throw new FlywheelError('ERR_CONFIG_INVALID', `Cannot listen on ${host}, port ${wanted}: ${why}.`, {
+          ...{ cause, hint: 'Use another --port.' },
+        });
+      });
       const { port } = server.address() as AddressInfo;
       return `http://${host.includes(':') ? `[${host}]` : host}:${port}${settings.basePath}`;
     },

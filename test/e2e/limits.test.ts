@@ -48,7 +48,7 @@ describe('batch run', () => {
     const refused = await runFile(operator, 'second');
     expect(refused.exit).toBe(REFUSED);
     expect(problemOf(refused).message).toMatch(
-      /has 3 tokens, over the limit of 5 per day in .*: 3 of .* are used/,
+      /has 3 tokens, over the limit of 5 per day in .*: batches with 3 tokens were approved/,
     );
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
     expect((await operator.run('profile', 'add', 'main', '--update', '--day-tokens', 'none')).exit).toBe(0);

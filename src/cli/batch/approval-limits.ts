@@ -106,7 +106,7 @@ export function requireUnpaid(
 
 const TYPED_DIGEST_LENGTH = 8;
 
-export const TYPE_DIGEST = `Large batch. To confirm, type the first ${TYPED_DIGEST_LENGTH} characters of the digest, after "sha256:"`;
+export const TYPE_DIGEST = `Large batch. To approve, type the ${TYPED_DIGEST_LENGTH} characters that follow "sha256:" above`;
 
 /** @param used - `null`: the daily limits are not checked. @throws `ERR_APPROVAL_REFUSED` */
 function requireWithin(

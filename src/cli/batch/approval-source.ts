@@ -35,7 +35,8 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** @throws `ERR_INPUT_INVALID` */
 export function decodeBase64(name: string, text: string): Uint8Array {
-  if (text === '' || text.length % 4 !== 0 || !BASE64.test(text)) throw inputError(name, 'expected base64');
+  if (text === '' || text.length % 4 !== 0 || !BASE64.test(text))
+    throw inputError(name, `expected base64${name.startsWith('--') ? ', or @FILE' : ''}`);
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }
 

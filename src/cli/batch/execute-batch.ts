@@ -6,7 +6,7 @@ import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { derivedUuid, type Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
-import { cancelLine, ownerFlags } from '../hints.js';
+import { cancelLine, nextCommand } from '../hints.js';
 import { openInput } from '../input/read-input.js';
 import { foreseeUnchanged } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
@@ -73,18 +73,17 @@ export async function executeUntilFinal(
       // The chain must confirm that nothing landed before another approval is signed or suggested.
       const total = batch.initResult?.total ?? 0;
       await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
-      if (approval.sign === null || count >= MAX_APPROVALS) throw error.with(newApproval(session, batch));
+      if (approval.sign === null || count >= MAX_APPROVALS)
+        throw error.with(await newApproval(session, batch));
       signedTx = undefined;
       wasSent = true;
     }
   }
 }
 
-function newApproval({ settings }: Session, { id }: Batch): { readonly hint: string } {
-  const owner = ownerFlags(settings);
-  const way = owner.length === 0 ? ['--wallet'] : [...owner, '--out', 'signed.json'];
-  return { hint: `Sign a new approval: \`${commandLine(settings, 'batch', 'approve', id, ...way)}\`` };
-}
+const newApproval = async (session: Session, { id }: Batch): Promise<{ readonly hint: string }> => ({
+  hint: `Sign a new approval: \`${await nextCommand(session, id)}\``,
+});
 
 /** @param signedTx - `undefined`: the approval must be on chain; if not, the service refuses. */
 async function send(

@@ -22,6 +22,7 @@ import { namedText } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
+import { wrapText } from '../output/table.js';
 import { contentAlarms, summedUp, viewRows, viewSummary } from '../views/approval.js';
 import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
 import { countedFromOne, countText, type Unit } from '../views/unit.js';
@@ -76,14 +77,12 @@ async function inspectOpen(
       ? null
       : await earlierOf(session, flywheel, { ...look.description, pipelines });
   const warnings = earlier?.alarms ?? contentAlarms(pipelines ?? [], unit);
-  const checked =
-    expectation === null
-      ? 'The checks passed. To compare a file, add --expect.'
-      : 'The checks passed. The batch equals the expected pipelines.';
   const passed =
     warnings.length === 0
-      ? checked
+      ? 'The checks passed.'
       : `${countText(warnings.length, 'warning')}, in capitals above. No other problem was found.`;
+  const compared =
+    expectation === null ? 'To compare a file, add --expect.' : 'The batch equals the expected pipelines.';
   const digest = expectation === null ? undefined : digestText(expectation.digest);
   const nextLine = look.isApproved
     ? commandLine(session.settings, 'batch', 'execute', batch.id)
@@ -93,19 +92,18 @@ async function inspectOpen(
     value: openJson(batch, look, unit, { problem, warnings }),
     view: (style: Style): readonly string[] => {
       const rows = viewRows(look, earlier, unit, style);
-      const verdict =
+      const approved = look.isApproved ? 'The owner has approved this batch.' : `${passed} ${compared}`;
+      const [verdict, paint] =
         problem === null
-          ? (warnings.length === 0 ? style.good : style.warn)(
-              look.isApproved ? 'The owner has approved this batch.' : passed,
-            )
-          : style.bad(`Do not approve: ${safeLine(countedFromOne(problem))}`);
+          ? [approved, warnings.length === 0 ? style.good : style.warn]
+          : [`Do not approve: ${safeLine(countedFromOne(problem))}`, style.bad];
       const parties = { mint: flywheel?.mint ?? null, signer: pins?.owner ?? null, earlier };
       const summary =
         pipelines === null ? [] : viewSummary(summedUp(look, parties, opened.foresight, unit), unit, style);
       return [
         ...(session.settings.verbose ? viewLook(look, unit, style, rows) : viewShortLook(look, style, rows)),
         ...summary,
-        verdict,
+        ...wrapText(verdict, style.width).map((line) => paint(line)),
         ...next,
       ];
     },
@@ -315,8 +313,8 @@ function missingOf({ executions }: PastDescription, { pipelines }: Expectation):
 }
 
 const BALANCES: Readonly<Record<Balances, string>> = {
-  agree: 'The balances before and after each transaction confirm this.',
-  differ: 'The balances before and after the transactions differ from this.',
+  agree: 'The balances before and after agree with the executed amounts.',
+  differ: 'The balances before and after differ from the executed amounts.',
   'not kept': 'The node has no balances of these transactions. The result comes from the instructions alone.',
 };
 

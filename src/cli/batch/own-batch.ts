@@ -284,7 +284,7 @@ export function batchFailure(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `Run the rest in a new batch: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
+      hint: `${isCancelled ? 'If the rest should still run' : 'Run the rest in a new batch'}: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
     },
   );
 }

@@ -227,7 +227,9 @@ async function fundsText(session: Session): Promise<string> {
     return `${tokensText(balances.vault.tokens, symbol)} in the vault; the SOL covers ${lasts}`;
   const problem = isEmpty
     ? `The vault ${vaultAddress} has no tokens.`
-    : `The operator ${operator} or the vault ${vaultAddress} has too little SOL for a batch.`;
+    : pipelines.atOnce === 0
+      ? `The operator ${operator} has too little SOL for a batch.`
+      : `The vault ${vaultAddress} has too little SOL for a new recipient.`;
   throw new FlywheelError('ERR_INSUFFICIENT_FUNDS', problem, { hint: 'Show balances: `flywheel vault`' });
 }
 

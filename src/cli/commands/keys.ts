@@ -1,6 +1,6 @@
 /** `flywheel keys`, `caps` and `audit`: API keys, daily caps, and the log of administrative changes. */
 
-import type { ApiKeyCreated } from '../../contract/admin.js';
+import type { ApiKeyCreated, KeyTerms } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { grouped } from '../../values/token-amount.js';
@@ -124,15 +124,17 @@ export const commands = {
         .addOption(
           proofTypes('--proof-type <type>', 'proof type that the key may use (repeatable; default: all)'),
         ),
-    run: async (session, _args, { name = null, scope, proofType = null }) =>
-      (await session.local()).createKey({ name, scopes: scopesOrAll(scope), proofTypes: proofType }),
+    run: async (session, _args, { name = null, scope, proofType: proofTypes = null }) => ({
+      ...(await (await session.local()).createKey({ name, scopes: scopesOrAll(scope), proofTypes })),
+      proofTypes,
+    }),
     // Only the key's digest is stored.
-    view: (key: ApiKeyCreated, style) => [
+    view: ({ proofTypes, ...key }: ApiKeyCreated & Pick<KeyTerms, 'proofTypes'>, style) => [
       style.good('Created an API key. This is the only time it is shown:'),
       `  ${key.key}`,
-      ...fieldLines(keyFields(key), style),
+      ...fieldLines([...keyFields(key), ['proof types', proofTypes?.join(', ')]], style),
     ],
-    output: ['{ "id", "key", "name", "scopes" }'],
+    output: ['{ "id", "key", "name", "scopes", "proofTypes"|null }'],
     examples: ['flywheel keys create --name "cron on web-1" --scope burn --proof-type WATCH_AD'],
   }),
   revoke: defineCommand({

@@ -63,7 +63,7 @@ const viewVault = (value: Answer<'vault'>, style: Style): readonly string[] => [
       ],
       [
         '',
-        `the operator pays at most ${solText(value.pipelines.feeLamports)} of fees each, and ${solText(value.pipelines.rentLamports)} of rent until the batch is closed`,
+        `the operator pays at most ${solText(value.pipelines.feeLamports)} of fees each in a full batch, and ${solText(value.pipelines.rentLamports)} of rent until the batch is closed`,
       ],
       [
         '',
@@ -111,8 +111,7 @@ export const commands = {
       style.good(`Funded ${address}.`),
       ...fieldLines(
         [
-          ['tokens', grouped(tokens)],
-          ['SOL', solOf(lamports)],
+          ['now has', `${grouped(tokens)} tokens, ${solOf(lamports)} SOL`],
           ['transaction', txHash],
         ],
         style,
@@ -167,7 +166,7 @@ export const commands = {
     },
     view: viewVault,
     details: [
-      '"pipelines" is an estimate for one burn per pipeline. Rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
+      '"pipelines" is an estimate for pipelines of one airdrop, each to a new recipient. Rent comes back when the batch is closed, fees do not. The SOL that `batch init` must leave the operator is not counted.',
     ],
     output: [
       '{ "cluster": { "name", "genesisHash" }|null, "name", "symbol", "mintAddress", "multisig", "vaultIndex", "vaultAddress", "vaultTokenAccount",',

@@ -392,7 +392,7 @@ export const commands = {
     details: [
       'An operation is pending until its outcome is known and printed.',
       '`resume` looks up what was sent and sends only the rest, so nothing happens twice. Without a terminal, approving a batch needs --yes.',
-      '`forget` removes an operation from the list; it undoes no request. Answered requests stay. Send the others with --rest.',
+      '`forget` removes an operation from the list; it undoes nothing. What was answered stays done. Send the rest of the file with --rest.',
       'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service does not answer, the list has only what this machine knows, and the exit code is that of the failure.',
       'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
     ],

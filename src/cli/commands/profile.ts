@@ -227,7 +227,9 @@ async function pin(
   ]);
   const name = typed === undefined ? null : parseProfileName(typed);
   if (name !== null && name !== settings.profile.value)
-    throw usageError(`Another profile is in use. Add --profile ${name}.`);
+    throw usageError(
+      `${settings.profile.value === null ? 'No' : 'Another'} profile is in use. Add --profile ${name}.`,
+    );
   const outFile = outputFile(session, '--out', options.out, options);
   if (outFile !== null) requireFree(outFile);
   const opened = await session.service();

@@ -35,7 +35,8 @@ export function withoutOverlap(
   const sentence = describe(elements.length, overlaps, noun);
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
-    const left = skip(session, sentence, { elements, indexes: taken ?? [...elements.keys()], overlaps });
+    const left = withoutThose(overlaps, elements, taken ?? [...elements.keys()]);
+    session.output.tell(`${sentence} They are skipped.`);
     return left.length === 0 ? null : { ...request, taken: left };
   }
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
@@ -147,10 +148,11 @@ export async function beginRest(
     const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
     const open = overlaps.find(({ hasLanded }) => !hasLanded);
     if (open !== undefined) throw notSent(sentence, wayOut(session, open));
-    left = skip(session, sentence, { elements: all, indexes, overlaps });
-  }
+    left = withoutThose(overlaps, all, indexes);
+    if (left.length > 0) await requireUnchanged(session, entry, all, left, rest);
+    session.output.tell(`${sentence} They are skipped.`);
+  } else await requireUnchanged(session, entry, all, left, rest);
   if (left.length === 0) return false;
-  await requireUnchanged(session, entry, all, left, rest);
   const consent = { allowChanged: rest.allowChanged, ...(entry.since === 0 && { again: undefined }) };
   if (entry.reopen(pick(all, left), { ...(await rest.notes(left)), ...consent }, hasLanded)) return true;
   throw new FlywheelError(
@@ -180,18 +182,13 @@ export function wasCancelled(
   );
 }
 
-function skip(
-  { output }: Session,
-  sentence: string,
-  file: {
-    readonly elements: readonly Element[];
-    readonly indexes: readonly number[];
-    readonly overlaps: readonly Overlap[];
-  },
+function withoutThose(
+  overlaps: readonly Overlap[],
+  elements: readonly Element[],
+  indexes: readonly number[],
 ): readonly number[] {
-  output.tell(`${sentence} They are skipped.`);
-  const elsewhere = new Set<string>(file.overlaps.map(({ digest }) => digest));
-  return file.indexes.filter((index) => !elsewhere.has(file.elements[index]?.digest ?? ''));
+  const elsewhere = new Set<string>(overlaps.map(({ digest }) => digest));
+  return indexes.filter((index) => !elsewhere.has(elements[index]?.digest ?? ''));
 }
 
 const unfinishedBurn = (session: Session, { date, operation }: Overlap): FlywheelError =>

@@ -22,8 +22,8 @@ import { amountText, countText, solText, tokensText, type Unit } from './unit.js
 
 /** Amounts of at least this many times the median are marked. */
 const UNUSUAL = 10n;
-/** No median for fewer amounts. */
-const LEAST_TO_COMPARE = 3;
+/** No median for fewer amounts; of two it is the smaller one. */
+const LEAST_TO_COMPARE = 2;
 const PER_MILLE = 1_000n;
 /** Pipelines of one wallet that are named. */
 const MAX_NAMED = 3;
@@ -137,7 +137,7 @@ function paidText(paid: readonly PaidProof[], count: number): string {
 const firstPaid = ([first]: readonly PaidProof[]): string =>
   first === undefined
     ? ''
-    : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (number ${first.batchIndex})`;
+    : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (index ${first.batchIndex})${first.isSame ? '' : ' with another amount or recipient'}`;
 
 /** @param count - number of pipelines */
 export const twiceText = (paid: readonly PaidProof[], count: number): string =>
@@ -250,7 +250,7 @@ function airdropFields({ pipelines, earlier, withheld }: Summed, unit: Unit): re
         : null,
     ],
     [
-      'largest',
+      '  largest',
       isNamed
         ? null
         : `pipeline ${largest.at}, ${amountText(largest.amount, unit)} to ${actionRecipients(largest.action).join(', ')}`,
@@ -273,10 +273,14 @@ function alarmFields({ pipelines, earlier }: Summed, unit: Unit): readonly Field
 }
 
 /** Each sum says who pays it and whether it comes back. */
-function costFields(costs: Summed['costs']): readonly Field[] {
+function costFields({ costs, batch }: Pick<Summed, 'costs' | 'batch'>): readonly Field[] {
   if (costs === null) return [];
   const { vaultRent, fees, isBound, rent, isReturned } = costs;
-  const pays = isBound ? `at most ${solText(fees)} of fees` : `${solText(fees)} and priority fees`;
+  // The set-up of a batch on chain is paid.
+  const more = batch === null ? '' : ' more';
+  const pays = isBound
+    ? `at most ${solText(fees)}${more} of fees`
+    : `${solText(fees)}${more} and priority fees`;
   const back = isReturned ? `${solText(rent)} of rent comes back` : 'its rent does not come back';
   return [
     ['vault SOL', vaultRent ? `pays ${solText(vaultRent)} for new token accounts, not returned` : null],
@@ -286,7 +290,7 @@ function costFields(costs: Summed['costs']): readonly Field[] {
 
 /** Labels in capitals appear only for problems. */
 export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
-  const { pipelines, batch, mint, vault, costs, signer } = summed;
+  const { pipelines, batch, mint, vault, signer } = summed;
   const tokens = (amount: string): string => tokensText(amount, unit.symbol);
   return [
     ['batch', batch && `${batch.batchIndex} of multisig ${batch.multisig}`],
@@ -295,7 +299,7 @@ export function summaryOf(summed: Summed, unit: Unit): readonly Field[] {
     ...burnFields(pipelines, unit),
     ...airdropFields(summed, unit),
     ['vault', vault === null ? 'not simulated' : `${grouped(vault.before)} → ${tokens(vault.after)}`],
-    ...costFields(costs),
+    ...costFields(summed),
     ['signs as', signer],
   ];
 }

@@ -18,7 +18,7 @@ export const clusterText = ({ name, genesisHash }: RegistrationPlan['cluster']):
 
 /** @param used - includes requests that may still land */
 function capText(limit: string | null, used: string | undefined, symbol: string | null): string {
-  const spent = used === undefined ? [] : [`${tokensText(used, symbol)} used`];
+  const spent = used === undefined ? [] : [`${tokensText(used, symbol)} used or reserved`];
   return [limit === null ? 'no cap' : tokensText(limit, symbol), ...spent].join(', ');
 }
 

@@ -13,12 +13,13 @@ import { maxFeeLamports } from '../signing-terms.js';
 import { type FoundRegistration, readCaps, registrationView } from './project.js';
 
 const SHARED_BY = 96n;
-const SAMPLE = { payload: '{}', actions: [{ action: 'BURN', amount: 1 }] } as const;
 
 function pipelineRent(rentOf: Rent, { token, flywheel }: FoundRegistration): bigint {
   const type = flywheel.proofTypes[0] ?? 'A';
-  const planned = planPipeline({ ...SAMPLE, type, proofHash: proofHash({}) }, flywheelOf(token, flywheel));
-  invariant(typeof planned !== 'string', 'A single burn fits a pipeline.');
+  const actions = [{ action: 'AIRDROP', toAddress: flywheel.owner, amount: 1 }] as const;
+  const sample = { payload: '{}', actions, type, proofHash: proofHash({}) };
+  const planned = planPipeline(sample, flywheelOf(token, flywheel));
+  invariant(typeof planned !== 'string', 'A single airdrop fits a pipeline.');
   return rentOf(planned.accountBytes);
 }
 

@@ -93,7 +93,7 @@ export async function missingFunds(
   const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
   const vaultHeld = vault?.lamports ?? 0n;
   if (vaultHeld < vaultNeeds) {
-    const why = ' to open token accounts of recipients';
+    const why = ` (${solText(opened)} to open token accounts of recipients, the rest to stay open itself)`;
     lacks(`vault ${flywheel.vault}`, solText(vaultHeld), solText(vaultNeeds), why);
   }
   const costs = needed.rentLamports + feeLamports(chain, pipelines.length);

@@ -62,7 +62,10 @@ describe('above the amount for which the digest is asked', () => {
     '%j is no consent',
     async (answer) => {
       const { exit, questions, stderr } = await approveHonest({ limits, answer });
-      expect([exit, questions]).toEqual([DECLINED, [expect.stringContaining('first 8 characters')]]);
+      expect([exit, questions]).toEqual([
+        DECLINED,
+        [expect.stringContaining('the 8 characters that follow')],
+      ]);
       expect(stderr).toContain(answer === '' ? 'Declined.' : 'The typed text does not match.');
       expect(questions.join()).not.toContain(DIGEST.slice(0, 8));
     },

@@ -60,7 +60,7 @@ describe('createRemoteService', () => {
         7,
         call.idempotencyKey,
       ]);
-      expect(error.hint).toContain(call.idempotencyKey);
+      expect(error.options.idempotencyKey).toBe(call.idempotencyKey);
       expect(stub.requests).toHaveLength(3);
     },
   );

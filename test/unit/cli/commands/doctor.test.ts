@@ -62,7 +62,7 @@ describe('doctor', () => {
       VAULT.operator,
       {
         balances: { ...VAULT.balances, operator: { ...operator, lamports: '20000000' } },
-        pipelines: { ...VAULT.pipelines, lasts: '0' },
+        pipelines: { ...VAULT.pipelines, atOnce: 0, lasts: '0' },
       },
     ],
   ])('says that a project of this machine has %s', async (text, less) => {

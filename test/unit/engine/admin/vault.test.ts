@@ -5,11 +5,11 @@ import { replacing } from '../../../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
-  burnAction,
   engineBeside,
   openTestEngine,
   type TestEngine,
 } from '../../../support/engine.js';
+import { namedAddress } from '../../../support/oracle.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());
@@ -25,10 +25,11 @@ describe('the report of a vault', () => {
     });
     const call = test.project.call({ idempotencyKey: randomUUID() });
     await test.engine.burn(aBurnRequest(20), call);
-    const pipelines = Array.from({ length: 10 }, () => aPipeline([burnAction(1)]));
+    const airdrop = { action: 'AIRDROP' as const, toAddress: namedAddress('new'), amount: 1 };
+    const pipelines = Array.from({ length: 10 }, () => aPipeline([airdrop]));
     await test.engine.initBatch({ pipelines }, test.project.call({ idempotencyKey: randomUUID() }));
     const after = await test.engine.vault();
-    expect(after.today.burn).toEqual({ used: '30', cap: '50', left: '20' });
+    expect(after.today).toMatchObject({ burn: { used: '20', left: '30' }, airdrop: { used: '10' } });
     const rent = BigInt(before.pipelines.rentLamports);
     const open = BigInt(after.pipelines.openRentLamports);
     // Ten of them, and the two accounts that every batch has.
