@@ -1,6 +1,7 @@
 /** Compares a batch on chain with a pipelines file: order, types, hashes, actions, amounts, recipients, and nothing more. */
 import { type PipelineContent, pipelineContent, type SourcePipeline } from '../actions/pipelines.js';
 import { actionText, inText } from '../actions/registry.js';
+import { grouped } from '../values/token-amount.js';
 import type { BatchContent } from './batch-content.js';
 import { ensure } from './pins.js';
 
@@ -15,9 +16,11 @@ const partsOf = (
   new Map([
     [`pipelines[${index}].type`, JSON.stringify(type)],
     [`pipelines[${index}] proof hash`, proofHash],
-    ...actions.map(
-      (action, at) => [`pipelines[${index}].actions[${at}]`, actionText(inText(action, decimals))] as const,
-    ),
+    ...actions.map((action, at) => {
+      const text = inText(action, decimals);
+      const shown = 'amount' in text ? { ...text, amount: grouped(text.amount) } : text;
+      return [`pipelines[${index}].actions[${at}]`, actionText(shown)] as const;
+    }),
   ]);
 
 export function pipelinesDifferences(

@@ -12,6 +12,7 @@ import {
   type PipelineAction,
   type SourceAction,
   totalOf,
+  usageOf,
 } from '../actions/registry.js';
 import { type PastDescription, readPastContent } from '../approval/batch-content.js';
 import type { Pins } from '../approval/pins.js';
@@ -185,7 +186,7 @@ function candidateDifferences(
 ): readonly string[] {
   const otherType =
     type !== null && type !== memo.type ? [`the proof type is ${memo.type}, expected ${type}`] : [];
-  const isMoving = actions.some((action) => 'amount' in action);
+  const isMoving = actions.some((action) => usageOf(action) !== null);
   if (moved === null) return isMoving ? [...otherType, 'no tokens were moved for this proof'] : otherType;
   try {
     return [...otherType, ...movedDifferences(moved, expectedOf(actions, moved))];

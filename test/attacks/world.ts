@@ -324,4 +324,4 @@ export const attack = (name: string, facts: Facts, change: Attack['change']): At
   ...{ name, facts: [facts].flat(), change },
 });
 export const missing = (message: string, facts: readonly Fact[]): readonly string[] =>
-  facts.map(String).filter((fact) => !message.includes(fact));
+  facts.map(String).filter((fact) => !message.replaceAll(/(?<=\d),(?=\d{3})/g, '').includes(fact));

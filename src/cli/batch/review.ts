@@ -22,7 +22,7 @@ import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import { type SimulatedChanges, simulateBatch } from '../../approval/simulate.js';
 import type { ChainReader, Simulator } from '../../chain/chain.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import { type FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { plainSymbol } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
@@ -123,7 +123,8 @@ export async function reviewBatch(
 ): Promise<Review> {
   const look = await lookAtBatch(chain, opened, pins, { ...input, multisig: pins.multisig });
   const { token, refusal } = look;
-  if (refusal !== null) throw refusal;
+  if (refusal !== null)
+    throw new FlywheelError(refusal.code, `${refusal.message} Nothing was signed.`, refusal.options);
   invariant(token !== null, 'What is not refused has a token.');
   return { ...look, token };
 }

@@ -277,7 +277,7 @@ export const commands = {
     configure: listOptions,
     run: list,
     details: [
-      '--type, --action, --proof-hash and --recipient match any pipeline of a batch. `batch show` lists the outcomes. A shorter list: --status, --since, --limit; or `--output ndjson` and jq for the fields you need.',
+      '--type, --action, --proof-hash and --recipient match any pipeline of a batch. `batch show` lists the outcomes. FINALIZED waits for approval, FAILED is also what was cancelled. A shorter list: --status, --since, --limit; or `--output ndjson` and jq for the fields you need.',
     ],
     output: [
       '[ { "id", "status", "totals": { "pipelines", "burn", "airdrop", "recipients" }, "batchIndex", "initResult"?, "executeResult"?, "dateCreated", … } ]',
