@@ -1,10 +1,15 @@
 /** Daily caps (contract, section 1.4): days, checks, messages, and reservations of batches. */
 import type { TransactionRecord } from '../chain/chain.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
-import type { BatchRecord, FlywheelRecord, PlannedPipeline, TokenRecord } from '../store/records.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import type {
+  BatchHead,
+  BatchRecord,
+  FlywheelRecord,
+  PlannedPipeline,
+  TokenRecord,
+} from '../store/records.js';
 import type { Landing } from '../store/repositories/pipelines.js';
 import type { UsageKind } from '../store/repositories/usage.js';
-import type { Row } from '../store/schema.js';
 import type { StoreTransaction } from '../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from '../values/token-amount.js';
@@ -107,88 +112,86 @@ export const amountsOf = (pipelines: readonly PlannedPipeline[]): Amounts => {
   return { burn: total('burn'), airdrop: total('airdrop') };
 };
 
-async function setHolds(
+/** What landed for good counts on its day. */
+export async function countUses(
   tx: StoreTransaction,
-  { id, tokenId }: BatchRecord,
-  amounts: Amounts,
-  days: Pick<Row<'usageHolds'>, 'fromDay' | 'toDay'>,
+  tokenId: string,
+  uses: readonly ({ readonly day: UtcDay } & Amounts)[],
 ): Promise<void> {
-  for (const kind of USAGE_KINDS) {
-    await tx.usage.setHold({ batchId: id, tokenId, kind, amount: amounts[kind], ...days });
-  }
+  for (const day of new Set(uses.map((use) => use.day)))
+    for (const kind of USAGE_KINDS) {
+      const amount = uses.reduce((sum, use) => (use.day === day ? sum + use[kind] : sum), 0n);
+      if (amount > 0n) await tx.usage.addLanded({ tokenId, day, kind }, amount);
+    }
 }
 
-async function heldAmounts(tx: StoreTransaction, batch: BatchRecord): Promise<Amounts> {
-  const holds = await tx.usage.holdsOf(batch.id);
-  const of = (kind: UsageKind): bigint => holds.find((hold) => hold.kind === kind)?.amount ?? 0n;
-  return { burn: of('burn'), airdrop: of('airdrop') };
-}
+/** A waiting batch counts on the day of its init. */
+export const heldWhileWaiting = (day: UtcDay, { burn, airdrop }: Amounts) => ({
+  ...{ burnLeft: burn, airdropLeft: airdrop, heldFrom: day, heldTo: day },
+});
 
-export const holdWhileWaiting = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
-  setHolds(tx, batch, amountsOf(batch.pipelines), { fromDay: batch.day, toDay: batch.day });
+const leftOf = ({ burnLeft, airdropLeft }: BatchHead): Amounts => ({
+  burn: burnLeft ?? 0n,
+  airdrop: airdropLeft ?? 0n,
+});
 
 /** @throws `ERR_DAILY_LIMIT_EXCEEDED` when the rest of the batch exceeds a cap of today. */
 export async function refuseOverCaps(
   tx: StoreTransaction,
   { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
-  batch: BatchRecord,
+  { id }: BatchHead,
 ): Promise<void> {
   const day = await dayOfNow(tx, token.id);
-  if (await keepsRoom(tx, batch, flywheel, day)) return;
-  const asked = await heldAmounts(tx, batch);
-  await requireCaps(tx, { token, flywheel, day, asked, exceptBatch: batch.id });
+  const batch = await headOf(tx, id);
+  if (keepsRoom(batch, flywheel, day)) return;
+  await requireCaps(tx, { token, flywheel, day, asked: leftOf(batch), exceptBatch: id });
 }
 
 /** A reservation made before a cap was lowered stays valid. */
-async function keepsRoom(
-  tx: StoreTransaction,
-  { id, dateCreated }: BatchRecord,
+const keepsRoom = (
+  { dateCreated, heldFrom, heldTo }: BatchHead,
   { dateCapsLowered }: FlywheelRecord,
   day: UtcDay,
-): Promise<boolean> {
-  if (dateCapsLowered === null || dateCreated > dateCapsLowered) return false;
-  const holds = await tx.usage.holdsOf(id);
-  return holds.every(({ fromDay, toDay }) => fromDay <= day && (toDay === null || day <= toDay));
-}
+): boolean =>
+  dateCapsLowered !== null &&
+  dateCreated <= dateCapsLowered &&
+  (heldFrom === null || (heldFrom <= day && (heldTo === null || day <= heldTo)));
 
-/**
- * The rest of the batch counts on every day from today until it has landed or can no longer run: any member can execute it.
- * Before, a waiting batch counts on the day of its init.
- */
-export async function holdFromNow(tx: StoreTransaction, batch: BatchRecord): Promise<void> {
-  const fromDay = await dayOfNow(tx, batch.tokenId);
-  await setHolds(tx, batch, await heldAmounts(tx, batch), { fromDay, toDay: null });
-}
+/** The rest of the batch counts on every day from today until it has landed or can no longer run: any member can execute it. */
+export const holdFromNow = async (tx: StoreTransaction, { id, tokenId }: BatchHead): Promise<void> =>
+  tx.batches.change(id, { heldFrom: await dayOfNow(tx, tokenId), heldTo: null });
 
 export async function countLanded(
   tx: StoreTransaction,
-  batch: BatchRecord,
+  { id, tokenId, pipelines }: BatchRecord,
   landed: readonly LandedPipeline[],
 ): Promise<void> {
+  if (landed.length === 0) return;
   await tx.pipelines.land(
-    batch.id,
+    id,
     landed.map(({ position, signature, landedMs }) => ({
       ...{ position, signature, dateLanded: isoTime(landedMs) },
     })),
   );
-  const holds = await tx.usage.holdsOf(batch.id);
-  const dayOf = ({ landedMs }: LandedPipeline): UtcDay =>
-    holds[0] === undefined ? utcDay(landedMs) : dayOfUse(holds[0].fromDay, landedMs);
-  const counting = landed.filter(({ isCounted }) => isCounted !== true);
-  for (const day of new Set(counting.map(dayOf))) {
-    const ofDay = counting.filter((one) => dayOf(one) === day);
-    const amounts = amountsOf(ofDay.flatMap(({ position }) => batch.pipelines[position] ?? []));
-    for (const kind of USAGE_KINDS) {
-      const amount = amounts[kind];
-      if (amount > 0n) await tx.usage.addLanded({ tokenId: batch.tokenId, day, kind }, amount);
-    }
-  }
-  const all = amountsOf(landed.flatMap(({ position }) => batch.pipelines[position] ?? []));
-  for (const hold of holds) {
-    const left = hold.amount > all[hold.kind] ? hold.amount - all[hold.kind] : 0n;
-    if (left !== hold.amount) await tx.usage.setHold({ ...hold, amount: left });
-  }
+  const batch = await headOf(tx, id);
+  const { heldFrom } = batch;
+  const amountsIn = (some: readonly LandedPipeline[]): Amounts =>
+    amountsOf(some.flatMap(({ position }) => pipelines[position] ?? []));
+  const uses = landed
+    .filter(({ isCounted }) => isCounted !== true)
+    .map((one) => ({ day: dayOfUse(heldFrom ?? utcDay(0), one.landedMs), ...amountsIn([one]) }));
+  await countUses(tx, tokenId, uses);
+  if (heldFrom === null) return;
+  const [left, all] = [leftOf(batch), amountsIn(landed)];
+  const rest = (kind: UsageKind): bigint => (left[kind] > all[kind] ? left[kind] - all[kind] : 0n);
+  await tx.batches.change(id, { burnLeft: rest('burn'), airdropLeft: rest('airdrop') });
 }
 
-export const releaseHolds = (tx: StoreTransaction, batch: BatchRecord): Promise<void> =>
-  setHolds(tx, batch, { burn: 0n, airdrop: 0n }, { fromDay: batch.day, toDay: batch.day });
+export const releaseHolds = (tx: StoreTransaction, { id }: BatchHead): Promise<void> =>
+  tx.batches.change(id, { burnLeft: null, airdropLeft: null, heldFrom: null, heldTo: null });
+
+async function headOf(tx: StoreTransaction, id: string): Promise<BatchHead> {
+  const batch = await tx.batches.find({ id });
+  invariant(batch !== undefined, 'Batches are never removed.');
+  return batch;
+}

@@ -1,11 +1,12 @@
 /** Detects gaps: transactions of a project's keys that the chain has and the store lacks. */
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../chain/chain.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { GapRecord, LostTransaction } from '../store/records.js';
+import type { GapRecord } from '../store/records.js';
 import type { Lineage } from '../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../store/store.js';
-import { isoTime, type UtcDay, utcDay } from '../values/time.js';
+import { isoTime, utcDay } from '../values/time.js';
 import { recordAct, requireRegistration } from './admin/project.js';
+import { countUses } from './caps.js';
 import type { EngineDeps, EngineParts } from './deps.js';
 import { unknownOf } from './unknown-transactions.js';
 
@@ -251,7 +252,10 @@ export const createGapAdmin = (deps: EngineDeps) => {
               { hint: 'Review the list again: `flywheel db accept-gap`' },
             );
           const { id: subject, burns, burned, airdropped, lost } = gap;
-          await countUse(tx, tokenId, lost);
+          const uses = lost.map(({ burned: burn, airdropped: airdrop, dateLanded }) => ({
+            ...{ day: utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded)), burn, airdrop },
+          }));
+          await countUses(tx, tokenId, uses);
           const dateAccepted = isoTime(tx.nowMs);
           await tx.gaps.change({ id: subject, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
           await recordAct(deps, tx, {
@@ -267,19 +271,3 @@ export const createGapAdmin = (deps: EngineDeps) => {
     },
   };
 };
-
-async function countUse(
-  tx: StoreTransaction,
-  tokenId: string,
-  lost: readonly LostTransaction[],
-): Promise<void> {
-  const sums = new Map<UtcDay, { burn: bigint; airdrop: bigint }>();
-  for (const { burned, airdropped, dateLanded } of lost) {
-    const day = utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded));
-    const sum = sums.get(day) ?? { burn: 0n, airdrop: 0n };
-    sums.set(day, { burn: sum.burn + burned, airdrop: sum.airdrop + airdropped });
-  }
-  for (const [day, sum] of sums)
-    for (const kind of ['burn', 'airdrop'] as const)
-      if (sum[kind] > 0n) await tx.usage.addLanded({ tokenId, day, kind }, sum[kind]);
-}

@@ -123,8 +123,12 @@ export const TABLES = {
       status: oneOf<BatchStatus>('AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'),
       /** Index within the multisig. Another batch may take it until the set-up has created this batch on chain. */
       batchIndex: u64(),
-      /** Day of the init request; the batch counts against this day's caps while it waits. */
-      day: text<UtcDay>(),
+      /** What may still land and counts against the caps, in base units, and the days on which it counts; `null`: nothing. */
+      burnLeft: optional(u64()),
+      airdropLeft: optional(u64()),
+      heldFrom: optional(text<UtcDay>()),
+      /** `null`: every day from `heldFrom` on. */
+      heldTo: optional(text<UtcDay>()),
       initResult: optional(json<InitResult>()),
       executeResult: optional(json<ExecuteResult>()),
       /** Totals of all pipelines; amounts in base units. */
@@ -159,6 +163,7 @@ export const TABLES = {
       { name: 'batches_of_request', on: 'request_id' },
       { name: 'batches_of_token', on: 'token_id, ordinal' },
       { name: 'batches_not_closed', on: 'flywheel_id', where: 'date_closed is null' },
+      { name: 'batches_held', on: 'token_id', where: 'held_from is not null' },
     ],
   }),
 
@@ -208,22 +213,6 @@ export const TABLES = {
       { name: 'pipeline_actions_of_kind', on: 'batch_id, kind' },
       { name: 'pipeline_actions_to', on: 'recipient, batch_id', where: 'recipient is not null' },
     ],
-  }),
-
-  /** The part of a batch that may still land, and the days on which it counts. */
-  usageHolds: table({
-    key: ['batchId', 'kind'],
-    columns: {
-      batchId: reference('batches'),
-      kind: oneOf('burn', 'airdrop'),
-      tokenId: text(),
-      /** Base units, never 0. */
-      amount: u64(),
-      fromDay: text<UtcDay>(),
-      /** `null`: every day from `fromDay` on. */
-      toDay: optional(text<UtcDay>()),
-    },
-    indexes: [{ name: 'usage_holds_of_token', on: 'token_id, kind' }],
   }),
 
   /** Votes issued for the owner to sign. The operator pays and has already signed. */

@@ -197,7 +197,6 @@ export const aBatch = (more: Partial<BatchRecord> = {}): BatchRecord => ({
       },
     ],
     ...{ pipelineCount: 1, burn: 18_446_744_073_709_551_615n, airdrop: 0n, recipients: 0 },
-    day: DAY,
     setupRentLamports: 7_000n,
     leaseUntilMs: 0,
     dateCreated: CREATED,

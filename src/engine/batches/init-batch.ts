@@ -7,7 +7,7 @@ import { whole } from '../../store/schema.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { createPause } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
-import { amountsOf, dayOfNow, exceededCaps, holdWhileWaiting, requireCaps } from '../caps.js';
+import { amountsOf, dayOfNow, exceededCaps, heldWhileWaiting, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, newLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
@@ -124,14 +124,13 @@ async function begin(
     const batch = whole('batches', {
       ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
       ...{ keyId: principal.key.id, requestId: request.id },
-      ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines, day },
-      ...{ pipelineCount: pipelines.length, ...asked },
+      ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines },
+      ...{ pipelineCount: pipelines.length, ...asked, ...heldWhileWaiting(day, asked) },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
       ...{ setupRentLamports: rentLamports, ...newLease(deps, tx) },
       ...{ dateCreated: isoTime(tx.nowMs), dateUpdated: isoTime(tx.nowMs) },
     });
     await tx.batches.insert(request, batch, actions);
-    await holdWhileWaiting(tx, batch);
     return { request, batch };
   }, identity);
 }

@@ -20,9 +20,9 @@ import type { BurnIntent, BurnOutcome, BurnRecord, TokenRecord } from '../../sto
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { sha256 } from '../../values/digest.js';
-import { isoTime, type UtcDay, utcDay } from '../../values/time.js';
+import { isoTime, utcDay } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
-import { capExceededMessage, dailyCap, dayOfUse, landedMs } from '../caps.js';
+import { capExceededMessage, countUses, dailyCap, dayOfUse, landedMs } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { tellSettled, tellSigned } from '../events.js';
 import type { Lease } from '../lease.js';
@@ -290,7 +290,7 @@ export async function writeOutcomes(
   if (settled.length === 0) return;
   const final = settled.filter(({ status }) => status === 'FINAL');
   await tx.burns.settleMany(settled);
-  await count(tx, tokenId, final);
+  await countUses(tx, tokenId, usesOf(final));
 }
 
 /** Marks burns as finalized. Those still confirmed in the store are added to the daily usage, once. */
@@ -300,18 +300,10 @@ export async function writeFinal(
   confirmed: readonly Pick<BurnRecord, 'signature'>[],
 ): Promise<void> {
   const final = await tx.burns.finalize(confirmed.map(({ signature }) => signature));
-  await count(tx, tokenId, final);
+  await countUses(tx, tokenId, usesOf(final));
 }
 
-async function count(
-  tx: StoreTransaction,
-  tokenId: string,
-  burns: readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[],
-): Promise<void> {
-  const days = new Map<UtcDay, bigint>();
-  for (const burn of burns) {
-    const day = dayOfUse(burn.day, Date.parse(burn.dateSettled ?? ''));
-    days.set(day, (days.get(day) ?? 0n) + burn.amount);
-  }
-  for (const [day, amount] of days) await tx.usage.addLanded({ tokenId, day, kind: 'burn' }, amount);
-}
+const usesOf = (burns: readonly Pick<BurnRecord, 'day' | 'amount' | 'dateSettled'>[]) =>
+  burns.map(({ day, amount, dateSettled }) => ({
+    ...{ day: dayOfUse(day, Date.parse(dateSettled ?? '')), burn: amount, airdrop: 0n },
+  }));

@@ -102,7 +102,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'one project',
     what: 'rows that belong to two projects',
-    // References cover keys, flywheels and holds. A request may be deleted before its burns and batches.
+    // References cover keys and flywheels. A request may be deleted before its burns and batches.
     rows: `select 1 from burns join requests on requests.id = burns.request_id where requests.token_id <> burns.token_id
       union all select 1 from batches join requests on requests.id = batches.request_id where requests.token_id <> batches.token_id`,
   },
@@ -143,8 +143,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'holds',
     what: 'caps reserved for finished batches',
-    rows: `select 1 from usage_holds join batches on batches.id = batch_id
-      where status = 'EXECUTED' or date_closed is not null`,
+    rows: "select 1 from batches where held_from is not null and (status = 'EXECUTED' or date_closed is not null)",
   },
 ];
 

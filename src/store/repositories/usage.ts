@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { UtcDay } from '../../values/time.js';
 import type { Row } from '../schema.js';
-import { insertAll, matching, OPEN, type StoreSession, tableOf } from '../session.js';
+import { OPEN, type StoreSession, tableOf } from '../session.js';
 
 // Sums of u64 amounts exceed 64 bits, so the two halves of the 20 digits are summed separately: exact for 10^8 amounts.
 const HALF_DIGITS = 10;
@@ -15,7 +15,7 @@ export const SUM = {
     BigInt(high) * HALF + BigInt(low),
 };
 
-export type UsageKind = Row<'usageHolds'>['kind'];
+export type UsageKind = Row<'dailyUsage'>['kind'];
 
 type UsageCounter = Omit<Row<'dailyUsage'>, 'landed'>;
 
@@ -31,9 +31,9 @@ export const usedOn = (
       cast(coalesce(${sql.raw(SUM.high)}, 0) as bigint) as high, cast(coalesce(${sql.raw(SUM.low)}, 0) as bigint) as low
     from (select landed as amount from daily_usage where token_id = ${tokenId} and day = ${day} and kind = ${kind}
       ${kind === 'burn' ? open : sql``}
-      union all select amount from usage_holds
-        where token_id = ${tokenId} and kind = ${kind} and from_day <= ${day}
-          and (to_day is null or to_day >= ${day}) and batch_id <> ${exceptBatch}) as amounts`;
+      union all select ${sql.raw(`${kind}_left`)} from batches
+        where token_id = ${tokenId} and held_from <= ${day} and (held_to is null or held_to >= ${day})
+          and id <> ${exceptBatch}) as amounts`;
 };
 
 /** Contains the latest day on which something of the project counts. */
@@ -64,14 +64,5 @@ export const usageRepository = (session: StoreSession) => {
       if (before === undefined) await usage.insert({ ...counter, landed: amount });
       else await usage.change(counter, { landed: before.landed + amount });
     },
-
-    /** Replaces the batch's hold of this kind; an amount of 0 removes it. */
-    async setHold(hold: Row<'usageHolds'>): Promise<void> {
-      const { batchId, kind } = hold;
-      await sql`delete from usage_holds where ${matching<'usageHolds'>({ batchId, kind })}`.execute(db);
-      if (hold.amount > 0n) await insertAll(session, 'usageHolds', [hold]);
-    },
-
-    holdsOf: (batchId: string) => tableOf(session, 'usageHolds').list({ batchId }, sql`order by kind`),
   };
 };

@@ -45,16 +45,6 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         await tx.bundles.settle([aBundle('one', { status: 'LANDED' })]);
         await tx.apiKeys.insert(anApiKey({ id: 'key-2', hash: sha256('key-2') }));
         await tx.requests.insert(aRequest({ id: 'request-2', value: 'idempotency-2' }));
-        await tx.usage.setHold({
-          ...{
-            batchId: aBatch().id,
-            tokenId: 'token-1',
-            kind: 'burn',
-            amount: 1n,
-            fromDay: DAY,
-            toDay: null,
-          },
-        });
         await tx.tokens.insert(aToken({ id: 'token-2', mintAddress: 'Mint2' as Address }));
         await tx.apiKeys.insert(anApiKey({ id: 'key-other', tokenId: 'token-2', hash: sha256('key-other') }));
         await tx.audit.append({
@@ -103,7 +93,6 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         'foreign key',
         "update batches set token_id = 'token-2', key_id = 'key-other'",
       ],
-      ['a hold has a batch of its project', 'foreign key', "update usage_holds set token_id = 'token-2'"],
       ['an audit entry is not changed', 'trigger', "update audit_log set actor = 'somebody else'"],
       ['an audit entry is not removed', 'trigger', 'delete from audit_log'],
     ];
@@ -111,14 +100,7 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
       const { store, raw } = under();
       const state = async () => {
         const found: unknown[] = [];
-        for (const table of [
-          'burns',
-          'batch_transactions',
-          'batches',
-          'requests',
-          'usage_holds',
-          'audit_log',
-        ])
+        for (const table of ['burns', 'batch_transactions', 'batches', 'requests', 'audit_log'])
           found.push(await raw(`select * from ${table} order by 1`));
         return found;
       };

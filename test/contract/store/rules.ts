@@ -36,7 +36,7 @@ const DAMAGES: Readonly<Record<string, { readonly by: string; readonly breaks?: 
     by: 'update pipelines set signature = null, date_landed = null',
     breaks: ['counters', 'executed'],
   },
-  holds: { by: "update usage_holds set batch_id = 'batch-1'" },
+  holds: { by: `update batches set held_from = '${DAY}' where id = 'batch-1'` },
 };
 
 export function rules(under: () => StoreUnderTest): void {
@@ -66,10 +66,7 @@ export function rules(under: () => StoreUnderTest): void {
               { kind: 'MEMO', amount: null, recipient: null },
             ],
           ]);
-        await tx.usage.setHold({
-          ...{ batchId: 'batch-2', tokenId: 'token-1', kind: 'burn', amount: 5n },
-          ...{ fromDay: DAY, toDay: null },
-        });
+        await tx.batches.change('batch-2', { burnLeft: 5n, airdropLeft: 0n, heldFrom: DAY });
         await tx.batches.addVote(aVote('approval/0'));
         const sent = [
           aBundle('approval', { phase: 'OWNER_APPROVAL' }),

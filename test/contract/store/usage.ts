@@ -1,6 +1,5 @@
 /** Store contract: usage of the daily caps. */
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../../../src/store/schema.js';
 import type { Store } from '../../../src/store/store.js';
 import { type UtcDay, utcDay } from '../../../src/values/time.js';
 import { aBatch, aBurn, aRequest, DAY, success } from '../../support/store.js';
@@ -65,30 +64,19 @@ export function usage(store: () => Store): void {
       expect([await used(DAY), await used(AFTER), await used(YEARS_LATER)]).toStrictEqual([12n, 13n, 7n]);
     });
 
-    it('counts a hold on the days it covers, leaves out those of one batch, and forgets a hold of nothing', async () => {
-      const hold: Row<'usageHolds'> = {
-        batchId: 'batch-1',
-        tokenId: 'token-1',
-        kind: 'burn',
-        amount: 7n,
-        fromDay: DAY,
-        toDay: DAY,
-      };
+    it('counts what is left of a batch on the days it is held, and leaves out that of one batch', async () => {
+      const held = { burnLeft: 7n, airdropLeft: 0n, heldFrom: DAY, heldTo: DAY };
       await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch(), []);
-        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-2' }), []);
-        await tx.usage.setHold(hold);
-        await tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 100n, toDay: null });
-        await tx.usage.setHold({ ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n });
+        await tx.batches.insert(aRequest(), aBatch(held), []);
+        const open = { ...held, burnLeft: 100n, airdropLeft: 1n, heldTo: null };
+        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-2', ...open }), []);
+        await tx.batches.insert(aRequest(), aBatch({ id: 'batch-3' }), []);
       });
       expect([await used(BEFORE), await used(DAY), await used(AFTER), await used(YEARS_LATER)]).toStrictEqual(
         [0n, 107n, 100n, 100n],
       );
       expect([await used(DAY, 'burn', 'batch-2'), await used(DAY, 'airdrop')]).toStrictEqual([7n, 1n]);
-      await store().transaction((tx) => tx.usage.setHold({ ...hold, batchId: 'batch-2', amount: 0n }));
-      expect(await store().read((tx) => tx.usage.holdsOf('batch-2'))).toStrictEqual([
-        { ...hold, batchId: 'batch-2', kind: 'airdrop', amount: 1n },
-      ]);
+      await store().transaction((tx) => tx.batches.change('batch-2', { heldFrom: null }));
       expect(await used(YEARS_LATER)).toBe(0n);
     });
 

@@ -74,9 +74,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.batches.change('batch-4', { dateCancelled: LATER, dateUpdated: LATER });
     await tx.batches.addVote(aVote('vote 1'));
     await tx.batches.addCosts('batch-4', [{ signature: 'one', operatorLamports: -7, vaultLamports: 9 }]);
-    await tx.usage.setHold({
-      ...{ batchId: 'batch-1', tokenId: 'token-1', kind: 'airdrop', amount: 5n, fromDay: DAY, toDay: null },
-    });
+    await tx.batches.change('batch-1', { burnLeft: 0n, airdropLeft: 5n, heldFrom: DAY });
     const [one, two] = [aBundle('one'), aBundle('two', { first: 2 })];
     await tx.bundles.insertMany([one, two, aBundle('three', { first: 4 })]);
     const end = { status: 'FAILED', errorMessage: 'no', failedTransaction: 1 } as const;
@@ -204,7 +202,7 @@ describe('into PostgreSQL', () => {
       "insert into tokens select 'token-2', name, 'T2', 'Mint2', decimals, token_program, generation, supply, 'Wallet2', 'Account2', date_created from tokens",
     );
     const before = await contentOf(target);
-    await source.rawWithoutReferences?.("update usage_holds set token_id = 'token-2'");
+    await source.rawWithoutReferences?.("update batches set token_id = 'token-2' where id = 'batch-1'");
     await expect(copyStore(source.store, target.store)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
     expect(await contentOf(target)).toEqual(before);
   });

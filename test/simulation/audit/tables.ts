@@ -183,7 +183,7 @@ export class StoreTables extends Tables {
   dayAccepted(wire: Buffer): string {
     const signature = bs58.encode(wire.subarray(1, 65));
     const [row] = this.rows(
-      'SELECT coalesce((SELECT day FROM burns WHERE signature = ?), (SELECT max(from_day) FROM usage_holds))',
+      'SELECT coalesce((SELECT day FROM burns WHERE signature = ?), (SELECT max(held_from) FROM batches))',
       signature,
     );
     return String(row?.[0] ?? '');
@@ -207,8 +207,7 @@ export class StoreTables extends Tables {
     const landed = this.rows('SELECT landed FROM daily_usage WHERE kind = ? AND day = ?', kind, day);
     const pending = this.rows("SELECT amount FROM burns WHERE status = 'PENDING' AND day <= ?", day);
     const held = this.rows(
-      'SELECT amount FROM usage_holds WHERE kind = ? AND from_day <= ? AND (to_day IS NULL OR to_day >= ?)',
-      kind,
+      `SELECT ${kind}_left FROM batches WHERE held_from <= ? AND (held_to IS NULL OR held_to >= ?)`,
       day,
       day,
     );

@@ -252,8 +252,8 @@ describe('a batch that the operator has approved with other tools', () => {
     const started = await init(6);
     await approveOutside(test, started, ['operator']);
     await executeAndDie(started, 1, 1);
-    const holds = await test.store.read((tx) => tx.usage.holdsOf(started.batch.id));
-    expect(holds.map(({ toDay }) => toDay)).toEqual([null]);
+    const held = await test.store.read((tx) => tx.batches.find({ id: started.batch.id }));
+    expect(held).toMatchObject({ heldFrom: expect.any(String), heldTo: null });
   });
 });
 

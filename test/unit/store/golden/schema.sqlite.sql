@@ -64,7 +64,10 @@ create table "batches" (
   "request_id" text not null,
   "status" text not null check ("status" in ('AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED')),
   "batch_index" text not null check (length("batch_index") = 20 and ltrim("batch_index", '0123456789') = '' and "batch_index" <= '18446744073709551615'),
-  "day" text not null,
+  "burn_left" text check (length("burn_left") = 20 and ltrim("burn_left", '0123456789') = '' and "burn_left" <= '18446744073709551615'),
+  "airdrop_left" text check (length("airdrop_left") = 20 and ltrim("airdrop_left", '0123456789') = '' and "airdrop_left" <= '18446744073709551615'),
+  "held_from" text,
+  "held_to" text,
   "init_result" text check (json_valid("init_result")),
   "execute_result" text check (json_valid("execute_result")),
   "pipeline_count" integer not null check ("pipeline_count" >= 0),
@@ -94,6 +97,8 @@ create index batches_of_request on "batches" (request_id);
 create index batches_of_token on "batches" (token_id, ordinal);
 
 create index batches_not_closed on "batches" (flywheel_id) where date_closed is null;
+
+create index batches_held on "batches" (token_id) where held_from is not null;
 
 create table "pipelines" (
   "batch_id" text not null,
@@ -133,18 +138,6 @@ create table "pipeline_actions" (
 create index pipeline_actions_of_kind on "pipeline_actions" (batch_id, kind);
 
 create index pipeline_actions_to on "pipeline_actions" (recipient, batch_id) where recipient is not null;
-
-create table "usage_holds" (
-  "batch_id" text not null,
-  "kind" text not null check ("kind" in ('burn', 'airdrop')),
-  "token_id" text not null,
-  "amount" text not null check (length("amount") = 20 and ltrim("amount", '0123456789') = '' and "amount" <= '18446744073709551615'),
-  "from_day" text not null,
-  "to_day" text,
-  primary key ("batch_id", "kind"),
-  foreign key ("batch_id", "token_id") references batches ("id", "token_id"));
-
-create index usage_holds_of_token on "usage_holds" (token_id, kind);
 
 create table "issued_votes" (
   "ordinal" integer primary key autoincrement,

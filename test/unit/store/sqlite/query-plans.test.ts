@@ -38,7 +38,6 @@ const ALLOWED = [
 
 async function callEverything(tx: StoreTransaction): Promise<void> {
   const usage = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
-  const hold = { ...usage, batchId: 'batch-1', amount: 2n, fromDay: DAY, toDay: null };
   const signed = { signature: 's', transaction: new Uint8Array(1), lastValidBlockHeight: 1n };
   const calls: readonly (() => Promise<unknown>)[] = [
     () => tx.tokens.find({ id: 'token-1' }),
@@ -72,8 +71,6 @@ async function callEverything(tx: StoreTransaction): Promise<void> {
     () => tx.usage.latestDay('token-1'),
     () => tx.requests.completeHeld('plan', 'another', '{}'),
     () => tx.batches.insert(aRequest(), aBatch(), []),
-    () => tx.usage.setHold(hold),
-    () => tx.usage.holdsOf('batch-1'),
     () => tx.batches.addVote(aVote('vote-1')),
     () => tx.batches.votes('batch-1'),
     () => tx.batches.list({ tokenId: 'token-1', limit: 10, before: 9, since: LATER, until: LATER }),
