@@ -1,7 +1,7 @@
 /** What the command line can open. Each import is lazy, so that a command loads only what it uses. */
-import type { RegistrationTerms } from '../contract/admin.js';
 import type { ListenAddress } from '../rpc-node/rpc-node.js';
 import type { Clock } from '../values/time.js';
+import type { RegistrationTerms } from './registration/registrar.js';
 import type { RunningServer, ServeOptions } from './server.js';
 import type { OpenedService } from './service.js';
 import type { Settings } from './settings.js';

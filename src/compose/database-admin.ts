@@ -1,6 +1,5 @@
 /** `flywheel db …`: migrates, copies to and inspects a database; `db check` also reads a data directory. */
 import { clusterName } from '../chain/node-address.js';
-import type { DatabaseStatus } from '../contract/admin.js';
 import { requireRegistration } from '../engine/admin/project.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { processActor } from '../files/process-identity.js';
@@ -64,6 +63,7 @@ async function copyIntoDatabase(settings: Settings, address: DatabaseAddress) {
 }
 
 export type DatabaseAdmin = ReturnType<typeof createDatabaseAdmin>;
+export type DatabaseStatus = Awaited<ReturnType<DatabaseAdmin['status']>>;
 
 export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
   /** @throws `ERR_CONFIG_INVALID` if no database is named */
@@ -83,7 +83,7 @@ export function createDatabaseAdmin(ambient: Ambient, settings: Settings) {
     },
     /** Copies the data directory into the database. @throws `ERR_INPUT_INVALID` if the database has other rows; nothing was written then */
     copy: async () => copyIntoDatabase(settings, named()),
-    status: async (): Promise<DatabaseStatus> => {
+    status: async () => {
       const address = named();
       const { inspectStore } = await import('../store/postgres/upgrade.js');
       const { genesis, ...status } = await inspectStore(address.reveal());

@@ -5,7 +5,6 @@ import { localGenesis } from '../chain/local/ledger/ledger.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { type ChainSender, createSender } from '../chain/send.js';
-import type { DataChain } from '../contract/admin.js';
 import {
   IDEMPOTENCY_RETENTION_DAYS,
   MAX_BURN_BATCH_ELEMENTS,
@@ -33,7 +32,7 @@ import { checkedChain, measured } from './intercept.js';
 import { createFileKeyring, openKeyring } from './keyring.js';
 import { type ClusterConfig, dataFiles, type LocalConfig } from './local-config.js';
 import { type Opened, opening } from './opened.js';
-import { onCluster, openDatabase, requirePlace } from './place.js';
+import { type DataChain, onCluster, openDatabase, requirePlace } from './place.js';
 import { findProject, type Project } from './project.js';
 import { openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';

@@ -1,6 +1,5 @@
 /** Decides where the settings' project is stored: in the data directory or in a database, never in both. */
 import { clusterName } from '../chain/node-address.js';
-import type { DataChain } from '../contract/admin.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
@@ -51,8 +50,10 @@ export function databaseOf(settings: Settings): DatabaseAddress | null {
   return place?.kind === 'database' ? place.address : null;
 }
 
-export const onCluster = (genesisHash: string): DataChain => ({
-  ...{ kind: 'cluster', name: clusterName(genesisHash), genesisHash },
+export type DataChain = ReturnType<typeof onCluster>;
+
+export const onCluster = (genesisHash: string) => ({
+  ...{ kind: 'cluster' as 'ledger' | 'cluster', name: clusterName(genesisHash), genesisHash },
 });
 
 /** The chain of the settings' projects, without a call to it; `null` without a project. */

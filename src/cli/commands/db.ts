@@ -1,7 +1,7 @@
 /** `flywheel db`: status, copy, migration and checks of a database; `check` and `accept-gap` also work on a data directory. */
 import type { Command } from '@commander-js/extra-typings';
-import type { DatabaseAdmin } from '../../compose/database-admin.js';
-import { type DatabaseStatus, KNOWN_CHECK } from '../../contract/admin.js';
+import type { DatabaseAdmin, DatabaseStatus } from '../../compose/database-admin.js';
+import { KNOWN_CHECK } from '../../contract/admin.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';

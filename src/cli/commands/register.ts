@@ -1,15 +1,9 @@
 /** `flywheel register` creates a project on a cluster for an existing mint; `local init` creates one on this machine without questions. */
 import { resolve } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
+import type { RegistrationPlan, RegistrationResult } from '../../compose/registration/registrar.js';
 import type { Settings } from '../../compose/settings.js';
-import type {
-  GivenKey,
-  LocalInitInput,
-  RegistrationInput,
-  RegistrationPlan,
-  RegistrationResult,
-  RegistrationStep,
-} from '../../contract/admin.js';
+import type { GivenKey, LocalInitInput, RegistrationInput } from '../../contract/admin.js';
 import { usageError } from '../../errors/flywheel-error.js';
 import { isAddress } from '../../values/address.js';
 import { grouped, plainSymbol } from '../../values/token-amount.js';
@@ -171,7 +165,7 @@ async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {
   await requireConsent(session, `Type ${word} to ${what}`, { typed: word, otherwise: 'Nothing was sent.' });
 }
 
-const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
+const STEP_NAMES: Readonly<Record<RegistrationPlan['steps'][number]['what'], string>> = {
   multisig: 'multisig',
   vaultTokenAccount: 'token account of the vault',
   burnTokenAccount: 'token account of the burn wallet',
@@ -179,7 +173,7 @@ const STEP_NAMES: Readonly<Record<RegistrationStep['what'], string>> = {
 
 const LATER = 'new; its address is known after registration';
 
-const stepFields = (steps: readonly RegistrationStep[]): readonly Field[] =>
+const stepFields = ({ steps }: RegistrationPlan): readonly Field[] =>
   steps.flatMap(({ what, address, isThere, rentLamports }): readonly Field[] => [
     [STEP_NAMES[what], address ?? LATER],
     ['', isThere ? 'exists' : `to be created, rent ${solText(rentLamports)}`],
@@ -219,7 +213,7 @@ const viewRegistrationPlan = (plan: RegistrationPlan, style: Style): readonly st
     ],
     style,
   ),
-  ...part('On chain', fieldLines(stepFields(plan.steps), style), style),
+  ...part('On chain', fieldLines(stepFields(plan), style), style),
   ...part('Costs', fieldLines(costFields(plan), style), style),
   ...part(
     'Members, rules and token',

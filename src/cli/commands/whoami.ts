@@ -1,8 +1,8 @@
 /** `flywheel whoami`: the effective settings and their sources. Makes network requests only with `--check`. */
 import type { Command } from '@commander-js/extra-typings';
 import type { Pins } from '../../approval/pins.js';
+import type { DataChain } from '../../compose/place.js';
 import type { Setting, Settings } from '../../compose/settings.js';
-import type { DataChain } from '../../contract/admin.js';
 import type { AnswerOf } from '../../contract/service.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';

@@ -2,8 +2,9 @@
 
 import type { Limits } from '../../approval/limits.js';
 import type { Facts, Pins } from '../../approval/pins.js';
+import type { RegistrationPlan } from '../../compose/registration/registrar.js';
 import type { Settings } from '../../compose/settings.js';
-import type { ApiKeyCreated, RegistrationPlan } from '../../contract/admin.js';
+import type { ApiKeyCreated } from '../../contract/admin.js';
 import { apiKeyFile } from '../../files/directories.js';
 import { base58Encode } from '../../values/base58.js';
 import { grouped } from '../../values/token-amount.js';

@@ -32,7 +32,7 @@ import {
   type Mint,
   type TokenAccount,
 } from '../../chain/tokens/accounts.js';
-import type { ClusterRegistration, RegistrationPlan, RegistrationStep } from '../../contract/admin.js';
+import type { ClusterRegistration, Registration } from '../../contract/admin.js';
 import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -162,7 +162,7 @@ interface PlanChain {
 
 /**
  * Reads the state, checks it, and computes the missing steps.
- * @returns the plan, and the wallet that receives the Squads fee; `null` if no multisig is created
+ * @returns the plan, with lamports as integer text, and the wallet that receives the Squads fee; `null` if no multisig is created
  * @throws `ERR_INPUT_INVALID`, `ERR_NOT_VERIFIED`, `ERR_CHAIN_MISMATCH`, `ERR_UNAVAILABLE`
  */
 export async function planRegistration(
@@ -170,7 +170,7 @@ export async function planRegistration(
   wanted: ClusterRegistration,
   places: Places,
   isFresh: boolean,
-): Promise<{ readonly plan: RegistrationPlan; readonly squadsTreasury: Address | null }> {
+) {
   requireMembers(places);
   const state = await readState(chain.reader, places);
   checkCaps(wanted, state.token.mint.decimals);
@@ -184,7 +184,8 @@ export async function planRegistration(
   const costs = await costsOf(chain, places, steps, made);
   const { token } = state;
   const symbol = wanted.symbol ?? token.symbol ?? 'TOKEN';
-  const plan: RegistrationPlan = {
+  const plan = {
+    // The name is `null` for a private cluster.
     cluster: { name: clusterName(chain.genesisHash), genesisHash: chain.genesisHash },
     mint: places.mint,
     name: wanted.name ?? symbol,
@@ -206,12 +207,11 @@ export async function planRegistration(
       ...(multisig === null ? [] : multisigWarnings(multisig, places)),
       ...tokenWarnings(state),
     ],
-    state: 'new',
   };
   return { plan, squadsTreasury: made?.treasury ?? null };
 }
 
-const programName = ({ tokenProgram }: Mint): RegistrationPlan['tokenProgram'] =>
+const programName = ({ tokenProgram }: Mint): Registration['tokenProgram'] =>
   tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token';
 
 function requireMembers({ owner, operator }: Places): void {
@@ -245,15 +245,13 @@ export function checkCaps({ dailyBurn, dailyAirdrop }: ClusterRegistration, deci
   };
 }
 
-function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): readonly RegistrationStep[] {
+type Step = 'multisig' | 'vaultTokenAccount' | 'burnTokenAccount';
+
+function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain) {
   const { token, burnTokenAccount } = state;
   const accountBytes = newTokenAccountBytes({ tokenProgram: programName(token.mint) }, token.mint);
-  const step = (
-    what: RegistrationStep['what'],
-    address: Address,
-    isThere: boolean,
-    bytes: number,
-  ): RegistrationStep => {
+  const step = (what: Step, address: Address, isThere: boolean, bytes: number) => {
+    // No rent is paid for an account that exists.
     const rent = isThere ? 0n : chain.rentOf(bytes);
     return { what, address, isThere, rentLamports: rent.toString() };
   };
@@ -267,9 +265,9 @@ function stepsOf(chain: PlanChain, { multisig }: Places, state: StateOnChain): r
 async function costsOf(
   chain: PlanChain,
   { operator }: Places,
-  steps: readonly RegistrationStep[],
+  steps: ReturnType<typeof stepsOf>,
   made: { readonly treasury: Address; readonly multisigCreationFeeLamports: bigint } | null,
-): Promise<RegistrationPlan['costs']> {
+) {
   const rent = steps.reduce((sum, { rentLamports }) => sum + BigInt(rentLamports), 0n);
   const squadsFee = made?.multisigCreationFeeLamports ?? 0n;
   const signatures = made === null ? 1n : 2n;
@@ -293,7 +291,7 @@ async function costsOf(
   };
 }
 
-const irreversible = (steps: readonly RegistrationStep[], multisig: Multisig | null): readonly string[] => [
+const irreversible = (steps: ReturnType<typeof stepsOf>, multisig: Multisig | null): readonly string[] => [
   ...(multisig === null
     ? [
         'The multisig cannot be closed: its rent and the Squads fee are spent.',

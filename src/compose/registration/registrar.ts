@@ -12,12 +12,11 @@ import type { Instruction } from '../../chain/transaction/message.js';
 import { createKeypairSigner, type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type {
+  ApiKeyCreated,
   ClusterRegistration,
   GivenKey,
+  Registration,
   RegistrationInput,
-  RegistrationPlan,
-  RegistrationResult,
-  RegistrationTerms,
 } from '../../contract/admin.js';
 import type { FoundRegistration } from '../../engine/admin/project.js';
 import {
@@ -73,6 +72,15 @@ import {
 } from './target.js';
 
 type Ready = Awaited<ReturnType<typeof planned>>;
+
+/** Before anything is stored or sent. `unfinished` resumes a registration; `finished` checks it again. */
+export type RegistrationPlan = Ready['plan'];
+export type RegistrationResult = Awaited<ReturnType<typeof register>>;
+
+export interface RegistrationTerms {
+  readonly input: RegistrationInput;
+  agree(plan: RegistrationPlan): Promise<boolean>;
+}
 
 /**
  * Registers a project; the same call resumes an interrupted registration.
@@ -134,11 +142,12 @@ async function planned(
   const name = target.nameOf(plan.symbol, stored);
   if (stored === undefined) await target.look((tx) => requireFree(tx, places, name));
   const isNew = (key: Address | null): boolean => key !== null && keys.has(key) && !givenKeys.has(key);
-  const shown: RegistrationPlan = {
+  const state = stored !== undefined ? 'finished' : begun === found ? 'unfinished' : 'new';
+  const shown = {
     ...withoutMade(plan, { multisig: isNew(begun.createKey), burnWallet: isNew(begun.burnWallet) }),
     ...(name === null ? {} : { project: name }),
-    state: stored !== undefined ? 'finished' : begun === found ? 'unfinished' : 'new',
-  };
+    state,
+  } as const;
   return { plan: shown, places, squadsTreasury, wanted, chain, reader, name, begun, found, keys };
 }
 
@@ -162,7 +171,7 @@ async function register(
   cluster: string,
   target: RegistrationTarget,
   ready: Ready,
-): Promise<RegistrationResult> {
+) {
   const { plan, places, name, begun, keys, found } = ready;
   const { value: dataDir } = settings.dataDir;
   const files = createFileKeyring(dataFiles(dataDir).keys);
@@ -209,7 +218,7 @@ async function storeRegistration(
   state: StateOnChain,
   known: FoundRegistration | undefined,
   keyIsKept: boolean,
-): Promise<Pick<RegistrationResult, 'registration' | 'apiKey'>> {
+): Promise<{ readonly registration: Registration; readonly apiKey: ApiKeyCreated | null }> {
   const deps = { ids: randomIds, actor: processActor() };
   const before = known?.flywheel;
   const terms = {
@@ -406,9 +415,9 @@ function configOf(settings: Settings, cluster: string, plan: RegistrationPlan): 
 
 /** Hides addresses of new keys until they are stored: if the run ends first, tokens sent to them would be lost. */
 const withoutMade = (
-  plan: RegistrationPlan,
+  plan: Awaited<ReturnType<typeof planRegistration>>['plan'],
   isMade: Readonly<Record<'multisig' | 'burnWallet', boolean>>,
-): RegistrationPlan => ({
+) => ({
   ...plan,
   ...(isMade.multisig ? { multisig: null, vault: null } : {}),
   ...(isMade.burnWallet ? { burnWallet: null } : {}),

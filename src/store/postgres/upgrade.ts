@@ -1,7 +1,6 @@
 /** The schema in a PostgreSQL database: its version, migrations and status; and the registration lock. */
 import { sql } from 'kysely';
 import type pg from 'pg';
-import type { DatabaseStatus } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import {
   APPLIED,
@@ -112,7 +111,29 @@ const CONTENT = `select json_build_object(
   'openGaps', (select count(*) from gaps where status = 'OPEN')) as found
   from progress, (select extract(epoch from clock_timestamp()) * 1000 as ms) as now`;
 
-type Inspection = Omit<DatabaseStatus, 'database' | 'source' | 'chain'> & { readonly genesis: string | null };
+type Project = { readonly name: string | null; readonly symbol: string; readonly mintAddress: string };
+
+interface Inspection {
+  readonly serverVersion: string;
+  readonly latencyMs: number;
+  readonly schema: { readonly version: number; readonly needed: number; readonly upToDate: boolean };
+  readonly genesis: string | null;
+  readonly projects: { readonly count: number; readonly first: readonly Project[] };
+  readonly sizes: {
+    readonly bytes: number;
+    readonly tables: readonly { readonly name: string; readonly rows: number; readonly bytes: number }[];
+  };
+  readonly connections: { readonly flywheel: number; readonly all: number; readonly max: number };
+  readonly pending: { readonly burns: number; readonly batches: number };
+  readonly holders: readonly {
+    readonly instance: string;
+    readonly requests: number;
+    readonly batches: number;
+  }[];
+  readonly openGaps: number;
+  /** Block height at which every transaction that another copy may have sent has expired and writes resume; `null`: no wait. */
+  readonly heldUntilBlock: string | null;
+}
 
 const NO_CONTENT = {
   ...{ genesis: null, heldUntilBlock: null, projects: { count: 0, first: [] } },

@@ -1,6 +1,6 @@
 /** Example answers of a data directory's admin. */
 import type { Answer } from '../../../src/cli/context.js';
-import type { DatabaseStatus } from '../../../src/contract/admin.js';
+import type { DatabaseStatus } from '../../../src/compose/database-admin.js';
 import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
 

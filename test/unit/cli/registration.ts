@@ -1,7 +1,8 @@
 /** A registration plan for tests of `register`. */
 
 import type { Openers } from '../../../src/compose/context.js';
-import type { Registration, RegistrationPlan } from '../../../src/contract/admin.js';
+import type { RegistrationPlan } from '../../../src/compose/registration/registrar.js';
+import type { Registration } from '../../../src/contract/admin.js';
 import { namedAddress } from '../../support/oracle.js';
 
 export const PLAN: RegistrationPlan = {
