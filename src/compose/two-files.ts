@@ -8,7 +8,6 @@ import { lostOf } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { LostTransaction } from '../store/records.js';
 import type { Store } from '../store/store.js';
-import { randomIds } from '../values/ids.js';
 import { isoTime } from '../values/time.js';
 
 const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
@@ -45,7 +44,7 @@ export async function findLedgerGap(store: Store, chain: LocalChain, expected: s
   await store.transaction(async (tx) => {
     const [token] = await tx.tokens.list();
     if (token === undefined) return;
-    await tx.gaps.add({ id: randomIds.uuid(), tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
+    await tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
   });
 }
 

@@ -72,7 +72,7 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
   return copy;
 }
 
-type GapDeps = Pick<EngineParts, 'store' | 'chain' | 'ids'>;
+type GapDeps = Pick<EngineParts, 'store' | 'chain'>;
 
 const MAX_READ = 500;
 
@@ -204,7 +204,7 @@ export class GapWatch {
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {
-          await tx.gaps.add({ id: this.#deps.ids.uuid(), tokenId, dateFound: isoTime(tx.nowMs) }, lost);
+          await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, lost);
           for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
         },
         { tokenId },
@@ -251,15 +251,14 @@ export const createGapAdmin = (deps: EngineDeps) => {
               `Expected ${transactions} missing transactions, found ${gap?.transactions ?? 0}. Nothing was accepted.`,
               { hint: 'Review the list again: `flywheel db accept-gap`' },
             );
-          const { id: subject, burns, burned, airdropped, lost } = gap;
+          const { burns, burned, airdropped, lost } = gap;
           const uses = lost.map(({ burned: burn, airdropped: airdrop, dateLanded }) => ({
             ...{ day: utcDay(dateLanded === null ? tx.nowMs : Date.parse(dateLanded)), burn, airdrop },
           }));
           await countUses(tx, tokenId, uses);
-          const dateAccepted = isoTime(tx.nowMs);
-          await tx.gaps.change({ id: subject, status: 'OPEN' }, { status: 'ACCEPTED', dateAccepted });
+          await tx.gaps.accept(tokenId, isoTime(tx.nowMs));
           await recordAct(deps, tx, {
-            ...{ tokenId, action: 'gap.accept', subject },
+            ...{ tokenId, action: 'gap.accept', subject: tokenId },
             detail: {
               ...{ burns, transactions, burned: burned.toString(), airdropped: airdropped.toString() },
               ...{ firstSignature: lost[0]?.signature, lastSignature: lost.at(-1)?.signature },

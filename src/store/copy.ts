@@ -15,28 +15,10 @@ interface CopyTerms {
   readonly check?: (tx: StoreTransaction) => Promise<void>;
 }
 
-type TableDigest = {
-  readonly name: string;
-  readonly rows: number;
-  /** Over the rows in key order: equal stores have equal digests. */
-  readonly sha256: Sha256;
-};
-
-interface Copied {
-  readonly tables: readonly TableDigest[];
-  readonly wasThere: boolean;
-}
-
 const COPIED = TABLE_NAMES.filter((name) => name !== 'progress');
 
 const refuse = (what: string, more: { hint?: string; cause?: unknown } = {}): FlywheelError =>
   new FlywheelError('ERR_INPUT_INVALID', `The store ${what}; nothing was copied.`, more);
-
-const elseThere = (): FlywheelError =>
-  refuse('cannot be written over other rows', {
-    hint: 'Use a database without projects.',
-  });
-const notAgain = (table: string): FlywheelError => refuse(`differs in ${table} after it was written`);
 
 /** Leases are released in the copy: their holders work on the other store. */
 function asWritten(name: TableName, row: AnyRow, project: Pick<CopyTerms, 'name'>): AnyRow {
@@ -64,7 +46,7 @@ async function* rowsOf(tx: StoreTransaction, name: TableName, project: Pick<Copy
 }
 
 /** Both sides are read in step, page by page: PostgreSQL ends a transaction that is idle while the other side reads a long table. */
-async function digestsOf(name: TableName, source: Pages, target: Pages): Promise<readonly TableDigest[]> {
+async function digestsOf(name: TableName, source: Pages, target: Pages) {
   const sides = [source, target].map((pages) => ({ pages, hash: createHash('sha256'), rows: 0 }));
   for (let isOver = false; !isOver; ) {
     isOver = true;
@@ -79,57 +61,47 @@ async function digestsOf(name: TableName, source: Pages, target: Pages): Promise
   return sides.map(({ hash, rows }) => ({ name: sqlName(name), rows, sha256: hash.digest('hex') as Sha256 }));
 }
 
-async function compare(source: StoreTransaction, target: StoreTransaction, project: Pick<CopyTerms, 'name'>) {
-  const tables: TableDigest[] = [];
-  const wrong: string[] = [];
-  for (const name of COPIED) {
-    const [own, there] = await digestsOf(name, rowsOf(source, name, project), rowsOf(target, name));
-    if (own !== undefined) tables.push(own);
-    if (there?.sha256 !== own?.sha256) wrong.push(sqlName(name));
-  }
-  const [here, there] = [await source.lineages.progress(), await target.lineages.progress()];
-  if (here.genesis !== there.genesis) wrong.push('progress');
-  return { tables, wrong: wrong[0] };
-}
-
 async function isFresh(target: StoreTransaction): Promise<boolean> {
   for (const name of COPIED) if (!(await target.rows.isEmpty(name))) return false;
   return true;
-}
-
-async function fill(
-  source: StoreTransaction,
-  target: StoreTransaction,
-  project: Pick<CopyTerms, 'name'>,
-): Promise<void> {
-  for (const name of COPIED)
-    for await (const page of rowsOf(source, name, project))
-      await target.rows.insert(name, page).catch((cause: unknown) => {
-        if (!isFlywheelError(cause, 'ERR_INTERNAL')) throw cause;
-        throw refuse(`holds what the other one refuses in ${sqlName(name)}`, { cause });
-      });
-  await target.rows.takeOver((await source.lineages.progress()).genesis);
 }
 
 async function copyInto(
   source: StoreTransaction,
   target: StoreTransaction,
   { check = async () => undefined, ...project }: CopyTerms,
-): Promise<Copied> {
+) {
   const wasThere = !(await isFresh(target));
-  if (!wasThere) await fill(source, target, project);
-  const { tables, wrong } = await compare(source, target, project);
-  if (wrong !== undefined) throw wasThere ? elseThere() : notAgain(wrong);
+  const differs = (what: string): FlywheelError =>
+    wasThere
+      ? refuse('cannot be written over other rows', { hint: 'Use a database without projects.' })
+      : refuse(`differs in ${what} after it was written`);
+  const { genesis } = await source.lineages.progress();
+  const tables: Awaited<ReturnType<typeof digestsOf>> = [];
+  for (const name of COPIED) {
+    for await (const page of wasThere ? [] : rowsOf(source, name, project))
+      await target.rows.insert(name, page).catch((cause: unknown) => {
+        if (!isFlywheelError(cause, 'ERR_INTERNAL')) throw cause;
+        throw refuse(`holds what the other one refuses in ${sqlName(name)}`, { cause });
+      });
+    const [own, there] = await digestsOf(name, rowsOf(source, name, project), rowsOf(target, name));
+    if (own === undefined || there?.sha256 !== own.sha256) throw differs(sqlName(name));
+    tables.push(own);
+  }
+  if (!wasThere) await target.rows.takeOver(genesis);
+  if ((await target.lineages.progress()).genesis !== genesis) throw differs('progress');
   if (!wasThere) await check(target);
   return { tables, wasThere };
 }
 
 /**
- * Copies one snapshot of a store. A target that already holds exactly these rows is left unchanged, so a copy can be repeated after a lost answer.
+ * Copies one snapshot of a store, and compares each table with it. A target that already holds exactly these rows is left unchanged, so a
+ * copy can be repeated after a lost answer.
  * @throws `ERR_INPUT_INVALID` for a target with other rows, `ERR_STORE_UNAVAILABLE`; nothing was written then
  */
 export const copyStore = (
   from: Pick<Store, 'read'>,
   to: Pick<Store, 'transaction'>,
   terms: CopyTerms = {},
-): Promise<Copied> => from.read((source) => to.transaction((target) => copyInto(source, target, terms)));
+): ReturnType<typeof copyInto> =>
+  from.read((source) => to.transaction((target) => copyInto(source, target, terms)));

@@ -6,8 +6,12 @@ export type FlywheelRecord = Row<'flywheels'>;
 export type ApiKeyRecord = Row<'apiKeys'>;
 export type RequestRecord = Omit<Row<'requests'>, 'dayCount'>;
 /** A transaction on chain that moved tokens of a project and has no other record in the store. */
-export type LostTransaction = Omit<Row<'gapTransactions'>, 'gapId' | 'position'>;
-export interface GapRecord extends Row<'gaps'> {
+export type LostTransaction = Omit<
+  Row<'gapTransactions'>,
+  'ordinal' | 'tokenId' | 'dateFound' | 'dateAccepted'
+>;
+/** What of a project is missing and not accepted yet. */
+export interface GapRecord extends Pick<Row<'gapTransactions'>, 'tokenId' | 'dateFound'> {
   /** In the order in which they landed. */
   readonly lost: readonly LostTransaction[];
   readonly transactions: number;

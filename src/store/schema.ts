@@ -398,28 +398,15 @@ export const TABLES = {
     isImmutable: true,
   }),
 
-  /** Transactions of a project that are on chain and missing from the store, because an older copy was restored. */
-  gaps: table({
-    key: ['id'],
-    columns: {
-      id: text(),
-      tokenId: reference('tokens'),
-      status: oneOf('OPEN', 'ACCEPTED'),
-      dateFound: text(),
-      dateAccepted: optional(text()),
-    },
-    checks: ["(status = 'ACCEPTED') = (date_accepted is not null)"],
-    indexes: [
-      // At most one open gap for each project.
-      { name: 'gaps_open', on: 'token_id', where: "status = 'OPEN'", isUnique: true },
-    ],
-  }),
-
+  /**
+   * Transactions of a project that are on chain and missing from the store, because an older copy was restored, in the order in
+   * which they landed. Those that are not accepted are the open gap of the project.
+   */
   gapTransactions: table({
-    key: ['gapId', 'position'],
+    key: ['ordinal'],
     columns: {
-      gapId: reference('gaps'),
-      position: integer('>= 0'),
+      ordinal: ordinal(),
+      tokenId: reference('tokens'),
       signature: text(),
       /** Base units. */
       burned: u64(),
@@ -427,8 +414,11 @@ export const TABLES = {
       memo: optional(text()),
       /** ISO time; `null` if no node knows it. */
       dateLanded: optional(text()),
+      dateFound: text(),
+      dateAccepted: optional(text()),
     },
     unique: [['signature']],
+    indexes: [{ name: 'gap_transactions_open', on: 'token_id, ordinal', where: 'date_accepted is null' }],
   }),
 
   /** The newest checked transaction of each account: its history is not read twice. */

@@ -15,7 +15,6 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
 import type { Uuid } from '../../src/values/ids.js';
-import { randomIds } from '../../src/values/ids.js';
 import { isoTime, utcDay } from '../../src/values/time.js';
 import { signedWith } from '../support/chain.js';
 import { chainOver } from '../support/doubles.js';
@@ -220,7 +219,7 @@ describe('a store that is older than the chain', () => {
   itLong('is not ready while no project may be written, and is with one that may', async () => {
     const behind = async () => {
       const copy = await copyOf(test.store);
-      const gap = { id: randomUUID(), tokenId: tokenId(), dateFound: '2026-01-01T00:00:00.000Z' };
+      const gap = { tokenId: tokenId(), dateFound: '2026-01-01T00:00:00.000Z' };
       const lost = { signature: 'lost', burned: 1n, airdropped: 0n, memo: null, dateLanded: null };
       await copy.transaction((tx) => tx.gaps.add(gap, [lost]), { tokenId: tokenId() });
       return copy;
@@ -242,7 +241,7 @@ describe('a store that is older than the chain', () => {
     await burnOn(before, 2);
     await burnOn(before, 3);
     await engineOnCopy(copy);
-    const watch = new GapWatch({ store: copy, chain, ids: randomIds });
+    const watch = new GapWatch({ store: copy, chain });
     const looks = [watch.lookNow(tokenId(), 1), watch.lookNow(tokenId())];
     expect(await Promise.all(looks)).toEqual([1, 0]);
   });
@@ -305,7 +304,7 @@ describe('a store that has all', () => {
 
   it('compares every project with the chain in its turn, not only the first ones', async () => {
     const registered = [await test.register(), await test.register(), await test.register()];
-    const watch = new GapWatch({ store: test.store, chain, ids: randomIds });
+    const watch = new GapWatch({ store: test.store, chain });
     for (let round = 0; round < 2; round += 1) await watch.again();
     expect(asked).toEqual(
       expect.arrayContaining(registered.map(({ registration }) => registration.multisig)),

@@ -108,7 +108,7 @@ const CONTENT = `select json_build_object(
     `select regexp_replace(holder, '/[^/]*$', '') as instance, sum(request) as requests, sum(batch) as batches
       from (${HELD}) as held where holder is not null group by instance order by instance limit ${MAX_LISTED}`,
   )},
-  'openGaps', (select count(*) from gaps where status = 'OPEN')) as found
+  'openGaps', (select count(distinct token_id) from gap_transactions where date_accepted is null)) as found
   from progress, (select extract(epoch from clock_timestamp()) * 1000 as ms) as now`;
 
 type Project = { readonly name: string | null; readonly symbol: string; readonly mintAddress: string };

@@ -42,49 +42,37 @@ export const lineageRepository = (session: StoreSession, { db } = session) => ({
 
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
-  const gaps = tableOf(session, 'gaps');
-  const withSums = async (gap: Row<'gaps'>): Promise<GapRecord> => {
-    const lost = await tableOf(session, 'gapTransactions', 'gapId', 'position').list(
-      { gapId: gap.id },
-      sql`order by position`,
+  const { list, changeAll } = tableOf(session, 'gapTransactions', 'ordinal', 'dateAccepted');
+  const open = async (tokenId?: string): Promise<readonly GapRecord[]> => {
+    const rows = await list({ tokenId, dateAccepted: null }, sql`order by token_id, ordinal`);
+    return [...new Set(rows.map((row) => row.tokenId))].map((id) =>
+      gapOf(rows.filter((row) => row.tokenId === id)),
     );
-    const sum = (name: 'burned' | 'airdropped') => lost.reduce((total, one) => total + one[name], 0n);
-    return {
-      ...{ ...gap, lost, transactions: lost.length, burns: lost.filter(({ burned }) => burned > 0n).length },
-      ...{ burned: sum('burned'), airdropped: sum('airdropped') },
-    };
   };
-  const open = async (tokenId?: string): Promise<readonly GapRecord[]> =>
-    Promise.all((await gaps.list({ tokenId, status: 'OPEN' }, sql`order by date_found, id`)).map(withSums));
   return {
-    change: gaps.change,
-
     allOpen: () => open(),
 
-    /** A project has at most one open gap. */
     open: async (tokenId: string): Promise<GapRecord | undefined> => (await open(tokenId))[0],
 
     /**
-     * Opens a gap with those of the transactions that have no record, or adds them to the open one.
+     * Adds those of the transactions that have no record to the project's open gap.
      * @param lost - in the order in which they landed
      */
     async add(
-      gap: Pick<GapRecord, 'id' | 'tokenId' | 'dateFound'>,
+      found: Pick<GapRecord, 'tokenId' | 'dateFound'>,
       lost: readonly LostTransaction[],
     ): Promise<void> {
       const known = await signatureRepository(session).known(lost.map(({ signature }) => signature));
       const missing = lost.filter(({ signature }) => !known.has(signature));
-      if (missing.length === 0) return;
-      const [before] = await open(gap.tokenId);
-      const { id: gapId } = before ?? gap;
-      if (before === undefined) await gaps.insert({ ...gap, status: 'OPEN' });
-      const from = before?.transactions ?? 0;
       await insertAll(
         session,
         'gapTransactions',
-        missing.map((one, at) => ({ ...one, gapId, position: from + at })),
+        missing.map((one) => ({ ...one, ...found })),
       );
     },
+
+    accept: (tokenId: string, dateAccepted: string): Promise<number> =>
+      changeAll({ tokenId, dateAccepted: null }, { dateAccepted }),
 
     /** The newest transaction of the account up to which its history was checked. */
     mark: async (account: string): Promise<string | undefined> =>
@@ -98,3 +86,13 @@ export const gapRepository = (session: StoreSession) => {
         .execute()),
   };
 };
+
+function gapOf(lost: readonly (LostTransaction & Pick<GapRecord, 'tokenId' | 'dateFound'>)[]): GapRecord {
+  const [{ tokenId, dateFound }] = lost as readonly [(typeof lost)[number]];
+  const sum = (name: 'burned' | 'airdropped') => lost.reduce((total, one) => total + one[name], 0n);
+  return {
+    ...{ tokenId, dateFound, lost, transactions: lost.length },
+    burns: lost.filter(({ burned }) => burned > 0n).length,
+    ...{ burned: sum('burned'), airdropped: sum('airdropped') },
+  };
+}

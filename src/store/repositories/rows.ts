@@ -35,7 +35,7 @@ const LANDED_ON =
   'case when day > substr(date_settled, 1, 10) then day else substr(date_settled, 1, 10) end as day';
 const BURNS = `select token_id, ${LANDED_ON}, amount from burns where status = 'FINAL'`;
 
-const ACCEPTED = "gap_transactions join gaps on gaps.id = gap_id where status = 'ACCEPTED'";
+const ACCEPTED = 'gap_transactions where date_accepted is not null';
 /** The pipeline counts in its gap instead. */
 const IN_GAP =
   'exists (select 1 from gap_transactions where gap_transactions.signature = pipelines.signature)';

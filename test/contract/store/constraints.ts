@@ -167,10 +167,6 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         'a second flywheel of a token',
         "insert into flywheels select 'flywheel-2', token_id, 'Multisig2', 0, vault, vault_token_account, owner, operator, proof_types, null, null, null, null, null, null, null from flywheels",
       ],
-      [
-        'a gap that is accepted at no time',
-        "insert into gaps values ('g', 'token-1', 'ACCEPTED', '2026', null)",
-      ],
       ['a pending burn without its bytes', 'update burns set "transaction" = null where sequence = 1'],
       ['bytes of a burn that is final', `update burns set "transaction" = 'x' where sequence = 2`],
     ])('refuses %s', async (_, statement) => {

@@ -80,8 +80,8 @@ export function rules(under: () => StoreUnderTest): void {
         await tx.batches.transition('batch-1', 'FINALIZED', {}, LATER);
         await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
         const lost = { signature: 'lost', burned: 2n, airdropped: 0n, memo: null, dateLanded: null };
-        await tx.gaps.add({ id: 'gap', tokenId: 'token-1', dateFound: LATER }, [lost]);
-        await tx.gaps.change({ id: 'gap' }, { status: 'ACCEPTED', dateAccepted: LATER });
+        await tx.gaps.add({ tokenId: 'token-1', dateFound: LATER }, [lost]);
+        await tx.gaps.accept('token-1', LATER);
         await tx.usage.addLanded(counter, 2n);
       }),
     );

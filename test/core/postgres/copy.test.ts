@@ -85,7 +85,7 @@ async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
     await tx.requests.noteDay(DAY);
   });
   await store.transaction(async (tx) => {
-    await tx.gaps.add({ id: 'gap-1', tokenId: 'token-1', dateFound: LATER }, [
+    await tx.gaps.add({ tokenId: 'token-1', dateFound: LATER }, [
       { signature: 'lost', burned: 7n, airdropped: 0n, memo: 'a memo', dateLanded: null },
     ]);
     await tx.gaps.setMark('token-1', 'BurnAccount1', 'newest');

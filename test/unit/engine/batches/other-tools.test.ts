@@ -143,7 +143,7 @@ describe('a batch that members have ended with other tools', () => {
       ...{ signature, burned: 1_000_000n, airdropped: 0n, memo: null, dateLanded: null },
     }));
     await test.store.transaction((tx) =>
-      tx.gaps.add({ id: 'gap', tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost),
+      tx.gaps.add({ tokenId, dateFound: '2031-05-01T00:00:00.000Z' }, lost),
     );
     await test.engine.gaps.accept(2);
     await execute(started);

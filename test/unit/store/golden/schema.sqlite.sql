@@ -275,29 +275,20 @@ create trigger audit_log_update before update on audit_log
 create trigger audit_log_delete before delete on audit_log
   begin select raise(abort, 'an entry of audit_log stays'); end;
 
-create table "gaps" (
-  "id" text not null,
-  "token_id" text not null,
-  "status" text not null check ("status" in ('OPEN', 'ACCEPTED')),
-  "date_found" text not null,
-  "date_accepted" text,
-  primary key ("id"),
-  foreign key ("token_id") references tokens ("id"),
-  check ((status = 'ACCEPTED') = (date_accepted is not null)));
-
-create unique index gaps_open on "gaps" (token_id) where status = 'OPEN';
-
 create table "gap_transactions" (
-  "gap_id" text not null,
-  "position" integer not null check ("position" >= 0),
+  "ordinal" integer primary key autoincrement,
+  "token_id" text not null,
   "signature" text not null,
   "burned" text not null check (length("burned") = 20 and ltrim("burned", '0123456789') = '' and "burned" <= '18446744073709551615'),
   "airdropped" text not null check (length("airdropped") = 20 and ltrim("airdropped", '0123456789') = '' and "airdropped" <= '18446744073709551615'),
   "memo" text,
   "date_landed" text,
-  primary key ("gap_id", "position"),
+  "date_found" text not null,
+  "date_accepted" text,
   unique ("signature"),
-  foreign key ("gap_id") references gaps ("id"));
+  foreign key ("token_id") references tokens ("id"));
+
+create index gap_transactions_open on "gap_transactions" (token_id, ordinal) where date_accepted is null;
 
 create table "chain_marks" (
   "account" text not null,
