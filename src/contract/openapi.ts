@@ -2,26 +2,8 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
 import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
-import {
-  BATCH_COST_HEADER,
-  IDEMPOTENCY_KEY_HEADER,
-  IDEMPOTENCY_KEY_UNUSED_HEADER,
-  IDEMPOTENT_REPLAYED_HEADER,
-  RATE_LIMIT_HEADER,
-  RATE_LIMIT_POLICY_HEADER,
-  REQUEST_ID_HEADER,
-  RETRY_AFTER_HEADER,
-} from './headers.js';
-import {
-  MAX_BODY_BYTES,
-  MAX_BURN_BATCH_ELEMENTS,
-  MAX_IDEMPOTENCY_KEY_LENGTH,
-  MAX_JSON_OBJECTS,
-  MAX_JSON_VALUES,
-  MAX_OBJECT_KEYS,
-  MAX_PATH_PARAMETER_LENGTH,
-  MAX_PIPELINES,
-} from './limits.js';
+import * as names from './headers.js';
+import * as limits from './limits.js';
 import {
   COMMON_ERRORS,
   needsNoBody,
@@ -45,68 +27,55 @@ const STATED = new Map<z.core.$ZodType, Json>([
   [proofSchema, { additionalProperties: true }],
   // An invalid proof is returned as sent, so it can have any type.
   [burnErrorSchema.shape.proof, { type: undefined }],
-  [burnBatchRequestSchema, { maxItems: MAX_BURN_BATCH_ELEMENTS }],
-  [initBatchRequestSchema.shape.pipelines, { maxItems: MAX_PIPELINES }],
+  [burnBatchRequestSchema, { maxItems: limits.MAX_BURN_BATCH_ELEMENTS }],
+  [initBatchRequestSchema.shape.pipelines, { maxItems: limits.MAX_PIPELINES }],
   [uuidSchema, { maxLength: 36 }],
   [addressSchema, { minLength: 32, maxLength: 44 }],
   [base64Schema, { maxLength: MAX_TRANSACTION_BASE64_LENGTH }],
 ]);
 
 /** JSON Schema cannot express the function that checks a proof; its metadata says `object`. */
-const GENERATION = {
-  io: 'input',
-  unrepresentable: 'any',
-  override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: object }): void =>
-    void Object.assign(jsonSchema, STATED.get(zodSchema)),
-} as const;
-
 function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonly definitions: Json } {
-  const { $schema: _, $defs, ...schema } = z.toJSONSchema(shape, GENERATION) as Record<string, unknown>;
-  return { schema, definitions: ($defs ?? {}) as Json };
+  const {
+    $schema: _,
+    $defs,
+    ...schema
+  } = z.toJSONSchema(shape, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => void Object.assign(jsonSchema, STATED.get(zodSchema)),
+  });
+  return { schema, definitions: $defs ?? {} };
 }
 
-function referTo(shape: z.ZodType, components: Record<string, unknown>): unknown {
-  const { schema, definitions } = jsonSchemaOf(shape);
-  const relocated = (value: unknown): unknown =>
-    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
-  for (const [name, definition] of Object.entries(definitions)) components[name] = relocated(definition);
-  return relocated(schema);
-}
+type Components = Record<string, unknown>;
 
-const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
-
-interface Shape {
-  readonly $ref?: string;
-  readonly examples?: readonly unknown[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly anyOf?: readonly unknown[];
-  readonly oneOf?: readonly unknown[];
-  readonly items?: unknown;
-  readonly properties?: Json;
-  readonly required?: readonly string[];
-  readonly type?: string;
+/** The schema of a shape; its named parts become components. */
+function referTo(shape: z.ZodType, components: Components): Json {
+  const found = JSON.stringify(jsonSchemaOf(shape)).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { schema, definitions } = JSON.parse(found) as ReturnType<typeof jsonSchemaOf>;
+  Object.assign(components, definitions);
+  return schema;
 }
 
 /** Made of the examples of the fields; optional fields are left out. */
 function exampleOf(schema: unknown, components: Json): unknown {
-  const shape = schema as Shape;
-  const { $ref, const: word, enum: words = [word], examples = words, properties = {}, required = [] } = shape;
+  const shape = schema as z.core.JSONSchema.BaseSchema;
+  const { $ref, items, type, oneOf, anyOf = oneOf, const: word, enum: words = [word] } = shape;
+  const { examples = words, properties = {}, required = [] } = shape;
   const of = (part: unknown): unknown => exampleOf(part, components);
   if ($ref !== undefined) return of(components[$ref.slice($ref.lastIndexOf('/') + 1)]);
-  if (examples[0] !== undefined) return examples[0];
-  const [choice] = shape.oneOf ?? shape.anyOf ?? [];
-  if (choice !== undefined) return of(choice);
-  if (shape.items !== undefined) return [of(shape.items)];
-  if (shape.type === 'object')
-    return Object.fromEntries(required.map((name) => [name, of(properties[name])]));
-  return shape.type === 'boolean' ? true : '';
+  if (Array.isArray(examples) && examples[0] !== undefined) return examples[0];
+  if (anyOf !== undefined) return of(anyOf[0]);
+  if (items !== undefined) return [of(items)];
+  if (type === 'object') return Object.fromEntries(required.map((name) => [name, of(properties[name])]));
+  return type === 'boolean' ? true : '';
 }
 
 export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
-  const { schema, definitions } = jsonSchemaOf(FILE_SCHEMAS[kind]);
-  const hasDefinitions = Object.keys(definitions).length > 0;
-  return { $schema: DIALECT, ...schema, ...(hasDefinitions ? { $defs: definitions } : {}) };
+  const { schema, definitions: $defs } = jsonSchemaOf(FILE_SCHEMAS[kind]);
+  const $schema = 'https://json-schema.org/draft/2020-12/schema';
+  return { $schema, ...schema, ...(Object.keys($defs).length > 0 ? { $defs } : {}) };
 }
 
 type OpenApiOperation = ReturnType<typeof describeOperation>;
@@ -123,69 +92,65 @@ interface OpenApiOptions {
   readonly maxBodyBytes?: number;
 }
 
-function fieldsBesidePath(request: z.ZodType, components: Record<string, unknown>): Json {
-  const { properties = {} } = referTo(request, components) as { properties?: Json };
-  const { batchId: _, ...fields } = properties;
-  return fields as Json;
+function fieldsBesidePath(request: z.ZodType, components: Components): Json {
+  const { batchId: _, ...fields } = (referTo(request, components)['properties'] ?? {}) as Json;
+  return fields;
 }
 
-const queryParameters = (request: z.ZodType, components: Record<string, unknown>): readonly Json[] =>
-  Object.entries(fieldsBesidePath(request, components)).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    description: (schema as { description?: string }).description ?? `Only with this \`${name}\`.`,
-    schema,
-  }));
-
-function bodySchema(operation: Operation, request: z.ZodType, components: Record<string, unknown>): unknown {
-  if (!needsNoBody(operation)) return referTo(request, components);
-  return { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false };
-}
-
-function parameters(operation: Operation, components: Record<string, unknown>): readonly Json[] {
+function parameters({ method, path, request, idempotencyKey }: Operation, components: Components) {
   const list: Json[] = [];
-  if (operation.path.includes('{batchId}')) {
-    const { schema } = jsonSchemaOf(uuidSchema);
-    const description = `The batch id, a UUID. Anything else is refused with 400, also beyond ${MAX_PATH_PARAMETER_LENGTH} characters.`;
-    list.push({ name: 'batchId', in: 'path', required: true, description, schema });
+  const add = (
+    name: string,
+    where: 'path' | 'query' | 'header',
+    required: boolean,
+    description: string,
+    schema: unknown,
+  ) => void list.push({ name, in: where, required, description, schema });
+  if (path.includes('{batchId}')) {
+    const text = `The batch id, a UUID. Anything else is refused with 400, also beyond ${limits.MAX_PATH_PARAMETER_LENGTH} characters.`;
+    add('batchId', 'path', true, text, jsonSchemaOf(uuidSchema).schema);
   }
-  if (operation.method === 'GET' && operation.request !== null)
-    list.push(...queryParameters(operation.request, components));
-  if (operation.idempotencyKey !== 'none') {
-    const required = operation.idempotencyKey === 'uuid';
-    const text = { minLength: 1, maxLength: MAX_IDEMPOTENCY_KEY_LENGTH, pattern: '^[\\x21-\\x7e]+$' };
-    list.push({
-      ...{ name: IDEMPOTENCY_KEY_HEADER, in: 'header', required },
-      description:
-        'Repeating a successful request with the same value returns the stored answer and does nothing.',
-      schema: { type: 'string', ...(required ? { format: 'uuid' } : text) },
-    });
+  if (method === 'GET' && request !== null)
+    for (const [name, schema] of Object.entries(fieldsBesidePath(request, components))) {
+      const { description = `Only with this \`${name}\`.` } = schema as { readonly description?: string };
+      add(name, 'query', false, description, schema);
+    }
+  if (idempotencyKey !== 'none') {
+    const required = idempotencyKey === 'uuid';
+    const any = { minLength: 1, maxLength: limits.MAX_IDEMPOTENCY_KEY_LENGTH, pattern: '^[\\x21-\\x7e]+$' };
+    const text =
+      'Repeating a successful request with the same value returns the stored answer and does nothing.';
+    const schema = { type: 'string', ...(required ? { format: 'uuid' } : any) };
+    add(names.IDEMPOTENCY_KEY_HEADER, 'header', required, text, schema);
   }
-  const description = 'Returned unchanged if it has at most 128 plain characters.';
-  const schema = { type: 'string', maxLength: 128 };
-  return [...list, { name: REQUEST_ID_HEADER, in: 'header', required: false, description, schema }];
+  const text = 'Returned unchanged if it has at most 128 plain characters.';
+  add(names.REQUEST_ID_HEADER, 'header', false, text, { type: 'string', maxLength: 128 });
+  return list;
 }
-
-const list = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(' or ');
 
 function describe({ scopes, rateLimit, idempotencyKey }: Operation, rate: Rate | undefined): string {
   const { points, windowSeconds } = rate ?? rateLimit;
-  return [
-    `The key needs the scope ${list(scopes)}.`,
-    `At most ${points} in ${windowSeconds} s per key, unless the key has its own limit.`,
-    ...(idempotencyKey === 'none'
-      ? []
-      : ['Repeats of a successful request are answered up to ten times as often.']),
-  ].join(' ');
+  const needed = `The key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
+  const most = `At most ${points} in ${windowSeconds} s per key, unless the key has its own limit.`;
+  if (idempotencyKey === 'none') return `${needed} ${most}`;
+  return `${needed} ${most} Repeats of a successful request are answered up to ten times as often.`;
 }
 
-function requestBody(operation: Operation, schema: unknown, components: Json, maxBodyBytes: number): Json {
+const contentOf = (schema: unknown, components: Json) => ({
+  'application/json': { schema, example: exampleOf(schema, components) },
+});
+
+function requestBody(operation: Operation, request: z.ZodType, components: Components, maxBodyBytes: number) {
+  const { MAX_JSON_VALUES, MAX_JSON_OBJECTS, MAX_OBJECT_KEYS } = limits;
+  const mayBeLeftOut = needsNoBody(operation);
+  const schema = mayBeLeftOut
+    ? { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false }
+    : referTo(request, components);
   return {
-    required: !needsNoBody(operation),
+    required: !mayBeLeftOut,
     description: `JSON with at most ${maxBodyBytes} bytes, ${MAX_JSON_VALUES} values (nested ones included), ${MAX_JSON_OBJECTS} objects, and ${MAX_OBJECT_KEYS} keys per object.`,
-    content: { 'application/json': { schema, example: exampleOf(schema, components) } },
-  };
+    content: contentOf(schema, components),
+  } as Json;
 }
 
 const TAGS = [
@@ -193,37 +158,22 @@ const TAGS = [
   { name: 'Tokenomics', description: 'Single burns, and reports.' },
 ] as const;
 
-const tagOf = ({ path }: Operation): string => TAGS[path.startsWith('/v1/flywheel/batch') ? 0 : 1].name;
-
-function describeOperation(
-  operation: Operation,
-  components: Record<string, unknown>,
-  { rateLimits, bearer = false, maxBodyBytes = MAX_BODY_BYTES }: OpenApiOptions,
-) {
-  const { id, request } = operation;
-  const hasBody = request !== null && operation.method !== 'GET';
+function describeOperation(operation: Operation, components: Components, options: OpenApiOptions) {
+  const { id, method, path, request, deprecated } = operation;
+  const { rateLimits, bearer = false, maxBodyBytes = limits.MAX_BODY_BYTES } = options;
   return {
     operationId: id,
     summary: operation.summary,
     description: describe(operation, rateLimits?.[id]),
-    deprecated: operation.deprecated,
-    tags: [tagOf(operation)],
+    deprecated,
+    tags: [TAGS[path.startsWith('/v1/flywheel/batch') ? 0 : 1].name],
     'x-required-scopes': operation.scopes,
-    ...(operation.deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
+    ...(deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
     security: [{ apiKey: [] }, ...(bearer ? [{ bearer: [] }] : [])],
     parameters: parameters(operation, components),
-    ...(hasBody && {
-      requestBody: requestBody(
-        operation,
-        bodySchema(operation, request, components),
-        components,
-        maxBodyBytes,
-      ),
-    }),
-    responses: {
-      200: successResponse(operation, referTo(operation.response, components), components),
-      ...problemResponses(operation),
-    } as Readonly<Record<string, Json>>,
+    ...(request !== null &&
+      method !== 'GET' && { requestBody: requestBody(operation, request, components, maxBodyBytes) }),
+    responses: responsesOf(operation, components),
   };
 }
 
@@ -241,7 +191,7 @@ const securitySchemes = ({ apiKeyHeader, bearer = false }: OpenApiOptions) => ({
 });
 
 export function openApiDocument(options: OpenApiOptions) {
-  const schemas: Record<string, unknown> = {};
+  const schemas: Components = {};
   referTo(problemSchema, schemas);
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const operation of OPERATION_LIST) {
@@ -265,115 +215,96 @@ export function openApiDocument(options: OpenApiOptions) {
   };
 }
 
+const HEADERS: Readonly<Record<string, string>> = {
+  [names.REQUEST_ID_HEADER]: 'The request id of the client, or a new one. Part of every log line and error.',
+  [names.RATE_LIMIT_POLICY_HEADER]:
+    'Quota and window in seconds: `"burn";q=10;w=1` (draft-ietf-httpapi-ratelimit-headers).',
+  [names.RATE_LIMIT_HEADER]:
+    'Remaining requests, and seconds until the full quota is available again: `"burn";r=9;t=1`.',
+  [names.RETRY_AFTER_HEADER]: 'Seconds to wait before a retry.',
+  [names.IDEMPOTENCY_KEY_UNUSED_HEADER]:
+    '`true` when no request with this idempotency key, this one included, did or is doing anything.',
+  [names.IDEMPOTENT_REPLAYED_HEADER]: '`true` when this is the stored answer of an earlier request.',
+  [names.BATCH_COST_HEADER]: 'Lamports that the batch has cost until now: `operator=…;vault=…`.',
+  deprecation: 'Since when, as `@` and Unix seconds (RFC 9745).',
+  link: 'The operation that replaces this one, and its documentation.',
+};
+
+/** Not every such answer has them. */
+const OPTIONAL: readonly string[] = [
+  names.IDEMPOTENCY_KEY_UNUSED_HEADER,
+  names.IDEMPOTENT_REPLAYED_HEADER,
+  names.BATCH_COST_HEADER,
+];
+
+/** 409 has Retry-After only for a key in use, so there it is optional. */
+const headersOf = (status: number, some: readonly string[]): Json =>
+  Object.fromEntries(
+    some.map((name) => {
+      const isWait = name === names.RETRY_AFTER_HEADER;
+      const required = !OPTIONAL.includes(name) && !(isWait && status === 409);
+      return [
+        name,
+        { description: HEADERS[name], required, schema: { type: isWait ? 'integer' : 'string' } },
+      ];
+    }),
+  );
+
+const COMMON = [names.REQUEST_ID_HEADER, names.RATE_LIMIT_POLICY_HEADER, names.RATE_LIMIT_HEADER];
+
+const PROBLEM = { $ref: '#/components/schemas/Problem' };
+
 /** Statuses of requests that are not valid HTTP; the code is ERR_INVALID_REQUEST. */
-const TRANSPORT_STATUSES: Readonly<Record<string, string>> = {
+const TRANSPORT_STATUSES = {
   408: 'The request did not arrive in time.',
   431: 'The header lines are too large.',
 };
 
-const header = (description: string, more: { type?: string; required?: boolean } = {}): Json => {
-  const { type = 'string', required = true } = more;
-  return { description, required, schema: { type } };
-};
-
-const REQUEST_ID: Json = {
-  [REQUEST_ID_HEADER]: header(
-    'The request id of the client, or a new one. Part of every log line and error.',
-  ),
-};
-
-const RATE_LIMIT_HEADERS: Json = {
-  [RATE_LIMIT_POLICY_HEADER]: header(
-    'Quota and window in seconds: `"burn";q=10;w=1` (draft-ietf-httpapi-ratelimit-headers).',
-  ),
-  [RATE_LIMIT_HEADER]: header(
-    'Remaining requests, and seconds until the full quota is available again: `"burn";r=9;t=1`.',
-  ),
-};
-
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** 409 has Retry-After only for a key in use, so there it is optional. */
-const retryHeader = (status: number): Json => {
-  const wait = { type: 'integer', required: status !== 409 };
-  return [409, 429, 503].includes(status)
-    ? { [RETRY_AFTER_HEADER]: header('Seconds to wait before a retry.', wait) }
-    : {};
-};
-
-/** Execute has no key header: a batch is its own idempotency key. */
-const keyHeader = (operation: Operation, status: number): Json => {
-  if (status !== 400 || operation.idempotencyKey === 'none' || operation.id === 'executeBatch') return {};
-  const unused =
-    '`true` when no request with this idempotency key, this one included, did or is doing anything.';
-  return { [IDEMPOTENCY_KEY_UNUSED_HEADER]: header(unused, { required: false }) };
-};
-
-function problemResponse(operation: Operation, status: number, codes: readonly ErrorCode[]): Json {
+function problemResponse({ id, idempotencyKey }: Operation, status: number, codes: readonly ErrorCode[]) {
+  // Execute has no key header: a batch is its own idempotency key.
+  const saysUnused = status === 400 && idempotencyKey !== 'none' && id !== 'executeBatch';
+  const headers = [
+    ...COMMON,
+    ...([409, 429, 503].includes(status) ? [names.RETRY_AFTER_HEADER] : []),
+    ...(saysUnused ? [names.IDEMPOTENCY_KEY_UNUSED_HEADER] : []),
+  ];
+  const schema = {
+    allOf: [PROBLEM, { type: 'object', properties: { error: { type: 'string', enum: codes } } }],
+  };
+  const examples = Object.fromEntries(
+    codes.map((code) => [code, { value: { error: code, message: sentence(ERRORS[code].when) } }]),
+  );
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(' '),
-    headers: {
-      ...REQUEST_ID,
-      ...RATE_LIMIT_HEADERS,
-      ...retryHeader(status),
-      ...keyHeader(operation, status),
-    },
-    content: {
-      'application/json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { error: { type: 'string', enum: codes } } },
-          ],
-        },
-        examples: Object.fromEntries(
-          codes.map((code) => [code, { value: { error: code, message: sentence(ERRORS[code].when) } }]),
-        ),
-      },
-    },
+    headers: headersOf(status, headers),
+    content: { 'application/json': { schema, examples } },
   };
 }
 
-const transportResponse = (description: string): Json => ({
-  ...{ description, headers: REQUEST_ID },
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
-});
-
-function problemResponses(operation: Operation): Record<string, Json> {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of new Set([...COMMON_ERRORS, ...operation.errors])) {
-    const status = ERRORS[code].status;
-    if (status !== null) byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+function responsesOf(operation: Operation, components: Components) {
+  const { idempotencyKey, deprecated } = operation;
+  const responses: Record<string, Json> = {
+    200: {
+      description:
+        operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
+      headers: headersOf(200, [
+        ...COMMON,
+        ...(idempotencyKey === 'none' ? [] : [names.IDEMPOTENT_REPLAYED_HEADER]),
+        ...(deprecated ? ['deprecation', 'link'] : [names.BATCH_COST_HEADER]),
+      ]),
+      content: contentOf(referTo(operation.response, components), components),
+    },
+  };
+  const codes = [...new Set([...COMMON_ERRORS, ...operation.errors])];
+  for (const status of new Set(codes.map((code) => ERRORS[code].status ?? 0))) {
+    const own = codes.filter((code) => ERRORS[code].status === status);
+    if (own.length > 0) responses[status] = problemResponse(operation, status, own);
   }
-  const responses: Record<string, Json> = {};
-  for (const [status, codes] of byStatus) responses[status] = problemResponse(operation, status, codes);
-  for (const [status, text] of Object.entries(TRANSPORT_STATUSES))
-    responses[status] = transportResponse(text);
-  return responses;
+  for (const [status, description] of Object.entries(TRANSPORT_STATUSES)) {
+    const content = { 'application/json': { schema: PROBLEM } };
+    responses[status] = { description, headers: headersOf(400, [names.REQUEST_ID_HEADER]), content };
+  }
+  return responses as Readonly<Record<string, Json>>;
 }
-
-const REPLAYED: Json = {
-  [IDEMPOTENT_REPLAYED_HEADER]: header('`true` when this is the stored answer of an earlier request.', {
-    required: false,
-  }),
-};
-const COST: Json = {
-  [BATCH_COST_HEADER]: header('Lamports that the batch has cost until now: `operator=…;vault=…`.', {
-    required: false,
-  }),
-};
-const DEPRECATION_HEADERS: Json = {
-  deprecation: header('Since when, as `@` and Unix seconds (RFC 9745).'),
-  link: header('The operation that replaces this one, and its documentation.'),
-};
-
-const successResponse = (operation: Operation, schema: unknown, components: Json): Json => ({
-  description: operation.id === 'currentBatch' ? 'The current batch, or `null` when there is none.' : 'Done.',
-  headers: {
-    ...REQUEST_ID,
-    ...RATE_LIMIT_HEADERS,
-    ...(operation.idempotencyKey === 'none' ? {} : REPLAYED),
-    ...(operation.deprecated ? DEPRECATION_HEADERS : COST),
-  },
-  content: { 'application/json': { schema, example: exampleOf(schema, components) } },
-});
