@@ -36,9 +36,13 @@ export const vault = vaultAt;
 const ofBatch = { multisigPda, transactionIndex: INDEX };
 const [batchAt, batchBump] = sqds.getTransactionPda({ multisigPda, index: INDEX });
 const [proposalAt, proposalBump] = sqds.getProposalPda(ofBatch);
-const transactionsAt = [1, 2, 3, 4].map((transactionIndex) =>
-  sqds.getBatchTransactionPda({ multisigPda, batchIndex: INDEX, transactionIndex }),
-);
+const transactions: (readonly [PublicKey, number])[] = [];
+function transactionAt(at: number): readonly [PublicKey, number] {
+  transactions[at] ??= sqds.getBatchTransactionPda({
+    ...{ multisigPda, batchIndex: INDEX, transactionIndex: at + 1 },
+  });
+  return transactions[at];
+}
 
 export const KEYS = { owner, operator, mint, stranger, alice, bob, vault, multisig } as const;
 
@@ -87,8 +91,8 @@ export interface Account {
   readonly data: Uint8Array;
 }
 export type Accounts = Map<string, Account>;
-export type MintParts = Omit<Mint<PublicKey>, 'tokenProgram'> & { program: PublicKey };
-export type VaultParts = Omit<TokenAccountParts<PublicKey>, 'tokenProgram'> & { program: PublicKey };
+export type MintParts = Mint & { program: PublicKey };
+export type VaultParts = TokenAccountParts & { program: PublicKey };
 type Mutable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 export type Message = Mutable<sqds.accounts.VaultBatchTransaction['message']>;
 export interface State {
@@ -213,7 +217,7 @@ const stateOf = (instructions: TransactionInstruction[][]): State => ({
     ...{ bump: proposalBump, approved: [], rejected: [], cancelled: [] },
   },
   transactions: instructions.map((one, at) => ({
-    ...{ bump: transactionsAt[at]?.[1] ?? 0, ephemeralSignerBumps: new Uint8Array(), message: stored(one) },
+    ...{ bump: transactionAt(at)[1], ephemeralSignerBumps: new Uint8Array(), message: stored(one) },
   })),
 });
 
@@ -221,7 +225,7 @@ export const PLACES: readonly (readonly [name: string, address: string])[] = [
   ['Multisig', multisig.toBase58()],
   ['Batch', batchAt.toBase58()],
   ['Proposal', proposalAt.toBase58()],
-  ...transactionsAt.slice(0, 3).map(([at]) => ['VaultBatchTransaction', at.toBase58()] as const),
+  ...FILE.map((_, at) => ['VaultBatchTransaction', transactionAt(at)[0].toBase58()] as const),
 ];
 
 const account = (program: PublicKey, data: Uint8Array, lamports = 10_000_000n): Account => ({
@@ -239,7 +243,7 @@ export function accountsOf(world: World): Accounts {
     Proposal.fromArgs(state.proposal),
     ...state.transactions.map((one) => VaultBatchTransaction.fromArgs(one)),
   ].map((one) => account(sqds.PROGRAM_ID, one.serialize()[0], 2_000_000n));
-  const places = [multisig, batchAt, proposalAt, ...transactionsAt.map(([at]) => at)];
+  const places = [multisig, batchAt, proposalAt, ...state.transactions.map((_, at) => transactionAt(at)[0])];
   const accounts: Accounts = new Map(written.map((one, at) => [places[at]?.toBase58() ?? '', one]));
   accounts.set(mint.toBase58(), account(world.mint.program, mintData(world.mint)));
   accounts.set(world.token.account.toBase58(), tokenAccount(world.vaultAccount));

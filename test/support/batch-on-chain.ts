@@ -1,7 +1,5 @@
 /** Builds the accounts of a batch byte by byte, so that tests can change any part. */
 
-import { createHash } from 'node:crypto';
-import { Keypair } from '@solana/web3.js';
 import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
 import type { AccountState } from '../../src/chain/account.js';
 import type { ChainReader } from '../../src/chain/chain.js';
@@ -29,9 +27,9 @@ import {
 } from '../../src/chain/squads/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { compile } from '../../src/chain/transaction/message.js';
-import { createKeypairSigner } from '../../src/chain/transaction/sign.js';
-import type { Address } from '../../src/values/address.js';
+import { type Address, address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
+import { FILE, INDEX, KEYS, OWNER } from '../attacks/world.js';
 import { only } from './doubles.js';
 import { namedAddress } from './oracle.js';
 
@@ -40,11 +38,11 @@ const multisigAt = multisigAddress(createKey);
 export const multisig = multisigAt.address;
 export const vaultAt = vaultAddress(multisig, 0);
 /** The same keypair in every run; it owns nothing of value. */
-export const ownerKeypair = Keypair.fromSeed(createHash('sha256').update('owner').digest()).secretKey;
-export const owner = createKeypairSigner(Uint8Array.from(ownerKeypair)).address;
-export const operator = namedAddress('operator');
-export const batchIndex = 7n;
-const mint = namedAddress('mint');
+export const ownerKeypair = OWNER.secretKey;
+export const owner = address(KEYS.owner.toBase58());
+export const operator = address(KEYS.operator.toBase58());
+const mint = address(KEYS.mint.toBase58());
+export const batchIndex = INDEX;
 
 export const vaultToken: VaultToken = {
   mint,
@@ -56,19 +54,10 @@ export const vaultToken: VaultToken = {
 
 export const flywheel: Flywheel = { ...vaultToken, multisig, owner, operator, vaultIndex: 0 };
 
-export const pipelines: readonly SourcePipeline[] = [
-  { type: 'PRODUCT_BUY', proofHash: sha256('1'), actions: [{ action: 'BURN', amount: 1.5 }] },
-  {
-    type: 'WATCH_AD',
-    proofHash: sha256('2'),
-    actions: [
-      { action: 'AIRDROP', toAddress: namedAddress('alice'), amount: 2 },
-      { action: 'MEMO', message: 'thank you' },
-      { action: 'AIRDROP', toAddress: namedAddress('bob'), amount: 0.000001 },
-    ],
-  },
-  { type: 'PRODUCT_BUY', proofHash: sha256('3'), actions: [{ action: 'BURN', amount: 12_345_678 }] },
-];
+/** Those of the owner's file. */
+export const pipelines: readonly SourcePipeline[] = FILE.map(({ type, payload, actions }) => ({
+  ...{ type, proofHash: sha256(JSON.stringify(payload)), actions: actions as SourcePipeline['actions'] },
+}));
 
 export interface BatchState {
   multisig: Multisig;
@@ -83,11 +72,11 @@ const transactionState = (number: number, instructions: readonly Instruction[]):
   message: compile(vaultToken.vault, instructions),
 });
 
-export const goodInstructions = (): Instruction[][] =>
-  pipelines.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, 6), vaultToken)]);
+export const instructionsOf = (all: readonly SourcePipeline[] = pipelines): Instruction[][] =>
+  all.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, 6), vaultToken)]);
 
 export const batchState = (
-  instructions: readonly (readonly Instruction[])[] = goodInstructions(),
+  instructions: readonly (readonly Instruction[])[] = instructionsOf(),
 ): BatchState => ({
   multisig: {
     createKey,

@@ -1,8 +1,6 @@
 /** Mints and token accounts by the layouts of spl-token, with any extensions behind them, so that tests can change any part. */
-import { AccountLayout, MintLayout, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID } from '@solana/spl-token';
-import { PublicKey, SystemProgram } from '@solana/web3.js';
-import type { AccountState } from '../../src/chain/account.js';
-import type { Address } from '../../src/values/address.js';
+import { AccountLayout, MintLayout } from '@solana/spl-token';
+import { PublicKey } from '@solana/web3.js';
 
 /** One TLV entry after the base state. */
 export interface Extension {
@@ -10,8 +8,9 @@ export interface Extension {
   readonly data: Uint8Array;
 }
 
-export interface MintParts<Key = Address> {
-  tokenProgram: Key;
+type Key = string | PublicKey;
+
+export interface MintParts {
   supply: bigint;
   decimals: number;
   mintAuthority: Key | null;
@@ -19,8 +18,7 @@ export interface MintParts<Key = Address> {
   extensions: Extension[];
 }
 
-export interface TokenAccountParts<Key = Address> {
-  tokenProgram: Key;
+export interface TokenAccountParts {
   mint: Key;
   owner: Key;
   amount: bigint;
@@ -31,10 +29,8 @@ export interface TokenAccountParts<Key = Address> {
   extensions: Extension[];
 }
 
-type AnyKey = string | PublicKey;
-
-const keyOf = (found: AnyKey | null): PublicKey => new PublicKey(found ?? PublicKey.default);
-const optionOf = (found: AnyKey | null): 0 | 1 => (found === null ? 0 : 1);
+const keyOf = (found: Key | null): PublicKey => new PublicKey(found ?? PublicKey.default);
+const optionOf = (found: Key | null): 0 | 1 => (found === null ? 0 : 1);
 
 /** After the base state: its kind (1 mint, 2 account), then type, length and data of each extension. */
 function extended(base: Buffer, kind: number, extensions: readonly Extension[]): Buffer {
@@ -48,50 +44,29 @@ function extended(base: Buffer, kind: number, extensions: readonly Extension[]):
   return Buffer.concat([base, Buffer.alloc(AccountLayout.span - base.length), Buffer.of(kind), ...entries]);
 }
 
-export function mintData({
-  mintAuthority,
-  freezeAuthority,
-  supply,
-  decimals,
-  extensions,
-}: Omit<MintParts<AnyKey>, 'tokenProgram'>): Buffer {
+export function mintData({ mintAuthority, freezeAuthority, extensions, ...parts }: MintParts): Buffer {
   const data = Buffer.alloc(MintLayout.span);
   MintLayout.encode(
     {
       ...{ mintAuthorityOption: optionOf(mintAuthority), mintAuthority: keyOf(mintAuthority) },
       ...{ freezeAuthorityOption: optionOf(freezeAuthority), freezeAuthority: keyOf(freezeAuthority) },
-      ...{ supply, decimals, isInitialized: true },
+      ...{ ...parts, isInitialized: true },
     },
     data,
   );
   return extended(data, 1, extensions);
 }
 
-export function tokenAccountData(parts: Omit<TokenAccountParts<AnyKey>, 'tokenProgram'>): Buffer {
-  const { mint, owner, delegate, closeAuthority, amount, state, delegatedAmount, extensions } = parts;
+export function tokenAccountData({ extensions, ...parts }: TokenAccountParts): Buffer {
+  const { mint, owner, delegate, closeAuthority } = parts;
   const data = Buffer.alloc(AccountLayout.span);
   AccountLayout.encode(
     {
-      ...{ mint: keyOf(mint), owner: keyOf(owner), amount, state, isNativeOption: 0, isNative: 0n },
-      ...{ delegateOption: optionOf(delegate), delegate: keyOf(delegate), delegatedAmount },
+      ...{ ...parts, mint: keyOf(mint), owner: keyOf(owner), isNativeOption: 0, isNative: 0n },
+      ...{ delegateOption: optionOf(delegate), delegate: keyOf(delegate) },
       ...{ closeAuthorityOption: optionOf(closeAuthority), closeAuthority: keyOf(closeAuthority) },
     },
     data,
   );
   return extended(data, 2, extensions);
 }
-
-const account = (owner: string, data: Uint8Array, lamports = 10_000_000n): AccountState => ({
-  ...{ lamports, owner: owner as Address, data, executable: false },
-});
-
-export const mintAccount = (parts: MintParts): AccountState => account(parts.tokenProgram, mintData(parts));
-export const tokenAccount = (parts: TokenAccountParts): AccountState =>
-  account(parts.tokenProgram, tokenAccountData(parts));
-export const wallet = (lamports: bigint): AccountState =>
-  account(SystemProgram.programId.toBase58(), Buffer.alloc(0), lamports);
-
-export const TOKEN_PROGRAMS = {
-  token: TOKEN_PROGRAM_ID.toBase58() as Address,
-  'token-2022': TOKEN_2022_PROGRAM_ID.toBase58() as Address,
-} as const;

@@ -8,21 +8,14 @@ import { plainStyle } from '../../../src/cli/output/color.js';
 import { viewRows } from '../../../src/cli/views/approval.js';
 import { type Address, isAddress } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { operator } from '../../support/batch-on-chain.js';
-import { namedAddress } from '../../support/oracle.js';
+import { honestWorld, type World } from '../../attacks/world.js';
+import { pipelines as HONEST, instructionsOf, operator } from '../../support/batch-on-chain.js';
+import { namedAddress, toWeb3 } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
-import {
-  type Approved,
-  alice,
-  approve,
-  compiled,
-  HONEST,
-  honestWorld,
-  inspect,
-  mint,
-} from './approval-world.js';
+import { type Approved, approve, inspect } from './approval-world.js';
 
 const DECLINED = 130;
+const alice = namedAddress('alice');
 
 /** Burned and airdropped tokens of the honest batch, of a supply of 1,000,000,000. */
 const TOTAL = '12345681.500001';
@@ -43,17 +36,19 @@ function lookAlikeOf(known: Address): Address {
   throw new TypeError(`${known} has no look-alike`);
 }
 
-/** On a terminal that answers no: the output before the prompt. */
-/** @returns with `said` on one line, without colours */
+const worldOf = (pipelines: readonly SourcePipeline[]): World => ({
+  ...honestWorld(),
+  instructions: instructionsOf(pipelines).map((instructions) => instructions.map(toWeb3)),
+});
+
+/** On a terminal that answers no: the output before the prompt, with `said` on one line and without colours. */
 async function asked(pipelines: readonly SourcePipeline[], home: string) {
-  const world = honestWorld('token');
-  world.instructions = compiled(pipelines, world.flywheel);
-  const ended = await approve(world, { answer: 'n', home });
+  const ended = await approve(worldOf(pipelines), { answer: 'n', home });
   return { ...ended, said: stripVTControlCharacters(ended.said).replaceAll(/\s+/g, ' ') };
 }
 
 const approveHonest = (options: { home?: string; limits?: Limits; answer?: string }): Promise<Approved> =>
-  approve(honestWorld('token'), options);
+  approve(honestWorld(), options);
 
 describe('above the amount for which the digest is asked', () => {
   const limits = { digestAbove: '12345681.5' };
@@ -89,7 +84,7 @@ describe('a recipient that looks like', () => {
     `LOOK-ALIKE the recipient ${recipient} of pipeline 2 resembles ${like}`;
 
   it.each([
-    ['the mint', mint],
+    ['the mint', namedAddress('mint')],
     ['the operator', operator],
   ])('%s is loud', async (_name, known) => {
     const { said, exit } = await asked(airdropTo(lookAlikeOf(known)), emptyDirectory());
@@ -170,8 +165,7 @@ describe('the screen one signs by', () => {
       `UNUSUAL pipeline 59: ${planted} airdrops 250,147.5 tokens to 60 wallets, all new`,
     );
     expect(said).not.toContain('new recipient');
-    const world = honestWorld('token');
-    world.instructions = compiled(PLANTED, world.flywheel);
+    const world = worldOf(PLANTED);
     const script = await inspect(world, {}, { tty: { stdin: false, stdout: false, stderr: false } });
     expect(JSON.parse(script.stdout).warnings).toEqual([`UNUSUAL: pipeline 59: ${planted}.`]);
     const unpinned = await inspect(world, { pins: null, trusted: async () => null });

@@ -10,7 +10,7 @@ import {
   batchIndex,
   batchState,
   flywheel,
-  goodInstructions,
+  instructionsOf,
   pipelines,
   readerOf,
 } from '../../support/batch-on-chain.js';
@@ -19,7 +19,7 @@ import { nodeOf, type Past, pastOf } from './past-batch.js';
 
 const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
 const digest = pipelinesDigest(pipelines);
-const good = goodInstructions();
+const good = instructionsOf();
 const other = [...good].reverse();
 const trusted = async () => flywheel;
 const pins = flywheel;

@@ -10,21 +10,14 @@ import type { PipelineState } from '../../../src/contract/schemas/batch.js';
 import type { AnswerOf } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
-import { flywheel, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
+import { honestWorld, type TokenKind, KEYS as WALLETS, type World } from '../../attacks/world.js';
+import { flywheel, instructionsOf, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
 import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { type FakeService, fakeService } from '../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';
-import { namedAddress } from '../../support/oracle.js';
+import { namedAddress, toWeb3 } from '../../support/oracle.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
-import {
-  approvalIn,
-  honestWorld,
-  inspect,
-  openedIn,
-  pinsOf,
-  type TokenKind,
-  type World,
-} from './approval-world.js';
+import { approvalIn, HONEST_PINS, inspect, openedIn } from './approval-world.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { nodeOf, pastOf } from './past-batch.js';
 import { PLAN, registering } from './registration.js';
@@ -121,14 +114,13 @@ const inWorld =
 const inspecting =
   (change: (world: World) => void): Screen =>
   async (terminal) => {
-    const world = honestWorld('token');
+    const world = honestWorld();
     change(world);
     return inspect(world, {}, terminal);
   };
 const executedInPart: Screen = async (terminal) => {
-  const world = honestWorld('token');
-  const past = nodeOf(pastOf(world.instructions, 2));
-  return inspect(world, { chain: past, trusted: async () => world.flywheel }, terminal);
+  const past = nodeOf(pastOf(instructionsOf(), 2));
+  return inspect(honestWorld(), { chain: past, trusted: async () => flywheel }, terminal);
 };
 
 const EXECUTED = {
@@ -163,15 +155,14 @@ const NODE = {
 /** Changes that make a batch unfit for approval. */
 const WORLDS: Readonly<Record<string, (world: World) => void>> = {
   'not-understood': (world) => {
-    const strange = { program: namedAddress('a program'), accounts: [], data: Uint8Array.of(1) };
+    const strange = toWeb3({ program: namedAddress('a program'), accounts: [], data: Uint8Array.of(1) });
     world.instructions[1] = [...(world.instructions[1] ?? []), strange];
   },
   approved: (world) => {
-    const { owner, operator } = world.flywheel;
     world.state = (state) => {
       state.proposal = {
-        ...{ ...state.proposal, approved: [owner, operator] },
-        status: { kind: 'Approved', timestamp: 1n },
+        ...{ ...state.proposal, approved: [WALLETS.owner, WALLETS.operator] },
+        status: { __kind: 'Approved', timestamp: 1 },
       };
     };
   },
@@ -271,7 +262,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'batch-inspect-executed-in-part': executedInPart,
   'batch-approve': inWorld(['batch', 'approve', 'approval.json', '--keypair', 'owner.json'], 'token'),
   'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
-    chain: nodeOf(pastOf(honestWorld('token').instructions, 3)),
+    chain: nodeOf(pastOf(instructionsOf(), 3)),
   }),
   'proof-verify': asking(['proof', 'verify', '--tx', 'sig-1', '--proof', 'proof.json'], undefined, {
     ...{ opened: proofOnChain(), files: { 'proof.json': { a: 1 } } },
@@ -298,7 +289,7 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   },
   whoami: async (terminal) => {
     const chain = { kind: 'ledger', name: null, genesisHash: 'hash' } as const;
-    const openers = { dataChain: async () => chain, dataPins: async () => pinsOf(honestWorld('token')) };
+    const openers = { dataChain: async () => chain, dataPins: async () => HONEST_PINS };
     return testCli({ ...terminal, openers }).run('whoami', '--check', '--timeout', '5');
   },
   doctor: asking(
@@ -320,10 +311,10 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     const cli = testCli({ ...terminal, stdin: 'fk_secret' });
     const rpc = ['--rpc-url', 'https://rpc.example.com/v2/KEY123456', '--rpc-url', 'devnet'];
     await cli.run('profile', 'add', 'main', '--api-url', 'https://api.example', '--api-key-stdin', ...rpc);
-    const { facts, ...pins } = pinsOf(honestWorld('token'));
+    const { facts, ...pins } = HONEST_PINS;
     const file = join(cli.home, 'pins.json');
     writeFileSync(file, JSON.stringify({ ...pins, facts }));
-    const opened = { pins, ...openedIn(honestWorld('token')) };
+    const opened = { pins, ...openedIn(honestWorld()) };
     await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
     await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000');
     return cli.run('profile', 'show');

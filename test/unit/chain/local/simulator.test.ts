@@ -7,28 +7,20 @@ import { TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../../../src/chain/tokens/accounts.js';
 import { burnChecked } from '../../../../src/chain/tokens/instructions.js';
 import { type Address, address } from '../../../../src/values/address.js';
-import { mintAccount, tokenAccount } from '../../../support/token-accounts.js';
+import { mintData, tokenAccountData } from '../../../support/token-accounts.js';
 
 const newAddress = (): Address => address(Keypair.generate().publicKey.toBase58());
 const [MINT, OWNER, ACCOUNT] = [newAddress(), newAddress(), newAddress()];
 const HELD = 70n;
 
 function accounts(): Map<Address, AccountState | null> {
+  const of = { owner: TOKEN_PROGRAM, lamports: 10_000_000n, executable: false };
+  const mint = { supply: 1_000n, decimals: 0, mintAuthority: null, freezeAuthority: null, extensions: [] };
+  const held = { mint: MINT, owner: OWNER, amount: HELD, state: 1, extensions: [] };
+  const noOther = { delegate: null, delegatedAmount: 0n, closeAuthority: null };
   return new Map<Address, AccountState | null>([
-    [
-      MINT,
-      mintAccount({
-        ...{ tokenProgram: TOKEN_PROGRAM, supply: 1_000n, decimals: 0 },
-        ...{ mintAuthority: null, freezeAuthority: null, extensions: [] },
-      }),
-    ],
-    [
-      ACCOUNT,
-      tokenAccount({
-        ...{ tokenProgram: TOKEN_PROGRAM, mint: MINT, owner: OWNER, amount: HELD, state: 1 },
-        ...{ delegate: null, delegatedAmount: 0n, closeAuthority: null, extensions: [] },
-      }),
-    ],
+    [MINT, { ...of, data: mintData(mint) }],
+    [ACCOUNT, { ...of, data: tokenAccountData({ ...held, ...noOther }) }],
     [OWNER, null],
     [TOKEN_PROGRAM, null],
   ]);

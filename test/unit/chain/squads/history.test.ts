@@ -13,7 +13,7 @@ import {
   accountsOf,
   batchIndex,
   batchState,
-  goodInstructions,
+  instructionsOf,
   multisig,
   operator,
   vaultAt,
@@ -22,7 +22,7 @@ import { namedAddress } from '../../../support/oracle.js';
 import { nodeOf, type Past, pastOf } from '../../cli/past-batch.js';
 
 const ref = { multisig, batchIndex };
-const good = goodInstructions();
+const good = instructionsOf();
 const INNER_LOG = `Program ${SQUADS_PROGRAM} invoke [2]`;
 
 const read = (past: Past, kept: Record<string, Partial<TransactionRecord>> = {}) => {

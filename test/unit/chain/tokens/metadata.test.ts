@@ -6,7 +6,6 @@ import { metadataAddress, symbolOf } from '../../../../src/chain/tokens/accounts
 import type { Address } from '../../../../src/values/address.js';
 import { plainSymbol } from '../../../../src/values/token-amount.js';
 import { namedAddress } from '../../../support/oracle.js';
-import { wallet } from '../../../support/token-accounts.js';
 
 const text = (value: string): Buffer => {
   const bytes = Buffer.from(value);
@@ -21,8 +20,7 @@ const extension = (data: Buffer, name: 'tokenMetadata' | 'transferFeeConfig' = '
 });
 const own = (symbol: string) => extension(Buffer.concat([Buffer.alloc(64), texts('Name', symbol)]));
 const metaplex = (symbol: string, { owner = METADATA_PROGRAM, kind = 4 } = {}) => ({
-  ...wallet(1n),
-  owner,
+  ...{ lamports: 1n, executable: false, owner },
   data: Buffer.concat([Buffer.of(kind), Buffer.alloc(64), texts('Name\0\0\0', symbol)]),
 });
 const none = { extensions: [] };

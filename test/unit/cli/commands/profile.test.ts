@@ -3,10 +3,11 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../src/approval/pins.js';
+import { honestWorld } from '../../../attacks/world.js';
 import { complaint, person, refusal } from '../../../support/commands.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
-import { chainIn, honestWorld, pinsOf } from '../approval-world.js';
+import { chainIn, HONEST_PINS } from '../approval-world.js';
 
 const API = 'https://api.example.com';
 const PINS = {
@@ -150,8 +151,8 @@ describe('profile', () => {
 });
 
 describe('profile pin', () => {
-  const world = honestWorld('token');
-  const { facts, ...addresses } = pinsOf(world);
+  const world = honestWorld();
+  const { facts, ...addresses } = HONEST_PINS;
   const FOUND = { ...addresses, facts };
   const bare: Pins = addresses;
 

@@ -3,11 +3,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChainReader } from '../../../../src/chain/chain.js';
+import { honestWorld } from '../../../attacks/world.js';
 import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../../support/batch-on-chain.js';
 import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
-import { honestWorld, openedIn } from '../approval-world.js';
+import { openedIn } from '../approval-world.js';
 import { nodeOf } from '../past-batch.js';
 
 const ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
@@ -145,7 +146,7 @@ describe('what is refused', () => {
     const service = fakeService();
     service.answer('getBatch', () => reply(aBatch({ multisig, batchIndex: String(batchIndex) })));
     const { history } = nodeOf(new Map());
-    const world = openedIn(honestWorld('token'));
+    const world = openedIn(honestWorld());
     const opened = {
       ...world,
       chain: { ...(world.chain as ChainReader), history },

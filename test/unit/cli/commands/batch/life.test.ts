@@ -16,28 +16,27 @@ import type {
   InitBatchRequest,
   InitBatchResult,
 } from '../../../../../src/contract/schemas/batch.js';
-import { batchIndex, multisig, owner, ownerKeypair } from '../../../../support/batch-on-chain.js';
+import { FILE, honestWorld, KEYS, type World } from '../../../../attacks/world.js';
+import {
+  batchIndex,
+  flywheel,
+  pipelines as HONEST,
+  instructionsOf,
+  multisig,
+  ownerKeypair,
+} from '../../../../support/batch-on-chain.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
-import {
-  approvalIn,
-  chainIn,
-  FILE,
-  HONEST,
-  honestWorld,
-  mint,
-  openedIn,
-  type World,
-} from '../../approval-world.js';
+import { approvalIn, chainIn, openedIn } from '../../approval-world.js';
 import { nodeOf, pastOf } from '../../past-batch.js';
 
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
 const ID = WAITING.id;
 const { pipelines } = (exampleReply('initBatch').value as InitBatchResult).batch;
 const MADE: InitBatchResult = {
-  proposalApproveTx: Buffer.from(honestWorld('token').wire).toString('base64'),
+  proposalApproveTx: Buffer.from(honestWorld().wire).toString('base64'),
   batch: { ...WAITING, pipelines },
 };
 const resultOf = (totalSuccessful: number): ExecuteResult => ({
@@ -49,7 +48,7 @@ const resultOf = (totalSuccessful: number): ExecuteResult => ({
 });
 
 /** The owner in a world with all files; the service sets the batch up and executes this many pipelines. */
-function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token'), executes = 3): TestCli {
+function cliIn(options: TestCliOptions = {}, world: World = honestWorld(), executes = 3): TestCli {
   const service = options.service ?? fakeService();
   if (options.service === undefined) {
     let batch: Batch = WAITING;
@@ -70,7 +69,7 @@ function cliIn(options: TestCliOptions = {}, world: World = honestWorld('token')
   }
   const opened = {
     ...({ ...openedIn(world), kind: 'embedded', service: service.service } as const),
-    trusted: async () => world.flywheel,
+    trusted: async () => flywheel,
   };
   const cli = testCli({ ...options, service, opened: { ...opened, ...options.opened } });
   approvalIn(cli.home, world);
@@ -136,9 +135,9 @@ describe('batch init', () => {
 
 describe('batch approve', () => {
   it('signs nothing more where the owner has approved, and nothing with a keypair of somebody else', async () => {
-    const world = honestWorld('token');
+    const world = honestWorld();
     world.state = (state) => {
-      state.proposal = { ...state.proposal, approved: [owner] };
+      state.proposal = { ...state.proposal, approved: [KEYS.owner] };
     };
     const words = [...APPROVE, '--expect', 'p.json', '--yes'];
     const { exit, stdout } = await cliIn({}, world).run(...words);
@@ -205,7 +204,6 @@ describe('what was paid before', () => {
     const record = journal.approvals;
     const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
     const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
-    const flywheel = { multisig, mint };
     record.approve(
       { ...flywheel, ...named, pipelines: content, own: [], newest: null },
       () => undefined,
@@ -303,8 +301,8 @@ describe('before the question', () => {
   });
 
   it('approve says how a batch ended whose accounts are closed', async () => {
-    const world = honestWorld('token');
-    const node = nodeOf(pastOf(world.instructions, 3));
+    const world = honestWorld();
+    const node = nodeOf(pastOf(instructionsOf(), 3));
     const getAccounts: ChainReader['getAccounts'] = async (addresses) =>
       (await chainIn(world).getAccounts(addresses)).map((account, at) =>
         addresses[at] === multisig ? account : null,
