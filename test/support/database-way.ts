@@ -1,5 +1,6 @@
 /** A relay on loopback between one server and its database, which can cut, close or stall connections. */
 import { connect, createServer, type Socket } from 'node:net';
+import { onLoopback } from './loopback.js';
 
 export interface DatabaseWay {
   readonly url: string;
@@ -78,9 +79,9 @@ export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
       if (isStill) from.pause();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port, close } = await onLoopback(server);
   const way = new URL(url);
-  way.port = String((server.address() as { port: number }).port);
+  way.port = String(port);
   const cut = (): void => {
     for (const [near, far] of [...pairs]) {
       near.resetAndDestroy();
@@ -103,9 +104,6 @@ export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
     leadTo(other) {
       target = new URL(other);
     },
-    async end() {
-      cut();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    end: close,
   };
 }

@@ -1,6 +1,6 @@
 /** A proxy on loopback before a real service, which loses, cuts or refuses single requests. */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from './loopback.js';
 
 export interface GateRequest {
   readonly method: string;
@@ -143,20 +143,14 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     } else await follow(fate, message, body, response);
     open -= 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const gate: Gate = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await onLoopback(server)),
     get open() {
       return open;
     },
     requests: [],
     passed: [],
     fate: () => 'pass',
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return gate;
 }

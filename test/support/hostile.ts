@@ -1,6 +1,7 @@
 /** Misbehaving servers and proxies over raw loopback sockets, which count their connections and end with the test. */
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { onLoopback } from './loopback.js';
 
 interface Hostile {
   readonly port: number;
@@ -23,7 +24,6 @@ function isWhole(text: string): boolean {
 }
 
 export async function startHostile(behave: Behaviour): Promise<Hostile> {
-  const sockets = new Set<Socket>();
   const seen = { connections: 0, received: '' };
   let reach: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {
@@ -31,8 +31,6 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
   });
   const server = createServer((socket) => {
     seen.connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
     let own = '';
     const waiting: ((request: string) => void)[] = [];
     socket.on('data', (chunk: Buffer) => {
@@ -43,15 +41,10 @@ export async function startHostile(behave: Behaviour): Promise<Hostile> {
     });
     behave(socket, (then) => void waiting.push(then));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
+  const { port, close } = await onLoopback(server);
   onTestFinished(close);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     reached,
     get connections() {
       return seen.connections;

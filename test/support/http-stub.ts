@@ -1,6 +1,6 @@
 /** An HTTP server with scripted answers. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from './loopback.js';
 
 export interface StubRequest {
   readonly method: string;
@@ -34,16 +34,8 @@ export async function startStub(answer: StubAnswer): Promise<Stub> {
       answer(request, response, requests.length);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const { url, close } = await onLoopback(server);
+  return { url, requests, close };
 }
 
 export const json =

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { onLoopback } from './loopback.js';
 
 const PEMS = new Map(
   [
@@ -33,24 +34,9 @@ async function running(
   asked: string[],
   seen: string[],
 ): Promise<Running> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-  );
-  return {
-    port: (server.address() as AddressInfo).port,
-    asked,
-    seen,
-  };
+  const { port, close } = await onLoopback(server);
+  onTestFinished(close);
+  return { port, asked, seen };
 }
 
 export function startTlsServer(

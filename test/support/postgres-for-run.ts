@@ -1,8 +1,9 @@
-/** Starts one PostgreSQL for a whole run when the first test file needs it; each file has its own database. */
+/**
+ * Starts one PostgreSQL for a whole run when the first test file asks for its address; each file has its own database.
+ */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from './loopback.js';
 import type { PostgresServer } from './postgres.js';
-import { ASK } from './server-of-run.js';
 
 /** Vitest calls this function before the first file, and the function that it returns after the last. */
 export default async function setup(): Promise<() => Promise<void>> {
@@ -16,11 +17,10 @@ export default async function setup(): Promise<() => Promise<void>> {
       (error) => response.writeHead(500).end(String(error)),
     );
   });
-  await new Promise<void>((resolve) => desk.listen(0, '127.0.0.1', resolve));
-  process.env[ASK] = `http://127.0.0.1:${(desk.address() as AddressInfo).port}/`;
+  const { url, close } = await onLoopback(desk);
+  process.env['FLYWHEEL_TEST_POSTGRES'] = url;
   return async () => {
-    desk.closeAllConnections();
-    desk.close();
+    await close();
     await (await server)?.stop();
   };
 }

@@ -19,7 +19,6 @@ import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Store } from '../../src/store/store.js';
-import { serverOfRun } from './server-of-run.js';
 import type { OpenAgainOptions, StoreUnderTest } from './store.js';
 
 /** PostgreSQL refuses to run as root. It then runs as user nobody, from a copy of its programs. */
@@ -208,6 +207,17 @@ async function copyRunning(url: string, data: string, { directory, user }: Machi
   if (uid === undefined || gid === undefined) return;
   chownSync(copy, uid, gid);
   for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
+}
+
+/** @returns the address of the run's server; `undefined` outside a run. */
+async function serverOfRun(): Promise<string | undefined> {
+  // `postgres-for-run.ts` sets it.
+  const ask = process.env['FLYWHEEL_TEST_POSTGRES'];
+  if (ask === undefined) return undefined;
+  const answer = await fetch(ask);
+  const text = await answer.text();
+  if (!answer.ok) throw new TypeError(text);
+  return text;
 }
 
 /** A database on the server of the run; outside a run, on its own server. */

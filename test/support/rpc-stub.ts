@@ -1,6 +1,6 @@
 /** An RPC node on loopback with scripted results and faults. */
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { onLoopback } from './loopback.js';
 
 export interface RpcCall {
   readonly method: string;
@@ -95,12 +95,10 @@ const KEPT: Methods = { getGenesisHash: () => MAINNET };
 /** Answer to `getEpochInfo` of a node without a finalized block. */
 export const BEGINNING = { absoluteSlot: 0, blockHeight: 0, epoch: 0, slotIndex: 0, slotsInEpoch: 432_000 };
 
-const servers = new Set<Server>();
+const closings: (() => Promise<void>)[] = [];
 
 export async function closeStubs(): Promise<void> {
-  const all = [...servers];
-  servers.clear();
-  await Promise.all(all.map((server) => new Promise((done) => server.close(done).closeAllConnections())));
+  await Promise.all(closings.splice(0).map((close) => close()));
 }
 
 /** A node whose faults and counted calls are those of other questions than the one for its finalized state. */
@@ -124,13 +122,7 @@ export async function stubNode(methods: Methods = {}, path = '/secret-key'): Pro
     if (known === undefined) return stated(-32_601, 'Method not found')(response, call);
     return result(known(...call.params))(response, call);
   });
-  servers.add(server);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  const close = (): Promise<void> =>
-    new Promise((done) => {
-      servers.delete(server);
-      server.close(() => done()).closeAllConnections();
-    });
-  return Object.assign(stub, { url, close });
+  const { url, close } = await onLoopback(server);
+  closings.push(close);
+  return Object.assign(stub, { url: url + path, close });
 }

@@ -1,58 +1,17 @@
 /** The store on PostgreSQL with broken connections, an absent server, and many concurrent starts. */
-import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
+import { type DatabaseWay, openDatabaseWay } from '../../support/database-way.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { aRequest, register } from '../../support/store.js';
 
-type Way = 'passes' | 'loses the commit' | 'loses the answer' | 'ends with the commit';
-
 let server: PostgresServer;
-let way: Way = 'passes';
-let sockets: Set<Socket>;
-let isEnded = false;
-let closeProxy: () => void;
+let way: DatabaseWay;
 let url: string;
 let schema = 0;
 const opened: Store[] = [];
-
-/** A relay to the server that can cut around a commit. */
-async function startProxy(port: number): Promise<number> {
-  sockets = new Set();
-  const proxy = createServer((near) => {
-    if (isEnded) {
-      near.destroy();
-      return;
-    }
-    const far = connect(port, '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        near.destroy();
-        far.end();
-      });
-    }
-    near.on('data', (chunk) => {
-      const commits = chunk.includes('commit\0');
-      if (commits && way === 'loses the commit') return near.destroy();
-      if (commits && way !== 'passes') {
-        isEnded = way === 'ends with the commit';
-        far.prependOnceListener('data', () => near.destroy());
-      }
-      return far.write(chunk);
-    });
-    far.on('data', (chunk) => near.writable && near.write(chunk));
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  closeProxy = () => {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  };
-  return (proxy.address() as { port: number }).port;
-}
 
 async function ask(statement: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: server.url });
@@ -77,17 +36,14 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(async () => {
-  way = 'passes';
-  isEnded = false;
   schema += 1;
   await ask(`create schema s${schema}`);
-  const port = await startProxy(Number(new URL(server.url).port));
-  url = at(`postgres://postgres@127.0.0.1:${port}/postgres`, `s${schema}`);
+  way = await openDatabaseWay(at(server.url, `s${schema}`));
+  url = way.url;
 });
 afterEach(async () => {
-  way = 'passes';
   for (const store of opened.splice(0)) await store.close();
-  closeProxy();
+  await way.end();
 });
 
 const insert = (store: Store, id: string) =>
@@ -97,29 +53,24 @@ describe('a commit', () => {
   it('that never reached the server has changed nothing, and is an error', async () => {
     const store = await open(url);
     await register(store);
-    way = 'loses the commit';
+    way.cutAtCommit(1, false);
     const lost = insert(store, 'lost');
     await expect(lost).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' });
-    way = 'passes';
     expect(await store.read((tx) => tx.requests.find({ id: 'lost' }))).toBeUndefined();
     await insert(store, 'after');
     expect(await store.read((tx) => tx.requests.find({ id: 'after' }))).toBeDefined();
   });
 
-  it.each(['loses the answer', 'ends with the commit'] as const)(
-    'whose answer was lost (the way %s) is said to be unknown, and is done',
-    async (how) => {
-      const store = await open(url);
-      await register(store);
-      way = how;
-      await expect(insert(store, 'kept')).rejects.toMatchObject({
-        code: 'ERR_STORE_UNAVAILABLE',
-        message: expect.stringContaining('outcome is unknown'),
-      });
-      [way, isEnded] = ['passes', false];
-      expect(await store.read((tx) => tx.requests.find({ id: 'kept' }))).toBeDefined();
-    },
-  );
+  it('whose answer was lost, and cannot be asked for, is said to be unknown, and is done', async () => {
+    const store = await open(url);
+    await register(store);
+    way.cutAtCommit(1, true);
+    await expect(insert(store, 'kept')).rejects.toMatchObject({
+      code: 'ERR_STORE_UNAVAILABLE',
+      message: expect.stringContaining('outcome is unknown'),
+    });
+    expect(await store.read((tx) => tx.requests.find({ id: 'kept' }))).toBeDefined();
+  });
 });
 
 describe('the server', () => {

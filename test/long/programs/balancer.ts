@@ -3,7 +3,7 @@
  * connection moves to another server for any method, and only a GET is sent again.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from '../../support/loopback.js';
 
 const LOOK_MS = 100;
 const TRY_MS = 10_000;
@@ -83,14 +83,13 @@ export async function startBalancer(): Promise<Balancer> {
     reply.writeHead(502).end();
   };
   const server = createServer((asked, reply) => void answer(asked, reply).catch(() => reply.destroy()));
-  await new Promise<void>((listens) => void server.listen(0, '127.0.0.1', listens));
+  const { url, close } = await onLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     ports,
     async close() {
       clearInterval(timer);
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
+      await close();
     },
   };
 }
