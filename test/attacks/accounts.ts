@@ -164,6 +164,10 @@ const extensions = (table: string, facts: (name: string) => Facts): readonly Att
     return mints(`extension ${name}`, facts(name), change);
   });
 
+/** A mint of Token-2022 before its first extension. */
+const withType = (data: Uint8Array): Buffer =>
+  Buffer.concat([data.subarray(0, 82), Buffer.alloc(83), Buffer.of(1)]);
+
 const MINT: readonly Attack[] = [
   mints('somebody can mint', ['mint.mintAuthority', stranger], { mintAuthority: stranger }),
   mints('somebody can freeze', ['mint.freezeAuthority', stranger], { freezeAuthority: stranger }),
@@ -180,6 +184,23 @@ const MINT: readonly Attack[] = [
     ...old,
     owner: at(SystemProgram.programId),
   })),
+  ...(
+    [
+      [
+        'is not initialized',
+        (data) => Buffer.concat([data.subarray(0, 45), Buffer.of(0), data.subarray(46)]),
+      ],
+      ['is cut', (data) => data.subarray(0, 81)],
+      ['is longer', (data) => Buffer.concat([data.subarray(0, 82)], 170)],
+      ['has the size of a multisig', (data) => Buffer.concat([withType(data)], 355)],
+      [
+        'has an extension that is cut',
+        (data) => Buffer.concat([withType(data), Buffer.of(12, 0, 32, 0)], 180),
+      ],
+    ] as const satisfies readonly (readonly [string, (data: Uint8Array) => Buffer | Uint8Array])[]
+  ).map(([name, change]) =>
+    placed(`mint: ${name}`, ['mint', mint], at(mint), ({ data, ...old }) => ({ ...old, data: change(data) })),
+  ),
   attack('mint: belongs to the other token program', 'mint.tokenProgram', ({ token, mint: one }) => {
     one.program = token.program === PROGRAMS.token ? PROGRAMS['token-2022'] : PROGRAMS.token;
   }),

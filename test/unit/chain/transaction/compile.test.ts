@@ -12,6 +12,7 @@ import {
   compileLegacyMessage,
   compileV0Message,
   decodeMessage,
+  decodeTransaction,
   draftTransaction,
   unsigned,
 } from '../../../../src/chain/transaction/wire.js';
@@ -113,6 +114,12 @@ describe('sign', () => {
     const theirs = VersionedTransaction.deserialize(await addSignature(unsigned(message), signers[1]));
     expect(theirs.signatures.map((bytes) => bytes.some((byte) => byte !== 0))).toEqual([false, true, false]);
     await expect(sign([message], [signers[1], signers[2]])).rejects.toThrow('Signature 0 of 3');
+  });
+
+  it('gives what is refused as no transaction where it is cut anywhere', async () => {
+    const [{ bytes }] = await sign([compileV0Message(input)], signers);
+    for (let length = 0; length < bytes.length; length += 1)
+      expect(() => decodeTransaction(bytes.subarray(0, length))).toThrow('Not a transaction');
   });
 
   it('refuses a signer that is not asked for', async () => {
