@@ -158,6 +158,6 @@ describe('the alerts', () => {
         name,
       ).toBe(true);
     // A label for each key would create one series each.
-    expect(text).not.toContain(home.keyId);
+    expect(text).not.toContain(home.made.apiKey.id);
   }, 60_000);
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
     ...{ slotMs: 50, confirmedAfter: 2, finalizedAfter: 6 },
   });
   const dataDir = await clusterDirectory(test, [node.url]);
-  home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal(), keyId: '', burnWallet: '' };
+  home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal() };
 });
 afterEach(async () => {
   for (const server of running.splice(0)) await server.end('SIGKILL');

@@ -24,8 +24,6 @@ async function without(address: string): Promise<{ operator: Operator; keypair: 
   return { operator, keypair: Uint8Array.from(JSON.parse(text)), text };
 }
 
-const burnWalletOf = ({ made }: Template): string => (made as unknown as { burnWallet: string }).burnWallet;
-
 const BURN = ['burn', '--amount', '2', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--yes', '--json'];
 
 const burns = (count: number) =>
@@ -54,7 +52,7 @@ describe('a burn wallet that a program keeps', () => {
     ['many', LOOP],
     ['one signature and ends', ONCE],
   ])('burns, when it gives %s', async (_, code) => {
-    const { operator, keypair } = await without(burnWalletOf(template));
+    const { operator, keypair } = await without(template.made.burnWallet);
     const program = signingProgram(code, keypair);
     const file = operator.write('burns.json', burns(30));
     const done = await operator.run('burn-batch', file, '--burn-signer', program.command, '--yes', '--json');
@@ -64,7 +62,7 @@ describe('a burn wallet that a program keeps', () => {
   });
 
   it('burns nothing with a wrong signature, and then everything once', async () => {
-    const { operator, keypair } = await without(burnWalletOf(template));
+    const { operator, keypair } = await without(template.made.burnWallet);
     const program = signingProgram('for await (const line of lines) console.log(sign("AAAA"));', keypair);
     const file = operator.write('burns.json', burns(5));
     const words = ['burn-batch', file, '--burn-signer', program.command, '--yes', '--json'];
@@ -78,7 +76,7 @@ describe('a burn wallet that a program keeps', () => {
   });
 
   it('that dies half way leaves the rest to the next run', async () => {
-    const { operator, keypair } = await without(burnWalletOf(template));
+    const { operator, keypair } = await without(template.made.burnWallet);
     const dying =
       'let left = 30; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
     const program = signingProgram(dying, keypair);
@@ -116,7 +114,7 @@ describe('a keypair in the environment', () => {
     flywheelHere({ home: operator.directory, env }, ...BURN);
 
   it('signs', async () => {
-    const { operator, text } = await without(burnWalletOf(template));
+    const { operator, text } = await without(template.made.burnWallet);
     expect(await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text })).toMatchObject({ exit: 0, stderr: '' });
     expect(await operator.happened()).toMatchObject({ burned: '2' });
   });

@@ -49,7 +49,7 @@ export interface TestDeps extends EngineParts {
   readonly keyring: ReturnType<typeof createFileKeyring>;
 }
 
-export type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
+type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
 
 export interface TestEngine extends EngineWithFiles {
   readonly dataDir: string;

@@ -10,7 +10,7 @@ export { type AnswerOf, EXAMPLES, FlywheelError };
 
 export const GOOD_KEY = 'fk_test_good_key_0123456789';
 
-export interface SeenCall {
+interface SeenCall {
   readonly operation: OperationId;
   readonly input: unknown;
   readonly call: Call;

@@ -8,8 +8,21 @@ export interface ServedHome {
   readonly home: string;
   readonly dataDir: string;
   readonly key: string;
-  readonly keyId: string;
+}
+
+/** What `local init` has printed. */
+export interface Made {
+  readonly apiKey: { readonly id: string; readonly file: string };
+  readonly multisig: string;
+  readonly owner: { readonly address: string };
+  readonly operator: string;
+  readonly vaultAddress: string;
   readonly burnWallet: string;
+  readonly mintAddress: string;
+}
+
+interface InitiatedHome extends ServedHome {
+  readonly made: Made;
 }
 
 export interface ServeProcess {
@@ -23,17 +36,17 @@ export interface ServeProcess {
 
 const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DATA_DIR: dataDir });
 
-const templates = new Map<string, Promise<ServedHome>>();
+const templates = new Map<string, Promise<InitiatedHome>>();
 
 /** A data directory with a registered project, made once a process and then copied. */
-export async function initHome(...words: string[]): Promise<ServedHome> {
+export async function initHome(...words: readonly string[]): Promise<InitiatedHome> {
   const name = words.join(' ');
   const template = templates.get(name) ?? makeHome(words);
   templates.set(name, template);
   return copyHome(await template);
 }
 
-async function makeHome(words: readonly string[]): Promise<ServedHome> {
+async function makeHome(words: readonly string[]): Promise<InitiatedHome> {
   if (!existsSync('dist/start.cjs')) throw new TypeError('dist is missing; run `npm run build` first.');
   const home = emptyDirectory();
   const dataDir = join(home, 'data');
@@ -45,18 +58,12 @@ async function makeHome(words: readonly string[]): Promise<ServedHome> {
     ...words,
   );
   if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
-  const made = JSON.parse(stdout) as { apiKey: { id: string; file: string }; burnWallet: string };
-  return {
-    home,
-    dataDir,
-    key: readFileSync(made.apiKey.file, 'utf8').trim(),
-    keyId: made.apiKey.id,
-    burnWallet: made.burnWallet,
-  };
+  const made = JSON.parse(stdout) as Made;
+  return { home, dataDir, made, key: readFileSync(made.apiKey.file, 'utf8').trim() };
 }
 
 /** The home must have no open server. */
-export function copyHome(of: ServedHome): ServedHome {
+export function copyHome<Home extends ServedHome>(of: Home): Home {
   const home = emptyDirectory();
   const dataDir = join(home, 'data');
   cpSync(of.dataDir, dataDir, { recursive: true });

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onLoopback } from './loopback.js';
 
-export interface StubRequest {
+interface StubRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];

@@ -10,6 +10,7 @@ import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/a
 import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
 import { flywheelHere, type ServedHere, serveHere } from './flywheel-here.js';
 import { type Gate, startGate } from './gate.js';
+import { initHome, type Made } from './http-serve.js';
 import { startNodeBeside } from './local-rpc.js';
 import {
   BIN,
@@ -36,20 +37,12 @@ export type Mode = 'embedded' | 'remote';
 
 export interface Template {
   readonly dataDir: string;
-  readonly made: Registered;
+  readonly key: string;
+  readonly made: Made;
   readonly lamports: bigint;
   readonly operatorLamports: bigint;
   readonly vaultLamports: bigint;
   pinned?: { readonly text: string; readonly gate: string; readonly node: string };
-}
-
-interface Registered {
-  readonly apiKey: { readonly file: string };
-  readonly multisig: string;
-  readonly owner: { readonly address: string };
-  readonly operator: string;
-  readonly vaultAddress: string;
-  readonly mintAddress: string;
 }
 
 /** The state of store and chain, read without the command line. */
@@ -60,7 +53,7 @@ export interface Happened {
   readonly batches: readonly string[];
 }
 
-export interface PendingRow {
+interface PendingRow {
   readonly id: string;
   readonly operation: string;
   readonly outcome: string;
@@ -108,22 +101,15 @@ export function makeTemplate(...words: readonly string[]): Promise<Template> {
 }
 
 async function initiatedBy(words: readonly string[]): Promise<Template> {
-  const directory = emptyDirectory();
-  const dataDir = join(directory, 'data');
-  const init = ['local', 'init', '--data-dir', dataDir, '--json', ...words];
-  const { stdout, stderr } = await flywheelHere({ home: directory }, ...init);
-  if (stdout === '') throw new TypeError(`local init failed: ${stderr}`);
-  const made = JSON.parse(stdout) as Registered;
+  const { dataDir, key, made } = await initHome(...words);
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));
   const lamportsOf = (address: string): bigint => ledger.account(bs58.decode(address))?.lamports ?? 0n;
   const lamports = ledger.lamports();
   const operatorLamports = lamportsOf(made.operator);
   const vaultLamports = lamportsOf(made.vaultAddress);
   ledger.close();
-  return { dataDir, made, lamports, operatorLamports, vaultLamports };
+  return { dataDir, key, made, lamports, operatorLamports, vaultLamports };
 }
-
-const keyOf = ({ made }: Template): string => readFileSync(made.apiKey.file, 'utf8').trim();
 
 /** A line with one command and no redirection or chaining. */
 const isOneCommand = (line: string): boolean => /^flywheel [^>|&;]*$/.test(line);
@@ -161,7 +147,7 @@ async function openRemote(
     serveHere({ home: join(directory, 'server'), dataDir }, ...RATES),
     startNode?.(dataDir) ?? null,
   ]);
-  const gate = await startGate(server.url, [keyOf(template)]);
+  const gate = await startGate(server.url, [template.key]);
   await (node === null ? addProfile(directory, template, gate) : pinProfile(directory, template, gate, node));
   return { server, gate, node };
 }
@@ -173,7 +159,7 @@ async function addProfile(
   ...more: readonly string[]
 ): Promise<void> {
   const words = ['profile', 'add', 'works', '--api-key-stdin', '--api-url', gate.url, ...more];
-  expect((await flywheelHere({ home, stdin: keyOf(template) }, ...words)).stderr).toBe('');
+  expect((await flywheelHere({ home, stdin: template.key }, ...words)).stderr).toBe('');
 }
 
 /** Pins by command once; later operators get a copy with their own addresses. */
@@ -227,7 +213,7 @@ export async function anOperator(
     directory,
     dataDir,
     owner,
-    key: keyOf(template),
+    key: template.key,
     gate: remote?.gate ?? null,
     write: (name, content) => {
       writeFileSync(join(directory, name), JSON.stringify(content));
