@@ -60,7 +60,7 @@ export function newKeyHint(settings: Settings): string {
 }
 
 /** `--keypair` with the owner's file: of this run, of the settings, or of the embedded project. Empty if none is known. */
-export function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: string | null): readonly string[] {
+function ownerFlags({ apiUrl, dataDir, keypair }: Settings, typed?: string | null): readonly string[] {
   const own = apiUrl.value === null ? ownerFile(dataDir.value) : null;
   const set = typeof keypair.value === 'string' && keypair.value !== '-' ? keypair.value : null;
   const file = typed ?? set ?? (own !== null && existsSync(own) ? own : null);
