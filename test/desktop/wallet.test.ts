@@ -1,6 +1,6 @@
 /** The owner approves a batch with a browser wallet: the built program, a real Chromium, and several kinds of wallets. */
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
 import { setComputeUnitLimit, setComputeUnitPrice, transfer } from '../../src/chain/small-programs.js';
 import {
@@ -16,14 +16,7 @@ import {
 } from '../../src/chain/transaction/sign.js';
 import { compileV0Message, decodeTransaction, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
-import {
-  anOperator,
-  ending,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, ending, type Operator, problemOf } from '../support/operator.js';
 import { partiallySign } from '../support/sign.js';
 import type { Spawned } from '../support/spawn.js';
 import { type OpenPage, openBrowser } from './browser.js';
@@ -43,18 +36,14 @@ const ASSERTION: Instruction = {
 /** No pending approval; the waiting batch itself is not listed. */
 const PENDING: readonly unknown[] = [];
 
-let template: Template;
 let operator: Operator;
 let owner: KeypairSigner;
 let batchId: string;
 let opened: OpenPage[];
 
-beforeAll(async () => {
-  template = await makeTemplate();
-});
 beforeEach(async () => {
   opened = [];
-  operator = await anOperator('embedded', template);
+  operator = await anOperator('embedded');
   owner = createKeypairSigner(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
   operator.write('pipelines.json', PIPELINES);
   const { stdout } = await operator.run('batch', 'init', 'pipelines.json', '--json');

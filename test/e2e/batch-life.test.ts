@@ -9,23 +9,13 @@ import type { Fate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate('--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30');
-});
+const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
 
 const pipeline = (name: string, index: number, amount: number) => ({
   type: 'WATCH_AD',
@@ -44,15 +34,15 @@ const cancel = (operator: Operator, id: string): Promise<Spawned> =>
   operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes', '--json');
 
 /** The home of an operator whose batch failed after four pipelines, because the vault was emptied meanwhile. */
-let failure: { readonly template: Template; readonly failed: string; readonly left: unknown };
+let failure: { readonly template: Operator['template']; readonly failed: string; readonly left: unknown };
 beforeAll(async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   const failed = await failedInPart(operator, operator.write('ten.json', TEN), '--failed-out', 'left.json');
   const ran = await run(operator, 'ten.json');
   expect([ran.exit, problemOf(ran).error]).toEqual([10, 'ERR_BATCH_FAILED']);
   const left = JSON.parse(readFileSync(join(operator.directory, 'left.json'), 'utf8'));
   await letGo();
-  failure = { template: { ...template, dataDir: operator.dataDir }, failed, left };
+  failure = { template: { ...operator.template, dataDir: operator.dataDir }, failed, left };
 });
 async function afterFailure(): Promise<{ operator: Operator; failed: string }> {
   const operator = await anOperator('embedded', failure.template);
@@ -114,7 +104,7 @@ describe('a batch that failed', () => {
   });
 
   it('is written as a file by execute and by init too, as far as it has not landed', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     const place = emptyDirectory();
     operator.write('ten.json', TEN);
     const { digest } = JSON.parse(
@@ -199,14 +189,14 @@ describe('the line that is printed', () => {
   const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
 
   it('where a rest has proofs that were paid pays the rest alone', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     expect((await run(operator, operator.write('two.json', same(2)))).exit).toBe(0);
     await follow(operator, await run(operator, operator.write('three.json', same(3)), '--rest'));
     expect(await burned(operator)).toBe('3');
   });
 
   it('where a rest has a proof of a batch that others cancelled pays the rest alone', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     const { dataDir, directory, key, owner } = operator;
     const [file, paid] = [operator.write('three.json', THREE), operator.write('paid.json', TEN.slice(0, 4))];
     const asked = async (path: string, body: object): Promise<{ batch: { id: string } }> => {
@@ -246,7 +236,7 @@ describe('the line that is printed', () => {
 });
 
 it('of a batch that is over, init says so, and gives no approval and no next command', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
   const out = join(operator.directory, 'approval.json');
   for (const form of ['json', 'human']) {
@@ -263,7 +253,7 @@ describe('a batch that waits', () => {
     /error: Declined\. Nothing was signed\. Batch .* still waits for approval\. .*\(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
   const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     const line = `batch run ${operator.write('three.json', THREE)} --keypair ${operator.owner}`;
     const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${line}`;
     const { status, text } = await onTerminal(operator.directory, wide, { NO_COLOR: '1' }, 'n');
@@ -288,7 +278,7 @@ describe('a batch that waits', () => {
 });
 
 it('a batch is called cancelled, in one word, and the question says that nothing of it was executed', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   const id = await initiated(operator, 'three');
   const typed = (words: string, answer = '') => {
     const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${words} --keypair ${operator.owner}`;
@@ -314,7 +304,7 @@ describe('batch run --wallet', () => {
   it.each(sampleOf(['embedded', 'remote'] as const, 2))(
     'after a no in the wallet waits, and goes on to its end with a yes (%s)',
     async (mode) => {
-      const operator = await anOperator(mode, template);
+      const operator = await anOperator(mode, INIT);
       operator.write('three.json', THREE);
       const sign = signerOf(operator.owner);
       rmSync(operator.owner);
@@ -340,7 +330,7 @@ describe('batch run --wallet', () => {
   );
 
   it('that was approved and got no answer is pending, and is executed without another page', async () => {
-    const operator = await anOperator('remote', template);
+    const operator = await anOperator('remote', INIT);
     operator.write('three.json', THREE);
     gateOf(operator).fate = ({ path }): Fate => (path.endsWith('/batch/execute') ? 'drop' : 'pass');
     const ran = await withPage(operator.start(...RUN), (url) => signOn(url, signerOf(operator.owner)));
@@ -354,7 +344,7 @@ describe('batch run --wallet', () => {
   });
 
   it('sets nothing up for what a wallet cannot do', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     operator.write('three.json', THREE);
     const both = await operator.run(...RUN, '--keypair', operator.owner);
     expect([both.exit, problemOf(both).error]).toEqual([2, 'ERR_USAGE']);
@@ -376,7 +366,7 @@ describe('batch run --wallet', () => {
 describe('an approval that runs out on its way', () => {
   it('is renewed by the very `batch run` that has signed it, and the batch is executed once', async () => {
     let node = '';
-    const operator = await anOperator('remote', template, {
+    const operator = await anOperator('remote', INIT, {
       // Both nodes read the same ledger.
       startNode: async (dataDir) => {
         const { url, close } = await startNodeBeside(dataDir);
@@ -431,7 +421,7 @@ describe('a service whose word the chain contradicts', () => {
   it.each(sampleOf(LIES, 1))(
     'is not believed when it executes and says that the batch %s',
     async (_what, lie) => {
-      const operator = await anOperator('remote', template);
+      const operator = await anOperator('remote', INIT);
       const gate = gateOf(operator);
       const file = operator.write('three.json', THREE);
       gate.fate = ({ path }) => (/batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass');

@@ -10,25 +10,15 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from '../support/deeds.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate('--vault-tokens', '10', '--daily-burn', '30');
-});
+const INIT = ['--vault-tokens', '10', '--daily-burn', '30'];
 
 const TEN = [1, 1, 1, 1, 5, 1].map((amount, index) => ({
   type: 'WATCH_AD',
@@ -72,7 +62,7 @@ async function expectOver(operator: Operator, id: string, burned: string): Promi
 
 describe.each(KILLED)('a batch that %s', (state, ready) => {
   it('is cancelled, however often that is killed on its way', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     const id = await ready(operator);
     const { burned } = await operator.happened();
     const words = cancelWords(operator, id);
@@ -98,8 +88,7 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
 
 describe('over HTTP', () => {
   /** Transactions that a lying service may give the owner to sign in place of the cancellation of batch 1. */
-  function lies(owner: PublicKey): Readonly<Record<string, string>> {
-    const { made } = template;
+  function lies(owner: PublicKey, { made }: Operator['template']): Readonly<Record<string, string>> {
     const vote = (kind: 'Approve' | 'Reject' | 'CancelV2', batchIndex: bigint, of = made.multisig) =>
       squads.instructions[`proposal${kind}`]({
         ...{ multisigPda: new PublicKey(of), transactionIndex: batchIndex, member: owner },
@@ -124,12 +113,12 @@ describe('over HTTP', () => {
   }
 
   it('nothing is signed but the one vote that is due, and the batch that failed is over', async () => {
-    const operator = await anOperator('remote', template);
+    const operator = await anOperator('remote', INIT);
     const id = (await STATES['has failed']?.(operator)) ?? '';
     const gate = gateOf(operator);
     const owner = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
     const before = await operator.happened();
-    for (const [lie, wire] of sampleOf(Object.entries(lies(owner.publicKey)), 1)) {
+    for (const [lie, wire] of sampleOf(Object.entries(lies(owner.publicKey, operator.template)), 1)) {
       const asks = { ownerVoteNeeded: true, cancelTx: wire };
       gate.fate = ({ path }) => (path.endsWith('/cancel') ? { answer: asks } : 'pass');
       const asked = gate.requests.length;
@@ -157,7 +146,7 @@ describe('over HTTP', () => {
 });
 
 it('a batch that waits is over, and asking again says the same', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   const id = await initiated(operator, 'waits');
   const ended = await operator.run(...cancelWords(operator, id));
   expect(JSON.parse(ended.stdout)).toMatchObject({ id, status: 'FAILED', dateCancelled: expect.any(String) });
@@ -174,7 +163,7 @@ it('a batch that waits is over, and asking again says the same', async () => {
 });
 
 itLong('a person sees what is cancelled before the question, and a no leaves it as it was', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   const id = await initiated(operator, 'waits');
   const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
   const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');

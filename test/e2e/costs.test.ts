@@ -6,7 +6,7 @@ import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
-import { anOperator, gateOf, makeTemplate } from '../support/operator.js';
+import { anOperator, gateOf } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const PIPELINES = 3;
@@ -126,7 +126,7 @@ it('on the embedded ledger, and on a cluster whose multisig gives the rent to so
 });
 
 it('of a token with a transfer fee are told with what recipients received', async () => {
-  const operator = await anOperator('remote', await makeTemplate(), { pinned: false });
+  const operator = await anOperator('remote', [], { pinned: false });
   const report = () => operator.run('report', '--output', 'human');
   const less = /airdropped .*\n +Recipients received less: the token charges a fee on each\s+transfer\./;
   const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"fee":1}', '--amount', '1'];

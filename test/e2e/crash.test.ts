@@ -2,19 +2,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import bs58 from 'bs58';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { DEEDS, type Deed, expectDone } from '../support/deeds.js';
 import type { Fault } from '../support/faults.js';
 import { isLong, sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  makeTemplate,
-  type Operator,
-  pointsIn,
-  resumeLineOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, type Operator, pointsIn, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 
@@ -65,16 +58,11 @@ const ALL: Readonly<Record<string, Deed>> = {
 const OFTEN = ['burn --once', 'burn-batch', 'batch run (executing)'];
 const NOTHING = { burned: '0', usedToday: { burn: '0', airdrop: '0' }, batches: [] };
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate();
-});
-
 describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || isLong))(
   '%s',
   (title, deed) => {
     const ready = async (): Promise<{ operator: Operator; words: readonly string[] }> => {
-      const operator = await anOperator('embedded', template);
+      const operator = await anOperator('embedded');
       return { operator, words: [...(await deed.words(operator, 'file')), '--json'] };
     };
 
@@ -97,7 +85,7 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       const happened = await operator.happened();
       expectDone(NOTHING, happened, deed);
       const books = balancedBooks(operator.dataDir);
-      expect(books.lamports).toBe(template.lamports);
+      expect(books.lamports).toBe(operator.template.lamports);
       if (title === 'burn-batch') expect(books.burns(AMOUNTS)).toEqual(AMOUNTS.map(() => 1));
       if (title.startsWith('batch run')) {
         const isOwn = title.includes('executing');
@@ -105,9 +93,10 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
         expect(happened.usedToday).toEqual({ burn: '3', airdrop: isOwn ? '0.000306' : '0' });
         // The operator paid exactly the reported costs, and got its rent back.
         const { operator: paid, vault } = books.costs;
-        expect(books.lamportsOf(template.made.operator) + paid).toBe(template.operatorLamports);
+        const { made, operatorLamports, vaultLamports } = operator.template;
+        expect(books.lamportsOf(made.operator) + paid).toBe(operatorLamports);
         expect(paid).toBeLessThan(1_000_000n);
-        expect(books.lamportsOf(template.made.vaultAddress) + vault).toBe(template.vaultLamports);
+        expect(books.lamportsOf(made.vaultAddress) + vault).toBe(vaultLamports);
       }
     };
 

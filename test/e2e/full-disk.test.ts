@@ -3,20 +3,15 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sampleOf } from '../support/long.js';
-import { anOperator, ending, makeTemplate, resumeLineOf, type Template } from '../support/operator.js';
+import { anOperator, ending, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
 /** Two requests, each of which grows the files by about 300 KiB. */
 const ELEMENTS = 2_000;
 const ROOM_KIB = 900;
-
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate();
-});
 
 const inShell = (
   home: string,
@@ -32,7 +27,7 @@ const inShell = (
 const FIRST_WRITES_KIB = [52, 54, 56, 58, 60, 62, 64];
 
 it('a disk without room for the first write of the journal is exit 6, and nothing is burned', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded');
   const burn = `burn --type WATCH_AD --proof '{"a":1}' --amount 1 --json`;
   for (const room of sampleOf(FIRST_WRITES_KIB, 1)) {
     for (const end of ['', '-wal', '-shm'])
@@ -47,7 +42,7 @@ it('a disk without room for the first write of the journal is exit 6, and nothin
 
 describe('a burn-batch for which there is not enough room', () => {
   it('ends with 7 and a line that finishes it once there is', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded');
     const burn = { type: 'PRODUCT_BUY', burnAmount: 1, persistOnchain: false };
     const file = operator.write(
       'burns.json',

@@ -1,23 +1,20 @@
 /** Limits and prompts of the built command line: a batch over a limit is not set up, and only an explicit answer confirms. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { describeLong, sampleOf } from '../support/long.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { anOperator, type Operator, problemOf } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
 import { onTerminal } from '../support/terminal.js';
 
 const REFUSED = 9;
 const DECLINED = 130;
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate('--vault-tokens', '100');
-});
+const INIT = ['--vault-tokens', '100'];
 
 async function limited(...limits: readonly string[]): Promise<Operator> {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded', INIT);
   const added = await operator.run('profile', 'add', 'main', '--data-dir', operator.dataDir);
   expect(added.exit).toBe(0);
   expect((await operator.run('profile', 'add', 'main', '--update', ...limits)).exit).toBe(0);
@@ -102,7 +99,7 @@ describe('two processes at once', () => {
 describeLong('what is typed before the question', () => {
   /** The shell reads the first line only, so the other lines wait in the terminal before the command starts. */
   async function approve(ahead: string, answer: string) {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded', INIT);
     const file = operator.write('waits.json', pipelinesOf('waits'));
     const { stdout } = await operator.run('batch', 'init', file, '--json');
     const { id } = JSON.parse(stdout).batch;

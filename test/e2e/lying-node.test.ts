@@ -2,20 +2,11 @@ import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
-import {
-  anOperator,
-  makeTemplate,
-  nodeOf,
-  type Operator,
-  type OwnNode,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, nodeOf, type Operator, type OwnNode, problemOf } from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
-let template: Template;
 afterEach(closeStubs);
 
 interface Found {
@@ -34,7 +25,7 @@ interface Two {
 }
 
 async function two(): Promise<Two> {
-  const operator = await anOperator('remote', template);
+  const operator = await anOperator('remote');
   const node = await nodeOf(operator.dataDir);
   return {
     operator,
@@ -58,7 +49,7 @@ const keysOf = ({ transaction: [wire] }: Found): readonly string[] =>
   VersionedTransaction.deserialize(Buffer.from(wire, 'base64')).message.staticAccountKeys.map(String);
 
 function accountsOf(batchIndex: bigint) {
-  const multisigPda = new PublicKey(template.made.multisig);
+  const multisigPda = new PublicKey(shared.operator.template.made.multisig);
   const [batch] = squads.getTransactionPda({ multisigPda, index: batchIndex });
   const [proposal] = squads.getProposalPda({ multisigPda, transactionIndex: batchIndex });
   const transactions = [1, 2, 3].map((transactionIndex) =>
@@ -75,7 +66,6 @@ async function said<Said>({ url }: OwnNode, method: string, ...params: readonly 
 
 let shared: Two;
 beforeAll(async () => {
-  template = await makeTemplate();
   shared = await two();
 });
 afterAll(() => shared.close());

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
-import { anOperator, gateOf, makeTemplate, type Operator, resumeLineOf } from '../support/operator.js';
+import { anOperator, gateOf, type Operator, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
 const UNKNOWN = 7;
@@ -12,7 +12,7 @@ const UNKNOWN = 7;
 let operator: Operator;
 let gate: Gate;
 beforeAll(async () => {
-  operator = await anOperator('remote', await makeTemplate());
+  operator = await anOperator('remote');
   gate = gateOf(operator);
 });
 afterAll(() => operator.leave());

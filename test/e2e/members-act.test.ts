@@ -3,30 +3,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
 import { failedInPart } from '../support/deeds.js';
 import type { Fate, GateRequest } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  type Mode,
-  makeTemplate,
-  nodeOf,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Mode, nodeOf, type Operator, problemOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { type Members, membersOf } from './members.js';
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate('--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30');
-});
+const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
 
 /** Ten tokens: four pipelines fit into one bundle; in the second bundle the third fails after three tokens left the vault. */
 const AMOUNTS = [1, 1, 1, 1, 1, 1, 4];
@@ -64,8 +52,8 @@ afterEach(async () => {
 });
 
 async function initiated(mode: Mode): Promise<Scene> {
-  const operator = await anOperator(mode, template);
-  const members = await membersOf(operator, template);
+  const operator = await anOperator(mode, INIT);
+  const members = await membersOf(operator);
   const json = async (...words: readonly string[]) => {
     const ended = await operator.run(...words, '--json');
     return { ...ended, value: ended.stdout === '' ? null : JSON.parse(ended.stdout) };
@@ -199,7 +187,7 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
       const words = ['--keypair', operator.owner, '--yes', '--expect', 'seven.json', '--out', approval];
       expect((await json('batch', 'approve', id, ...words)).exit).toBe(0);
       const [account] = squads.getBatchTransactionPda({
-        ...{ multisigPda: new PublicKey(template.made.multisig) },
+        ...{ multisigPda: new PublicKey(operator.template.made.multisig) },
         ...{ batchIndex: BigInt(index), transactionIndex: 7 },
       });
       // The highest byte of the burned amount.
@@ -253,8 +241,8 @@ describe('a file of which members do parts with their own tools is done once', (
   it.each(sampleOf(['with its journal', 'forgotten here'], 1))(
     'where they execute a part of what was set up in part, and it is cancelled, %s',
     async (how) => {
-      const operator = await anOperator('embedded', template);
-      const members = await membersOf(operator, template);
+      const operator = await anOperator('embedded', INIT);
+      const members = await membersOf(operator);
       scenes.push({ operator, members } as Scene);
       const words = ['batch', 'init', operator.write('many.json', MANY)];
       const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
@@ -277,8 +265,8 @@ describe('a file of which members do parts with their own tools is done once', (
   );
 
   it('where they end a set-up that was broken off, by the commands that are printed', async () => {
-    const operator = await anOperator('embedded', template);
-    const members = await membersOf(operator, template);
+    const operator = await anOperator('embedded', INIT);
+    const members = await membersOf(operator);
     scenes.push({ operator, members } as Scene);
     const words = ['batch', 'run', operator.write('many.json', MANY), '--keypair', operator.owner];
     const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;

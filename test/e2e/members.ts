@@ -13,7 +13,7 @@ import {
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { startNodeBeside } from '../support/local-rpc.js';
-import type { Operator, Template } from '../support/operator.js';
+import type { Operator } from '../support/operator.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
 export type Vote = 'approve' | 'reject' | 'cancel';
@@ -40,10 +40,8 @@ export interface Members {
 const keypairIn = (path: string): Keypair =>
   Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(path, 'utf8'))));
 
-export async function membersOf(
-  { dataDir, owner: ownerFile }: Operator,
-  { made }: Template,
-): Promise<Members> {
+export async function membersOf({ dataDir, owner: ownerFile, template }: Operator): Promise<Members> {
+  const { made } = template;
   const rpc = await startNodeBeside(dataDir);
   const connection: Connection = connectionTo(rpc.url);
   const multisigPda = new PublicKey(made.multisig);

@@ -4,33 +4,22 @@
  */
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { letGo } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import {
-  anOperator,
-  gateOf,
-  type Mode,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Mode, type Operator, problemOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
-let template: Template;
+const INIT = ['--vault-tokens', '1000'];
 export let operator: Operator;
 
 export function oneForEachTest(): void {
-  beforeAll(async () => {
-    template = await makeTemplate('--vault-tokens', '1000');
-  });
   afterEach(() => operator.leave());
 }
 
 /** @param pinned - burns need no node of their own. */
 export async function meet(mode: Mode, { pinned = true } = {}): Promise<void> {
-  operator = await anOperator(mode, template, { pinned });
+  operator = await anOperator(mode, INIT, { pinned });
 }
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';

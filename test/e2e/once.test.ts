@@ -17,29 +17,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  resumeLineOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Operator, problemOf, resumeLineOf } from '../support/operator.js';
 import { flywheel, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 
 const DAY_MS = 86_400_000;
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate('--daily-burn', '100', '--vault-tokens', '1000');
-});
+const INIT = ['--daily-burn', '100', '--vault-tokens', '1000'];
 
 /** One valid burn and two of an unknown proof type. */
 const mixedBurnsOf = (name: string) =>
   burnsOf(name).map((burn, at) => (at === 0 ? burn : { ...burn, type: 'NOPE' }));
-const fresh = (): Promise<Operator> => anOperator('embedded', template);
+const fresh = (): Promise<Operator> => anOperator('embedded', INIT);
 const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
 const runWords = (operator: Operator, file: string, ...more: readonly string[]): readonly string[] => [
   ...['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json', ...more],
@@ -47,7 +36,7 @@ const runWords = (operator: Operator, file: string, ...more: readonly string[]):
 /** Behind a service; shared by tests that do not need an empty ledger. */
 let remote: Operator;
 beforeAll(async () => {
-  remote = await anOperator('remote', template);
+  remote = await anOperator('remote', INIT);
 });
 afterAll(() => remote.leave());
 const executions = ({ gate }: Operator): void => {
@@ -107,7 +96,7 @@ describe('a file that is done once more', () => {
   };
 
   it('is looked up as any other, after its answer was lost, and it was forgotten here or there', async () => {
-    operator = await anOperator('remote', template);
+    operator = await anOperator('remote', INIT);
     expect((await losing(() => burns())).exit).toBe(7);
     // A refused burn leaves no counted usage.
     expect((await burns('--again')).exit).toBe(2);
@@ -457,7 +446,7 @@ describe('a service', () => {
   let operator: Operator;
   let url: URL;
   beforeAll(async () => {
-    operator = await anOperator('remote', template, { pinned: false });
+    operator = await anOperator('remote', INIT, { pinned: false });
     url = new URL(operator.gate?.url ?? '');
   });
   afterAll(() => operator.leave());

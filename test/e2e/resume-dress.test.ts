@@ -2,25 +2,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fate } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  makeTemplate,
-  type Operator,
-  pointsIn,
-  problemOf,
-  resumeLineOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, gateOf, type Operator, pointsIn, problemOf, resumeLineOf } from '../support/operator.js';
 
-let template: Template;
 let remote: Operator;
 let embedded: Operator;
 beforeAll(async () => {
-  template = await makeTemplate();
   [remote, embedded] = await Promise.all([
-    anOperator('remote', template, { pinned: false }),
-    anOperator('embedded', template),
+    anOperator('remote', [], { pinned: false }),
+    anOperator('embedded'),
   ]);
 });
 afterAll(() => remote.leave());

@@ -10,7 +10,6 @@ import {
   ending,
   gateOf,
   type Happened,
-  makeTemplate,
   nodeOf,
   type Operator,
   problemOf,
@@ -76,7 +75,7 @@ class Attempt {
 /** Shared by all tests; each compares the state before and after its command. */
 let operator: Operator;
 beforeAll(async () => {
-  operator = await anOperator('remote', await makeTemplate());
+  operator = await anOperator('remote');
 });
 afterAll(() => operator.leave());
 
@@ -150,7 +149,7 @@ describe('a run that was given nodes and pins', () => {
     const pinned = await operator.run('profile', 'pin', 'works', '--yes', '--out', 'pins.json');
     expect(pinned.exit).toBe(0);
     const pins = join(operator.directory, 'pins.json');
-    const other = await anOperator('remote', await makeTemplate(), { pinned: false });
+    const other = await anOperator('remote', [], { pinned: false });
     const node = await nodeOf(other.dataDir);
     // A file given by a relative path has to resolve from any directory.
     cpSync(pins, join(other.directory, 'pins.json'));

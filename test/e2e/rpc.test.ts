@@ -1,14 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong, sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  makeTemplate,
-  nodeOf,
-  type Operator,
-  type OwnNode,
-  problemOf,
-} from '../support/operator.js';
+import { anOperator, nodeOf, type Operator, type OwnNode, problemOf } from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 
@@ -18,7 +11,7 @@ let operator: Operator;
 let ledger: OwnNode;
 
 beforeAll(async () => {
-  operator = await anOperator('remote', await makeTemplate());
+  operator = await anOperator('remote');
   ledger = await nodeOf(operator.dataDir);
   operator.write('pipelines.json', PIPELINES);
   const made = await operator.run('batch', 'init', 'pipelines.json', '--out', 'approval.json');

@@ -4,24 +4,20 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { anOperator, makeTemplate, type Operator, problemOf, type Template } from '../support/operator.js';
+import { anOperator, type Operator, problemOf } from '../support/operator.js';
 import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
 
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate();
-});
-
-/** An operator whose key for this address is removed from the data directory. */
-async function without(address: string): Promise<{ operator: Operator; keypair: Uint8Array; text: string }> {
-  const operator = await anOperator('embedded', template);
+/** An operator without the key of this wallet in its data directory. */
+async function without(wallet: 'burnWallet' | 'operator') {
+  const operator = await anOperator('embedded');
+  const { [wallet]: address } = operator.template.made;
   const file = join(operator.dataDir, 'keys', `${address}.json`);
   const text = readFileSync(file, 'utf8');
   rmSync(file);
-  return { operator, keypair: Uint8Array.from(JSON.parse(text)), text };
+  return { operator, address, keypair: Uint8Array.from(JSON.parse(text)), text };
 }
 
 const BURN = ['burn', '--amount', '2', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--yes', '--json'];
@@ -52,7 +48,7 @@ describe('a burn wallet that a program keeps', () => {
     ['many', LOOP],
     ['one signature and ends', ONCE],
   ])('burns, when it gives %s', async (_, code) => {
-    const { operator, keypair } = await without(template.made.burnWallet);
+    const { operator, keypair } = await without('burnWallet');
     const program = signingProgram(code, keypair);
     const file = operator.write('burns.json', burns(30));
     const done = await operator.run('burn-batch', file, '--burn-signer', program.command, '--yes', '--json');
@@ -62,7 +58,7 @@ describe('a burn wallet that a program keeps', () => {
   });
 
   it('burns nothing with a wrong signature, and then everything once', async () => {
-    const { operator, keypair } = await without(template.made.burnWallet);
+    const { operator, keypair } = await without('burnWallet');
     const program = signingProgram('for await (const line of lines) console.log(sign("AAAA"));', keypair);
     const file = operator.write('burns.json', burns(5));
     const words = ['burn-batch', file, '--burn-signer', program.command, '--yes', '--json'];
@@ -76,7 +72,7 @@ describe('a burn wallet that a program keeps', () => {
   });
 
   it('that dies half way leaves the rest to the next run', async () => {
-    const { operator, keypair } = await without(template.made.burnWallet);
+    const { operator, keypair } = await without('burnWallet');
     const dying =
       'let left = 30; for await (const line of lines) { if (left-- === 0) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';
     const program = signingProgram(dying, keypair);
@@ -99,7 +95,7 @@ describe('a burn wallet that a program keeps', () => {
 
 describe('an operator that a program keeps', () => {
   it('runs a batch from its set-up to its end', async () => {
-    const { operator, keypair } = await without(template.made.operator);
+    const { operator, keypair } = await without('operator');
     const program = signingProgram(LOOP, keypair);
     const file = operator.write('pipelines.json', pipelinesOf('first'));
     const words = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
@@ -114,25 +110,25 @@ describe('a keypair in the environment', () => {
     flywheelHere({ home: operator.directory, env }, ...BURN);
 
   it('signs', async () => {
-    const { operator, text } = await without(template.made.burnWallet);
+    const { operator, text } = await without('burnWallet');
     expect(await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text })).toMatchObject({ exit: 0, stderr: '' });
     expect(await operator.happened()).toMatchObject({ burned: '2' });
   });
 
   it('of another address is refused, and not shown', async () => {
-    const { text } = await without(template.made.operator);
-    const operator = await anOperator('embedded', template);
+    const { address, text } = await without('operator');
+    const operator = await anOperator('embedded');
     const refused = await burnWith(operator, { FLYWHEEL_BURN_KEYPAIR: text });
     expect(problemOf(refused)).toMatchObject({
       error: 'ERR_KEYPAIR_INVALID',
-      message: expect.stringContaining(`FLYWHEEL_BURN_KEYPAIR is the key of ${template.made.operator}, `),
+      message: expect.stringContaining(`FLYWHEEL_BURN_KEYPAIR is the key of ${address}, `),
     });
     expect(refused.stderr).not.toContain(text.trim().slice(0, 40));
     expect(await operator.happened()).toMatchObject({ burned: '0' });
   });
 
   it('and a program cannot be combined', async () => {
-    const operator = await anOperator('embedded', template);
+    const operator = await anOperator('embedded');
     const env = { FLYWHEEL_BURN_KEYPAIR: 'a.json', FLYWHEEL_BURN_SIGNER: 'sign' };
     expect(problemOf(await burnWith(operator, env))).toMatchObject({ error: 'ERR_CONFIG_INVALID' });
   });

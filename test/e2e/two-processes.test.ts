@@ -12,15 +12,7 @@ import { faultEnvironment } from '../support/faults.js';
 import { serveHere } from '../support/flywheel-here.js';
 import type { Fate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import {
-  anOperator,
-  ending,
-  gateOf,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator, ending, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { BIN, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
@@ -38,11 +30,9 @@ const burns = (name: string) =>
     },
   }));
 
-let template: Template;
 let operator: Operator;
 beforeAll(async () => {
-  template = await makeTemplate();
-  operator = await anOperator('embedded', template);
+  operator = await anOperator('embedded');
 });
 
 const all = (...commands: readonly (readonly string[])[]): Promise<readonly Spawned[]> =>
@@ -63,7 +53,7 @@ it('that burn do all that each was asked for, and once what two were', async () 
   expect(new Set(hashes).size).toBe(400);
   const books = balancedBooks(operator.dataDir);
   expect(books.burns(AMOUNTS)).toEqual(AMOUNTS.map(() => 2));
-  expect(books.lamports).toBe(template.lamports);
+  expect(books.lamports).toBe(operator.template.lamports);
   expect(await operator.happened()).toMatchObject({ burned: '40.2', usedToday: { burn: '40.2' } });
 });
 
@@ -82,7 +72,7 @@ it('that set up a batch each get an index each, and each is executed once, whoev
   expect(await operator.happened()).toMatchObject({
     ...{ burned: String(Math.round((before + 6) * 10) / 10), batches: ['EXECUTED', 'EXECUTED'] },
   });
-  expect(balancedBooks(operator.dataDir).lamports).toBe(template.lamports);
+  expect(balancedBooks(operator.dataDir).lamports).toBe(operator.template.lamports);
 });
 
 it('that approve batches with the same proofs at once sign one of them', async () => {
@@ -113,7 +103,7 @@ it('that approve batches with the same proofs at once sign one of them', async (
 });
 
 it('of which one is dead, and its parent has taken no note of that, do not wait for it', async () => {
-  const alone = await anOperator('embedded', template);
+  const alone = await anOperator('embedded');
   const { directory, dataDir } = alone;
   const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"dead":1}', '--amount', '1', '--json'];
   const env = faultEnvironment({ signal: 'SIGKILL', when: MOMENTS.answered }, dataDir);
@@ -133,7 +123,7 @@ it('of which one is dead, and its parent has taken no note of that, do not wait 
 });
 
 it('of which one runs in another container, and its operation, are told apart by its lease', async () => {
-  const alone = await anOperator('remote', template, { pinned: false });
+  const alone = await anOperator('remote', [], { pinned: false });
   let [arrive, answer] = [(): void => undefined, (): void => undefined];
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;

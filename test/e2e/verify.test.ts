@@ -1,20 +1,13 @@
 /** Verifies a batch from transaction history when its accounts are closed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { failedInPart } from '../support/deeds.js';
 import { sampleOf } from '../support/long.js';
-import {
-  anOperator as anyOperator,
-  type Mode,
-  makeTemplate,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
+import { anOperator as anyOperator, type Mode, type Operator, problemOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 
-let template: Template;
+const INIT = ['--vault-tokens', '10', '--daily-burn', '30', '--symbol', 'FLY'];
 const operators: Operator[] = [];
 
 afterEach(async () => {
@@ -23,14 +16,10 @@ afterEach(async () => {
 
 /** Closed when the test ends. */
 async function anOperator(mode: Mode): Promise<Operator> {
-  const operator = await anyOperator(mode, template);
+  const operator = await anyOperator(mode, INIT);
   operators.push(operator);
   return operator;
 }
-
-beforeAll(async () => {
-  template = await makeTemplate('--vault-tokens', '10', '--daily-burn', '30', '--symbol', 'FLY');
-});
 
 const pipelines = (name: string, amounts: readonly number[]) =>
   amounts.map((amount, index) => ({

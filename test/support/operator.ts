@@ -64,6 +64,8 @@ const isUnknown = ({ outcome }: PendingRow): boolean => outcome !== 'waits for a
 
 export interface Operator {
   readonly mode: Mode;
+  /** The state from which it began. */
+  readonly template: Template;
   readonly directory: string;
   readonly dataDir: string;
   readonly owner: string;
@@ -177,14 +179,16 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Ow
   template.pinned = { text: readFileSync(file, 'utf8'), gate: gate.url, node: node.url };
 }
 
+/** @param init - words of `local init`, or an earlier state. */
 export async function anOperator(
   mode: Mode,
-  template: Template,
+  init: readonly string[] | Template = [],
   {
     pinned = true,
     startNode = nodeOf,
   }: { readonly pinned?: boolean; readonly startNode?: (dataDir: string) => Promise<OwnNode> } = {},
 ): Promise<Operator> {
+  const template = 'made' in init ? init : await makeTemplate(...init);
   const directory = emptyDirectory();
   const dataDir =
     mode === 'embedded' ? join(directory, '.local/share/flywheel') : join(directory, 'server/data');
@@ -210,6 +214,7 @@ export async function anOperator(
   const run = (...words: readonly string[]) => runAhead(laterMs, words);
   return {
     mode,
+    template,
     directory,
     dataDir,
     owner,

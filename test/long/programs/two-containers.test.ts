@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { balancedBooks } from '../../e2e/books.js';
 import { FILES, StoreTables } from '../../simulation/audit/tables.js';
-import { anOperator, ending, makeTemplate, type Operator, type Template } from '../../support/operator.js';
+import { anOperator, ending, type Operator } from '../../support/operator.js';
 import { BIN, type Spawned } from '../../support/spawn.js';
 
 const UNITS = 1_000_000;
@@ -18,11 +18,6 @@ const burns = AMOUNTS.map((amount, order) => ({
 
 /** A separate PID namespace; needs a system that permits it. */
 const APART = ['unshare', '--pid', '--fork', '--mount-proc'];
-
-let template: Template;
-beforeAll(async () => {
-  template = await makeTemplate();
-});
 
 const start = ({ directory, dataDir }: Operator, apart: readonly string[], words: readonly string[]) => {
   const [program = '', ...rest] = [...apart, process.execPath, BIN, ...words, '--json'];
@@ -41,7 +36,7 @@ async function expectOnce(operator: Operator, ended: readonly Spawned[]): Promis
 }
 
 it('in two containers burn once, and tell the same result', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded');
   const words = ['burn-batch', operator.write('burns.json', burns)];
   const both = [start(operator, APART, words), start(operator, APART, words)].map((child) => ending(child));
   await expectOnce(operator, await Promise.all(both));
@@ -58,7 +53,7 @@ async function untilBegun({ dataDir }: Operator, child: ChildProcess): Promise<v
 }
 
 it('one that stood still for longer than its lease writes nothing for what another has done meanwhile', async () => {
-  const operator = await anOperator('embedded', template);
+  const operator = await anOperator('embedded');
   const words = ['burn-batch', operator.write('burns.json', burns)];
   const child = start(operator, [], words);
   const stalled = ending(child);
