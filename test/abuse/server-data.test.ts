@@ -4,7 +4,15 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { besides } from '../support/flywheel-here.js';
-import { ask, copyHome, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import {
+  ask,
+  copyHome,
+  initHome,
+  killServers,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
 
 const EXIT_UNAVAILABLE = 6;
@@ -27,12 +35,6 @@ describe('a data directory', () => {
   let template: ServedHome;
   let other: ServedHome;
   let home: ServedHome;
-  const running: ServeProcess[] = [];
-  const started = async (): Promise<ServeProcess> => {
-    const server = await serve(home);
-    running.push(server);
-    return server;
-  };
 
   beforeAll(async () => {
     template = await initHome();
@@ -41,12 +43,10 @@ describe('a data directory', () => {
   beforeEach(() => {
     home = copyHome(template);
   });
-  afterEach(async () => {
-    for (const server of running.splice(0)) await server.end('SIGKILL');
-  });
+  afterEach(killServers);
 
   it('is not wiped under a server, which goes on', async () => {
-    const server = await started();
+    const server = await serve(home);
     const { exit: refused, stderr } = await besides(home, 'local', 'reset', '--yes', '--json');
     expect([refused, JSON.parse(stderr)]).toEqual([
       EXIT_UNAVAILABLE,
@@ -88,7 +88,7 @@ describe('a data directory', () => {
   it.each(sampleOf(LOSSES, 2))(
     '%s under a server: nothing is burned, and the log says why',
     async (_name, lose, file) => {
-      const server = await started();
+      const server = await serve(home);
       expect((await burn(server, home)).status).toBe(200);
       await lose();
       for (const answer of [await burn(server, home), await burn(server, home)])

@@ -6,7 +6,14 @@ import { fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { besides } from '../support/flywheel-here.js';
 import { startServer } from '../support/http.js';
 import { canConnect, parseAnswers } from '../support/http-raw.js';
-import { ask, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import {
+  ask,
+  initHome,
+  killServers,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
 import { isLong, sampleOf } from '../support/long.js';
 
 const PATH = '/v1/tokenomics/burn';
@@ -118,19 +125,13 @@ const CLIENTS = isLong ? 12 : 6;
 
 describe('flywheel serve under load', () => {
   let home: ServedHome;
-  const running: ServeProcess[] = [];
 
   beforeAll(async () => {
     home = await initHome();
   });
-  afterEach(async () => {
-    for (const server of running.splice(0)) await server.end('SIGKILL');
-  });
-  const start = async (...words: string[]): Promise<ServeProcess> => {
-    const server = await serve(home, '--rate', 'burn=100000/s', '--log-level', 'error', ...words);
-    running.push(server);
-    return server;
-  };
+  afterEach(killServers);
+  const start = (...words: string[]): Promise<ServeProcess> =>
+    serve(home, '--rate', 'burn=100000/s', '--log-level', 'error', ...words);
   const burned = async (): Promise<number> => {
     const { stdout } = await besides(home, 'local', 'status', '--json');
     return Number((JSON.parse(stdout) as { burned: string }).burned);

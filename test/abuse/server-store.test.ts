@@ -4,7 +4,7 @@ import { existsSync, openSync, statSync, truncateSync, writeFileSync, writeSync 
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { ask, copyHome, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { ask, copyHome, initHome, killServers, type ServedHome, serve } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
 
 const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
@@ -45,19 +45,15 @@ const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = 
 ];
 
 describe('flywheel serve', () => {
-  const running: ServeProcess[] = [];
   let template: ServedHome;
   beforeAll(async () => {
     template = await initHome();
   });
-  afterEach(async () => {
-    for (const server of running.splice(0)) await server.end('SIGKILL');
-  });
+  afterEach(killServers);
 
   it.each(sampleOf(DAMAGES, 1))('answers 503 when its store %s', async (_name, damage, named) => {
     const home = copyHome(template);
     const server = await serve(home);
-    running.push(server);
     const answers = async () => {
       const burn = { body: BURN, idempotencyKey: randomUUID() };
       const asked = [

@@ -26,19 +26,6 @@ function signerOf(program: TestProgram, more: Partial<SignerOptions> = {}): Prog
   return signer;
 }
 
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-async function goneAll(pids: readonly number[]): Promise<void> {
-  while (pids.some(isRunning)) await setTimeout(5);
-}
-
 describe('a program that signs', () => {
   it.each(
     sampleOf<readonly [string, string]>(
@@ -91,7 +78,7 @@ describe('a program that signs', () => {
     await signer.signAll([message]);
     await signer.close();
     expect(program.pids()).toHaveLength(2);
-    await goneAll(program.pids());
+    await program.gone();
   });
 
   itLong('ends, and is not waited for because of what it has left running', async () => {
@@ -104,7 +91,7 @@ describe('a program that signs', () => {
     for (const one of messages(2)) await signer.signAll([one]);
     await signer.close();
     expect(program.pids()).toHaveLength(4);
-    await goneAll(program.pids());
+    await program.gone();
   });
 });
 
@@ -197,7 +184,7 @@ describe('a program that does not sign', () => {
       code: 'ERR_SIGNER_FAILED',
       message: expect.stringContaining('did not answer within 0.4 s'),
     });
-    await goneAll(program.pids());
+    await program.gone();
   });
 
   it('is ended by an interrupt', async () => {
@@ -207,7 +194,7 @@ describe('a program that does not sign', () => {
     while (program.pids().length < 3) await setTimeout(5);
     interrupt.abort();
     await expect(failure).rejects.toMatchObject({ code: 'ERR_INTERRUPTED' });
-    await goneAll(program.pids());
+    await program.gone();
   });
 
   it('dies half way: nothing more is asked, and the next time it is', async () => {

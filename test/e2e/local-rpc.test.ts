@@ -13,6 +13,7 @@ import { besides } from '../support/flywheel-here.js';
 import {
   ask,
   initHome,
+  killServers,
   listening,
   type ServedHome,
   type ServeProcess,
@@ -40,22 +41,16 @@ const BURN = { type: 'PRODUCT_BUY', proof: { order: 1 }, burnAmount: 3, persistO
 
 describe('flywheel local rpc', () => {
   let home: ServedHome;
-  const running: ServeProcess[] = [];
 
   beforeEach(async () => {
     home = await initHome();
   });
   afterEach(async () => {
     closeConnections();
-    for (const process of running.splice(0)) await process.end('SIGKILL');
+    await killServers();
   });
-  const keep = async (starting: Promise<ServeProcess>): Promise<ServeProcess> => {
-    const process = await starting;
-    running.push(process);
-    return process;
-  };
   const startRpc = (...words: string[]): Promise<ServeProcess> =>
-    keep(listening(home, 'local', 'rpc', '--port', '0', ...words));
+    listening(home, 'local', 'rpc', '--port', '0', ...words);
   const burn = async (): Promise<string> => {
     const words = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2', '--json'];
     const { stdout } = await besides(home, ...words);
@@ -63,7 +58,7 @@ describe('flywheel local rpc', () => {
   };
 
   it('shows what commands and a server do, and they see what was sent to it', async () => {
-    const [rpc, server] = [await startRpc(), await keep(serve(home))];
+    const [rpc, server] = [await startRpc(), await serve(home)];
     expect(await landed(rpc, await burn(), 'confirmed')).toMatchObject({ err: null });
     const answer = await ask(`${server.url}/v1/tokenomics/burn`, home.key, {
       body: BURN,

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
-import { ask, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import { ask, killServers, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
 
@@ -17,7 +17,6 @@ const LOOK_MS = 50;
 
 let test: TestEngine;
 let home: ServedHome;
-const running: ServeProcess[] = [];
 
 beforeAll(async () => {
   test = await openTestEngine();
@@ -28,9 +27,7 @@ beforeAll(async () => {
   const dataDir = await clusterDirectory(test, [node.url]);
   home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal() };
 });
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.end('SIGKILL');
-});
+afterEach(killServers);
 afterAll(async () => {
   await closeTestNodes();
   await test.destroy();
@@ -38,7 +35,6 @@ afterAll(async () => {
 
 async function start(): Promise<ServeProcess> {
   const server = await serve(home, '--rate', 'init=100/s', '--rate', 'execute=100/s');
-  running.push(server);
   onTestFailed(() => void process.stderr.write(server.log()));
   return server;
 }

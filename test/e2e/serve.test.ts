@@ -4,7 +4,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { besides, remotely } from '../support/flywheel-here.js';
-import { ask, initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
+import {
+  ask,
+  initHome,
+  killServers,
+  type ServedHome,
+  type ServeProcess,
+  serve,
+} from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
 
 const BURN = {
@@ -19,19 +26,12 @@ const CURRENT = '/v1/flywheel/batch/current';
 
 describe('flywheel serve', () => {
   let home: ServedHome;
-  const running: ServeProcess[] = [];
 
   beforeAll(async () => {
     home = await initHome();
   });
-  afterEach(async () => {
-    for (const server of running.splice(0)) await server.end('SIGKILL');
-  });
-  const start = async (...words: string[]): Promise<ServeProcess> => {
-    const server = await serve(home, ...words);
-    running.push(server);
-    return server;
-  };
+  afterEach(killServers);
+  const start = (...words: string[]): Promise<ServeProcess> => serve(home, ...words);
   const freshKey = async (): Promise<{ id: string; key: string }> => {
     const { stdout } = await besides(home, 'keys', 'create', '--scope', 'burn', '--json');
     return JSON.parse(stdout) as { id: string; key: string };

@@ -3,12 +3,11 @@
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { anOperator, type Operator, problemOf } from '../support/operator.js';
-import { LOOP, ONCE, signingProgram, type TestProgram } from '../support/signing-program.js';
+import { LOOP, ONCE, signingProgram } from '../support/signing-program.js';
 
 /** An operator without the key of this wallet in its data directory. */
 async function without(wallet: 'burnWallet' | 'operator') {
@@ -30,19 +29,6 @@ const burns = (count: number) =>
     persistOnchain: false,
   }));
 
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-async function goneAll({ pids }: TestProgram): Promise<void> {
-  while (pids().some(isRunning)) await setTimeout(5);
-}
-
 describe('a burn wallet that a program keeps', () => {
   it.each([
     ['many', LOOP],
@@ -54,7 +40,7 @@ describe('a burn wallet that a program keeps', () => {
     const done = await operator.run('burn-batch', file, '--burn-signer', program.command, '--yes', '--json');
     expect(done).toMatchObject({ exit: 0, stderr: '' });
     expect(await operator.happened()).toMatchObject({ burned: '30' });
-    await goneAll(program);
+    await program.gone();
   });
 
   it('burns nothing with a wrong signature, and then everything once', async () => {
@@ -101,7 +87,7 @@ describe('an operator that a program keeps', () => {
     const words = ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'];
     expect(await operator.run(...words, '--operator-signer', program.command)).toMatchObject({ exit: 0 });
     expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['EXECUTED'] });
-    await goneAll(program);
+    await program.gone();
   });
 });
 

@@ -72,6 +72,13 @@ export function copyHome<Home extends ServedHome>(of: Home): Home {
 
 type Place = Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> };
 
+const serving = new Set<ServeProcess>();
+
+/** Kills what {@link serve} and {@link listening} have started and nothing has ended. */
+export async function killServers(): Promise<void> {
+  for (const server of serving) await server.end('SIGKILL');
+}
+
 export const serve = (place: Place, ...words: string[]): Promise<ServeProcess> =>
   listening(place, 'serve', '--port', '0', ...words);
 
@@ -89,7 +96,7 @@ export function listening({ home, dataDir, env }: Place, ...words: readonly stri
     child.stdout?.on('data', (chunk: Buffer) => {
       stdout += chunk.toString();
       if (!stdout.includes('\n')) return;
-      resolve({
+      const server: ServeProcess = {
         url: (JSON.parse(stdout) as { url: string }).url,
         child,
         log: () => stderr,
@@ -97,7 +104,10 @@ export function listening({ home, dataDir, env }: Place, ...words: readonly stri
           child.kill(signal);
           return ended;
         },
-      });
+      };
+      serving.add(server);
+      void ended.then(() => serving.delete(server));
+      resolve(server);
     });
   });
 }

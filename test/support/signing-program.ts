@@ -1,6 +1,7 @@
 /** External signing programs, correct and faulty, as a user writes them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { emptyDirectory } from './spawn.js';
 
 /** Available to the code of a program: the key, a function that signs a line, and the lines. */
@@ -23,11 +24,22 @@ export interface TestProgram {
   /** Lines that the program logged; each run begins with a start line. */
   notes(): readonly string[];
   pids(): readonly number[];
+  /** Resolves once every run has ended. */
+  gone(): Promise<void>;
   become(code: string): void;
 }
 
 export const LOOP = 'for await (const line of lines) console.log(sign(line));';
 export const ONCE = 'for await (const line of lines) { console.log(sign(line)); process.exit(0); }';
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
   const directory = emptyDirectory();
@@ -41,10 +53,14 @@ export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
   const become = (next: string): void => writeFileSync(script, `${PRELUDE}\n${next}\n`);
   become(code);
   const notes = () => readFileSync(log, 'utf8').split('\n').filter(Boolean);
+  const pids = () => notes().flatMap((note) => (note.startsWith('start ') ? [Number(note.slice(6))] : []));
   return {
     command: [process.execPath, script, key, log].map((word) => `'${word}'`).join(' '),
     notes,
-    pids: () => notes().flatMap((note) => (note.startsWith('start ') ? [Number(note.slice(6))] : [])),
+    pids,
+    gone: async () => {
+      while (pids().some(isRunning)) await setTimeout(5);
+    },
     become,
   };
 }
