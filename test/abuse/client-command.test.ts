@@ -10,15 +10,8 @@ import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel, problemOf, type SpawnOptions, startFlywheel } from '../support/spawn.js';
 
 const KEY = 'secret-api-key-1234567890';
-const BURN = [
-  'burn',
-  '--type',
-  'PRODUCT_BUY',
-  '--proof',
-  '{"orderId":"A-1001","total":49.9}',
-  '--amount',
-  '12.5',
-];
+const PROOF = '{"orderId":"A-1001","total":49.9}';
+const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', PROOF, '--amount', '12.5'];
 const CURRENT = ['batch', 'current'];
 const BASE = 'https://api.flywheel.test';
 

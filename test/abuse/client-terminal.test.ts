@@ -85,15 +85,8 @@ interface Case {
   readonly shows?: string;
 }
 
-const BURN = [
-  'burn',
-  '--type',
-  'PRODUCT_BUY',
-  '--proof',
-  '{"orderId":"A-1001","total":49.9}',
-  '--amount',
-  '12.5',
-];
+const PROOF = '{"orderId":"A-1001","total":49.9}';
+const BURN = ['burn', '--type', 'PRODUCT_BUY', '--proof', PROOF, '--amount', '12.5'];
 const CASES: Readonly<Record<string, Case>> = {
   burn: { words: BURN, answer: burned },
   'burn-batch': { words: ['burn-batch', 'burns.json'], answer: partlyBurned },

@@ -99,11 +99,7 @@ describe('batch', () => {
       'batch',
       'approve',
       'tampered.json',
-      '--keypair',
-      owner,
-      '--yes',
-      '--expect',
-      file,
+      ...['--keypair', owner, '--yes', '--expect', file],
     );
     expect(changed).toMatchObject({ exit: 9, stdout: '' });
   });

@@ -89,18 +89,8 @@ describe('a flywheel in a database', () => {
     const key = readFileSync(registered.apiKey.file, 'utf8').trim();
     await send(registration.burnWallet, 50n, 10_000_000n);
 
-    await run(
-      'a',
-      'burn',
-      '--yes',
-      '--type',
-      'PRODUCT_BUY',
-      '--proof',
-      '{"n":1}',
-      '--amount',
-      '3',
-      '--persist-onchain',
-    );
+    const burn = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '3'];
+    await run('a', ...burn, '--yes', '--persist-onchain');
     expect(await run('a', 'pending')).toEqual([]);
 
     const servers = [

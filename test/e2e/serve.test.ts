@@ -41,18 +41,8 @@ describe('flywheel serve', () => {
     const server = await start();
     const { key } = home;
     const idempotencyKey = randomUUID();
-    const words = [
-      'burn',
-      '--type',
-      'PRODUCT_BUY',
-      '--proof',
-      '{"n":1}',
-      '--amount',
-      '2',
-      '--json',
-      '--idempotency-key',
-      idempotencyKey,
-    ];
+    const burn = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2'];
+    const words = [...burn, '--json', '--idempotency-key', idempotencyKey];
     const remote = await remotely(home, server.url, ...words);
     expect([remote.exit, remote.stderr]).toEqual([0, '']);
     const local = await besides(home, ...words);

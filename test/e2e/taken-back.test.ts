@@ -36,16 +36,8 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   const run = (...words: string[]) => flywheelHere({ home, env }, ...words);
   const before = await supply();
   node.faults.set([{ fault: 'rollback', times: 1, slots: 40, lost: true }]);
-  const burned = await run(
-    'burn',
-    '--yes',
-    '--type',
-    'PRODUCT_BUY',
-    '--proof',
-    '{"order":1}',
-    '--amount',
-    '3',
-  );
+  const burn = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":1}', '--amount', '3'];
+  const burned = await run(...burn, '--yes');
   expect([burned.exit, burned.stderr]).toEqual([0, '']);
   expect(await supply()).toBe(before);
 
