@@ -1,6 +1,6 @@
 /** Decides where the settings' project is stored: in the data directory or in a database, never in both. */
 import { clusterName } from '../chain/node-address.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError, usageError } from '../errors/flywheel-error.js';
 import type { PostgresStoreOptions } from '../store/postgres/open.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import type { DatabaseAddress } from '../values/database-address.js';
@@ -23,9 +23,9 @@ type DataPlace =
 /**
  * `null` without a project. A variable that other programs share (`DATABASE_URL`) is ignored beside a project on the embedded
  * ledger. Any other database beside a data directory with a project is ambiguous.
- * @throws `ERR_CONFIG_INVALID` if ambiguous, `ERR_STORE_UNAVAILABLE` for a damaged `local.json`
+ * @throws `ERR_CONFIG_INVALID` if ambiguous, `ERR_USAGE` for a project named in a directory, `ERR_STORE_UNAVAILABLE` for a damaged `local.json`
  */
-export function placeOf({ database, dataDir }: Settings): DataPlace | null {
+export function placeOf({ database, dataDir, project }: Settings): DataPlace | null {
   const found = database.value;
   const config = readDataConfig(dataDir.value);
   if (config === undefined) return found && { kind: 'database', address: found };
@@ -37,6 +37,8 @@ export function placeOf({ database, dataDir }: Settings): DataPlace | null {
         hint: `Unset ${found.name}, or name another directory with --data-dir. \`flywheel db copy\` copies the directory into the database.`,
       },
     );
+  if (project.source === 'flag')
+    throw usageError('--project names a project of a database. A data directory has one project.');
   return isOnCluster(config) ? { kind: 'cluster', config } : { kind: 'ledger', config };
 }
 

@@ -6,7 +6,7 @@ import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
 import { type FoundRegistration, findRegistration, registeredMultisig } from '../engine/admin/project.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
-import { FlywheelError, usageError } from '../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile } from '../files/directories.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Secret } from '../values/secret.js';
@@ -38,10 +38,7 @@ async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistrati
  */
 export async function findProject(tx: StoreTransaction, settings: Settings): Promise<Project> {
   const given = settings.apiKey.value;
-  const isDatabase = databaseOf(settings) !== null;
-  if (!isDatabase && settings.project.source === 'flag')
-    throw usageError('--project names a project of a database. A data directory has one project.');
-  const name = isDatabase ? settings.project.value : null;
+  const name = databaseOf(settings) === null ? null : settings.project.value;
   const own = given === null ? undefined : await ofKey(tx, given);
   if (own !== undefined && name !== null && own.flywheel.name !== name)
     throw new FlywheelError(

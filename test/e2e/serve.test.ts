@@ -114,6 +114,14 @@ describe('flywheel serve', () => {
     expect(stderr).toContain(value);
   });
 
+  it('refuses to start on a port in use, and a command that names a project of a database', async () => {
+    const { port } = new URL((await start()).url);
+    const taken = await besides(home, 'serve', '--port', port, '--json');
+    expect([taken.exit, JSON.parse(taken.stderr)]).toMatchObject([2, { error: 'ERR_CONFIG_INVALID' }]);
+    const named = await besides(home, 'vault', '--project', 'shop', '--json');
+    expect([named.exit, JSON.parse(named.stderr)]).toMatchObject([2, { error: 'ERR_USAGE' }]);
+  });
+
   it('refuses to start with a rate for a key that is not there', async () => {
     const id = randomUUID();
     const { exit, stderr } = await besides(home, 'serve', '--port', '0', '--rate', `burn=10/s@${id}`);
