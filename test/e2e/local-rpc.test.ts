@@ -4,6 +4,7 @@ import {
   Keypair,
   LAMPORTS_PER_SOL,
   PublicKey,
+  type SignatureStatus,
   SystemProgram,
   sendAndConfirmTransaction,
   Transaction,
@@ -19,7 +20,7 @@ import {
   type ServeProcess,
   serve,
 } from '../support/http-serve.js';
-import { rpcResult, type Status, statusOf } from '../support/rpc-call.js';
+import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
 interface EpochInfo {
@@ -28,7 +29,7 @@ interface EpochInfo {
 }
 
 /** Waits until the node reports a transaction at this commitment or higher. */
-async function landed({ url }: ServeProcess, signature: string, level: string): Promise<Status> {
+async function landed({ url }: ServeProcess, signature: string, level: string): Promise<SignatureStatus> {
   for (;;) {
     const status = await statusOf(url, signature);
     const isSure = status?.confirmationStatus === level || status?.confirmationStatus === 'finalized';

@@ -3,14 +3,6 @@ import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { onLoopback } from './loopback.js';
 
-interface Hostile {
-  readonly port: number;
-  readonly connections: number;
-  readonly received: string;
-  readonly reached: Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Handles one connection; `asked` calls back once a whole request, or a CONNECT, has arrived. */
 export type Behaviour = (socket: Socket, asked: (then: (request: string) => void) => void) => void;
 
@@ -23,7 +15,7 @@ function isWhole(text: string): boolean {
   return text.length >= end + END_OF_HEAD.length + length;
 }
 
-export async function startHostile(behave: Behaviour): Promise<Hostile> {
+export async function startHostile(behave: Behaviour) {
   const seen = { connections: 0, received: '' };
   let reach: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {

@@ -21,19 +21,11 @@ export const TEST_AUTHORITY = pemOf('authority');
 export const ISSUED_CERTIFICATE = pemOf('issued');
 export const TEST_PRIVATE_KEY = pemOf('key');
 
-interface Running {
-  readonly port: number;
-  /** Paths that the server received, or hosts that the proxy received. */
-  readonly asked: string[];
-  /** Every byte that the proxy saw in plain text. */
-  readonly seen: string[];
-}
-
-async function running(
-  server: ReturnType<typeof createHttp>,
-  asked: string[],
-  seen: string[],
-): Promise<Running> {
+/**
+ * @param asked - paths that the server received, or hosts that the proxy received.
+ * @param seen - every byte that the proxy saw in plain text.
+ */
+async function running(server: ReturnType<typeof createHttp>, asked: string[], seen: string[]) {
   const { port, close } = await onLoopback(server);
   onTestFinished(close);
   return { port, asked, seen };
@@ -43,7 +35,7 @@ export function startTlsServer(
   options: ServerOptions = {},
   answer: (response: ServerResponse) => void = (response) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('null'),
-): Promise<Running> {
+): ReturnType<typeof running> {
   const asked: string[] = [];
   const tls = { cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY, ...options };
   const server = createHttps(tls, (request, response) => {
@@ -54,7 +46,7 @@ export function startTlsServer(
 }
 
 /** Tunnels every CONNECT to one loopback port, whatever its host; a secure proxy speaks TLS itself. */
-export function startTunnel(port: number, { secure = false } = {}): Promise<Running> {
+export function startTunnel(port: number, { secure = false } = {}) {
   const [asked, seen]: [string[], string[]] = [[], []];
   const refuse = (request: IncomingMessage, response: ServerResponse): void => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);

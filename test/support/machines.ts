@@ -11,8 +11,8 @@ import { type DatabaseWay, openDatabaseWay } from './database-way.js';
 import { openTestEngine } from './engine.js';
 import { faultEnvironment } from './faults.js';
 import { type ServeProcess, serve } from './http-serve.js';
-import { startTestNode, type TestNode } from './local-rpc.js';
-import { type PostgresServer, startPostgres } from './postgres.js';
+import { startTestNode } from './local-rpc.js';
+import { startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
 import { emptyDirectory } from './spawn.js';
 import type { FaultRule } from './test-cluster/faults.js';
@@ -41,15 +41,7 @@ export interface Machine {
   end(): Promise<void>;
 }
 
-export interface Machines {
-  readonly database: PostgresServer;
-  readonly node: TestNode;
-  readonly projects: readonly MachineProject[];
-  /** Opens a machine without starting it. @param apartMs - its clock minus the true time. */
-  openMachine(words: readonly string[], apartMs?: number): Promise<Machine>;
-  supplyOf(project: MachineProject): Promise<bigint>;
-  close(): Promise<void>;
-}
+export type Machines = Awaited<ReturnType<typeof openMachines>>;
 
 /** @returns the data directory and its projects. */
 async function registerProjects(
@@ -83,7 +75,7 @@ async function nameProjects(databaseUrl: string, projects: readonly MachineProje
   await client.end();
 }
 
-export async function openMachines(options: MachinesOptions): Promise<Machines> {
+export async function openMachines(options: MachinesOptions) {
   const home = emptyDirectory();
   const database = await startPostgres(...(options.postgres ?? []));
   const { dataDir: ledger, projects } = await registerProjects(database.url, options.projects);
@@ -96,7 +88,8 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
   const opened: Machine[] = [];
   return {
     ...{ database, node, projects },
-    async openMachine(words, apartMs = 0) {
+    /** Opens a machine without starting it. @param apartMs - its clock minus the true time. */
+    async openMachine(words: readonly string[], apartMs = 0): Promise<Machine> {
       const way = await openDatabaseWay(database.url);
       const dataDir = join(home, `machine-${opened.length}`);
       cpSync(dataFiles(ledger).keys, dataFiles(dataDir).keys, { recursive: true });
@@ -123,8 +116,8 @@ export async function openMachines(options: MachinesOptions): Promise<Machines> 
       opened.push(machine);
       return machine;
     },
-    supplyOf: ({ registration }) => supplyOf(node.url, registration.mintAddress as Address),
-    async close() {
+    supplyOf: ({ registration }: MachineProject) => supplyOf(node.url, registration.mintAddress as Address),
+    async close(): Promise<void> {
       for (const machine of opened) await machine.end();
       await node.close(100);
       await database.stop();

@@ -39,15 +39,7 @@ export interface Wallet {
   readonly file: string;
 }
 
-export interface TestProject {
-  readonly directory: string;
-  readonly token: TestToken;
-  readonly owner: KeypairSigner;
-  readonly operator: KeypairSigner;
-  readonly burnWallet: KeypairSigner;
-  readonly others: readonly Wallet[];
-  readonly files: { readonly owner: string; readonly operator: string; readonly burnWallet: string };
-}
+export type TestProject = Awaited<ReturnType<typeof testProject>>;
 
 function wallet(directory: string, name: string): Wallet {
   const keypair = generateKeypair();
@@ -84,17 +76,8 @@ const options = (directory: string) => {
   return { ...rest, genesis: { ...genesis, accounts } };
 };
 
-interface TestProjectOptions {
-  /** Lamports of the operator. @default 1 SOL */
-  readonly lamports?: bigint;
-  /** Further operators with the same balance. @default none */
-  readonly others?: number;
-}
-
-export async function testProject({
-  lamports = 1_000_000_000n,
-  others = 0,
-}: TestProjectOptions = {}): Promise<TestProject> {
+/** @param lamports - of the operator. @param others - further operators with the same balance. */
+export async function testProject({ lamports = 1_000_000_000n, others = 0 } = {}) {
   const directory = emptyDirectory();
   const chain = await openLocalChain(options(directory));
   const token = await createToken(chain, 1_000_000_000_000n);

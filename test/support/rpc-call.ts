@@ -1,4 +1,5 @@
 /** Calls JSON-RPC methods of a node without a library. */
+import type { SignatureStatus } from '@solana/web3.js';
 
 export interface RpcAnswer {
   readonly result?: never;
@@ -28,16 +29,14 @@ export async function rpcResult<Result>(
 export const rpcPost = (url: string, body: string, signal: AbortSignal | null = null): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
 
-export interface Status {
-  readonly slot: number;
-  readonly confirmations: number | null;
-  readonly err: unknown;
-  readonly confirmationStatus: string;
-}
-
-export async function statusOf(url: string, signature: string): Promise<Status | null> {
-  const { value } = await rpcResult<{ value: (Status | null)[] }>(url, 'getSignatureStatuses', [signature], {
-    searchTransactionHistory: true,
-  });
+export async function statusOf(url: string, signature: string): Promise<SignatureStatus | null> {
+  const { value } = await rpcResult<{ value: (SignatureStatus | null)[] }>(
+    url,
+    'getSignatureStatuses',
+    [signature],
+    {
+      searchTransactionHistory: true,
+    },
+  );
   return value[0] ?? null;
 }
