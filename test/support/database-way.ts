@@ -2,20 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { onLoopback } from './loopback.js';
 
-export interface DatabaseWay {
-  readonly url: string;
-  cut(): void;
-  /** Stalls both directions without closing a connection. @param isStill - `false` resumes. */
-  hold(isStill: boolean): void;
-  close(isClosed: boolean): void;
-  /**
-   * Cuts the connection at the n-th commit that concerns one project, and after that every connection that asks for its outcome.
-   * @param hasArrived - `true`: the database commits and its answer is lost; `false`: the commit never arrives.
-   */
-  cutAtCommit(nth: number, hasArrived: boolean): void;
-  leadTo(url: string): void;
-  end(): Promise<void>;
-}
+export type DatabaseWay = Awaited<ReturnType<typeof openDatabaseWay>>;
 
 /** Texts of a writer's begin, commit and outcome query (PostgreSQL frontend protocol, simple query). */
 const BEGIN = 'begin_write';
@@ -51,7 +38,7 @@ class CommitCut {
   }
 }
 
-export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
+export async function openDatabaseWay(url: string) {
   let target = new URL(url);
   const pairs = new Set<readonly [Socket, Socket]>();
   let [isStill, isClosed] = [false, false];
@@ -91,17 +78,22 @@ export async function openDatabaseWay(url: string): Promise<DatabaseWay> {
   return {
     url: way.href,
     cut,
-    hold(still) {
+    /** Stalls both directions without closing a connection; `false` resumes. */
+    hold(still: boolean): void {
       isStill = still;
       for (const pair of pairs) for (const socket of pair) still ? socket.pause() : socket.resume();
     },
-    close(closed) {
+    close(closed: boolean): void {
       isClosed = closed;
     },
-    cutAtCommit(nth, hasArrived) {
+    /**
+     * Cuts the connection at the n-th commit that concerns one project, and after that every connection that asks for its outcome.
+     * @param hasArrived - `true`: the database commits and its answer is lost; `false`: the commit never arrives.
+     */
+    cutAtCommit(nth: number, hasArrived: boolean): void {
       commitCut = new CommitCut(nth, hasArrived);
     },
-    leadTo(other) {
+    leadTo(other: string): void {
       target = new URL(other);
     },
     end: close,

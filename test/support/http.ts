@@ -5,7 +5,7 @@ import { createRemoteService } from '../../src/client/remote-service.js';
 import { OPERATIONS } from '../../src/contract/operations.js';
 import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
-import { createHttpServer, type HttpServer } from '../../src/http/app.js';
+import { createHttpServer } from '../../src/http/app.js';
 import { createLog } from '../../src/http/log.js';
 import { createMetrics } from '../../src/http/metrics.js';
 import type { HttpServerDeps, HttpServerOptions } from '../../src/http/options.js';
@@ -15,11 +15,7 @@ import type { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
 
-export interface RunningServer extends HttpServer {
-  readonly url: string;
-  readonly port: number;
-  readonly logLines: string[];
-}
+export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
 const WIDE_RATE_LIMITS: NonNullable<HttpServerOptions['rates']> = Object.fromEntries(
   Object.values(OPERATIONS).map(({ id }) => [id, { points: 1_000_000, windowSeconds: 1 }]),
@@ -42,7 +38,7 @@ export const engineOf = (
 export async function startServer(
   { service, ...deps }: Partial<HttpServerDeps & { readonly service: Service }>,
   options: HttpServerOptions = {},
-): Promise<RunningServer> {
+) {
   const logLines: string[] = [];
   const server = await createHttpServer(
     {
@@ -59,10 +55,7 @@ export async function startServer(
 }
 
 /** A client whose sleeps return at once and are recorded, unless given. */
-export function remoteClient(
-  baseUrl: string,
-  deps: Partial<RemoteServiceDeps> = {},
-): { readonly service: Service; readonly waits: number[]; readonly lines: string[] } {
+export function remoteClient(baseUrl: string, deps: Partial<RemoteServiceDeps> = {}) {
   const waits: number[] = [];
   const lines: string[] = [];
   const service = createRemoteService({

@@ -30,22 +30,8 @@ export interface TestNodeOptions extends SlotTerms {
   readonly port?: number;
 }
 
-export interface PlainNode extends ListeningNode {
-  readonly cluster: Cluster;
-  readonly directory: string;
-  readonly failures: readonly unknown[];
-}
-
-export interface TestNode extends ListeningNode {
-  readonly cluster: TestCluster;
-  readonly faults: Faults;
-  readonly directory: string;
-  /** Internal errors of the node; empty unless the node is broken. */
-  readonly failures: readonly unknown[];
-  nowMs(): number;
-  advance(slots?: number): void;
-  settle(): void;
-}
+export type PlainNode = Awaited<ReturnType<typeof startPlainNode>>;
+export type TestNode = Awaited<ReturnType<typeof startTestNode>>;
 
 const nodes = new Set<ListeningNode>();
 
@@ -71,8 +57,9 @@ export async function startTestNode({
   pace = 'on-demand',
   slotMs = 400,
   ...terms
-}: TestNodeOptions = {}): Promise<TestNode> {
+}: TestNodeOptions = {}) {
   const directory = given ?? (await newLedger(clock));
+  /** Internal errors of the node; empty unless the node is broken. */
   const failures: unknown[] = [];
   const faults = new Faults(rules, seed);
   const demand = pace === 'clock' ? null : new DemandClock();
@@ -97,7 +84,7 @@ export async function startPlainNode({
   directory: given,
   slotMs = 400,
   clock = systemClock,
-}: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}): Promise<PlainNode> {
+}: Pick<TestNodeOptions, 'directory' | 'slotMs' | 'clock'> = {}) {
   const directory = given ?? (await newLedger(clock));
   const failures: unknown[] = [];
   const onFailure = (error: unknown): void => void failures.push(error);

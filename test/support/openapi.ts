@@ -26,12 +26,6 @@ interface SeenAnswer {
   readonly body: unknown;
 }
 
-interface AnswerJudge {
-  /** @returns the undocumented parts of an answer; empty if everything is documented. */
-  judge(path: string, method: string, answer: SeenAnswer): readonly string[];
-  acceptsRequest(path: string, method: string, body: unknown): boolean;
-}
-
 interface DocumentedResponse {
   readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
   readonly content?: Readonly<Record<string, unknown>>;
@@ -40,7 +34,7 @@ interface DocumentedResponse {
 const pointer = (...steps: readonly string[]): string =>
   steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
 
-export function answerJudge(document: OpenApiDocument): AnswerJudge {
+export function answerJudge(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
   ajv.addFormat('base64', true);
@@ -56,29 +50,19 @@ export function answerJudge(document: OpenApiDocument): AnswerJudge {
       : (validator.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
   };
   return {
-    judge(path, method, answer) {
+    /** @returns the undocumented parts of an answer; empty if everything is documented. */
+    judge(path: string, method: string, answer: SeenAnswer): readonly string[] {
       const operation = document.paths[path]?.[method];
       const response = operation?.responses[String(answer.status)] as DocumentedResponse | undefined;
       if (response === undefined) return [`status ${answer.status} is not documented`];
       const missing = Object.entries(response.headers ?? {})
         .filter(([name, header]) => header.required === true && answer.headers.get(name) === null)
         .map(([name]) => `header ${name} is missing`);
-      const body = check(
-        answer.body,
-        ...[
-          'paths',
-          path,
-          method,
-          'responses',
-          String(answer.status),
-          'content',
-          'application/json',
-          'schema',
-        ],
-      );
+      const place = ['paths', path, method, 'responses', String(answer.status)];
+      const body = check(answer.body, ...place, 'content', 'application/json', 'schema');
       return [...missing, ...body];
     },
-    acceptsRequest: (path, method, body) =>
+    acceptsRequest: (path: string, method: string, body: unknown): boolean =>
       check(body, 'paths', path, method, 'requestBody', 'content', 'application/json', 'schema').length === 0,
   };
 }

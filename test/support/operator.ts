@@ -8,7 +8,7 @@ import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
 import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
-import { flywheelHere, type ServedHere, serveHere } from './flywheel-here.js';
+import { flywheelHere, serveHere } from './flywheel-here.js';
 import { type Gate, startGate } from './gate.js';
 import { initHome, type Made } from './http-serve.js';
 import { startNodeBeside } from './local-rpc.js';
@@ -123,12 +123,6 @@ export function shellWords(line: string): readonly string[] {
   return stdout.split('\0').slice(0, -1);
 }
 
-interface Remote {
-  readonly server: ServedHere;
-  readonly gate: Gate;
-  readonly node: OwnNode | null;
-}
-
 export interface OwnNode {
   readonly url: string;
   end(signal: 'SIGTERM'): Promise<unknown>;
@@ -144,7 +138,7 @@ async function openRemote(
   dataDir: string,
   template: Template,
   startNode: ((dataDir: string) => Promise<OwnNode>) | null,
-): Promise<Remote> {
+) {
   const [server, node] = await Promise.all([
     serveHere({ home: join(directory, 'server'), dataDir }, ...RATES),
     startNode?.(dataDir) ?? null,
@@ -288,14 +282,8 @@ function happenedIn(dataDir: string, mint: string): Happened {
   return happened;
 }
 
-interface Points {
-  readonly count: number;
-  /** Commits after an intent is stored and before its outcome is. */
-  readonly money: readonly number[];
-}
-
-/** Kill points of a run, from its own list of commits. */
-export function pointsIn(listFile: string): Points {
+/** Kill points of a run, from its own list of commits; those of `money` lie between an intent and its outcome. */
+export function pointsIn(listFile: string) {
   const names = JSON.parse(readFileSync(listFile, 'utf8')) as readonly string[];
   const isMoney = (at: number): boolean => names[at] === FILES.store || names[at] === FILES.ledger;
   // Commits before the journal is opened belong to no operation.

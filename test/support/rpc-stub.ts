@@ -13,17 +13,7 @@ export type Fault = (response: ServerResponse, call: RpcCall) => void | Promise<
 
 export type Methods = Readonly<Record<string, (...params: readonly never[]) => unknown>>;
 
-export interface StubNode {
-  readonly url: string;
-  readonly calls: readonly RpcCall[];
-  /** Faults of the next requests, one each; correct answers follow. */
-  readonly faults: (Fault | undefined)[];
-  always: Fault | undefined;
-  /** Whether `getEpochInfo` is answered at once, without a fault and uncounted. */
-  isYoung: boolean;
-  methods: Methods;
-  close(): Promise<void>;
-}
+export type StubNode = Awaited<ReturnType<typeof stubNode>>;
 
 const json = (response: ServerResponse, status: number, body: unknown, headers: object = {}): void => {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -106,10 +96,15 @@ export const youngNode = async (methods: Methods = {}): Promise<StubNode> =>
   Object.assign(await stubNode(methods), { isYoung: true });
 
 /** A node that knows these methods and its genesis hash. */
-export async function stubNode(methods: Methods = {}, path = '/secret-key'): Promise<StubNode> {
+export async function stubNode(methods: Methods = {}, path = '/secret-key') {
   const calls: RpcCall[] = [];
+  /** Of the next requests, one each; correct answers follow. */
   const faults: (Fault | undefined)[] = [];
-  const stub = { calls, faults, methods, always: undefined as Fault | undefined, isYoung: false };
+  const stub = {
+    ...{ calls, faults, methods, always: undefined as Fault | undefined },
+    /** Whether `getEpochInfo` is answered at once, without a fault and uncounted. */
+    isYoung: false,
+  };
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);

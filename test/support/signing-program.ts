@@ -19,15 +19,7 @@ const lines = createInterface({ input: process.stdin });
 note('start ' + process.pid);
 `;
 
-export interface TestProgram {
-  readonly command: string;
-  /** Lines that the program logged; each run begins with a start line. */
-  notes(): readonly string[];
-  pids(): readonly number[];
-  /** Resolves once every run has ended. */
-  gone(): Promise<void>;
-  become(code: string): void;
-}
+export type TestProgram = ReturnType<typeof signingProgram>;
 
 export const LOOP = 'for await (const line of lines) console.log(sign(line));';
 export const ONCE = 'for await (const line of lines) { console.log(sign(line)); process.exit(0); }';
@@ -41,7 +33,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
+export function signingProgram(code: string, keypair: Uint8Array) {
   const directory = emptyDirectory();
   const [script, key, log] = ['sign.mjs', 'key.json', 'log'].map((name) => join(directory, name)) as [
     string,
@@ -52,13 +44,15 @@ export function signingProgram(code: string, keypair: Uint8Array): TestProgram {
   writeFileSync(log, '');
   const become = (next: string): void => writeFileSync(script, `${PRELUDE}\n${next}\n`);
   become(code);
+  /** Lines that the program logged; each run begins with a start line. */
   const notes = () => readFileSync(log, 'utf8').split('\n').filter(Boolean);
   const pids = () => notes().flatMap((note) => (note.startsWith('start ') ? [Number(note.slice(6))] : []));
   return {
     command: [process.execPath, script, key, log].map((word) => `'${word}'`).join(' '),
     notes,
     pids,
-    gone: async () => {
+    /** Resolves once every run has ended. */
+    gone: async (): Promise<void> => {
       while (pids().some(isRunning)) await setTimeout(5);
     },
     become,
