@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } fr
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { ask, killServers, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
 
 type InitBatchResult = Parameters<typeof signApproval>[1];
@@ -16,11 +16,12 @@ const pipelines = [1, 2, 3].map((amount) => aPipeline([burnAction(amount)]));
 const LOOK_MS = 50;
 
 let test: TestEngine;
+let node: TestNode;
 let home: ServedHome;
 
 beforeAll(async () => {
   test = await openTestEngine();
-  const node = await startTestNode({
+  node = await startTestNode({
     ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
     ...{ slotMs: 50, confirmedAfter: 2, finalizedAfter: 6 },
   });
@@ -103,10 +104,13 @@ describe('flywheel serve on a cluster', () => {
     const server = await start();
     const before = Number(await burned());
     const key = randomUUID();
+    // Nothing lands before the repeat was answered.
+    node.faults.set([{ fault: 'drop' }]);
     await expect(post(server, 'init', { pipelines }, key, AbortSignal.timeout(400))).rejects.toThrow();
     expect(await untilItWaits(server, key)).toMatch(
       /still running, waiting for the chain to confirm \d+ transactions?, \w+ first/,
     );
+    node.faults.set([]);
     const batch = await untilFinalized(server);
     const replay = await post(server, 'init', { pipelines }, key);
     expect([replay.status, replay.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
