@@ -4,13 +4,22 @@ import type { Chain } from '../../src/chain/chain.js';
 import { traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Lease } from '../../src/engine/lease.js';
 
-/** Traces go by the replaced look-up, unless they are replaced too. */
 export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
-  const over: Chain = replacing(chain, {
+  const over: Chain = {
+    getAccounts: (addresses) => chain.getAccounts(addresses),
+    latestBlockhash: () => chain.latestBlockhash(),
+    expiredHeight: () => chain.expiredHeight(),
+    rent: () => chain.rent(),
     trace: async (sought) => traceByLookUp(over, sought, await over.expiredHeight()),
+    isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
+    pollMs: chain.pollMs,
+    history: (account, past) => chain.history(account, past),
+    lookUp: (signatures) => chain.lookUp(signatures),
+    submit: (transactions, areNew) => chain.submit(transactions, areNew),
+    submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
     fees: null,
     ...parts,
-  });
+  };
   return over;
 }
 
