@@ -277,8 +277,8 @@ function costFields({ costs, batch }: Pick<Summed, 'costs' | 'batch'>): readonly
   if (costs === null) return [];
   const { vaultRent, fees, isBound, rent, isReturned } = costs;
   // The set-up of a batch on chain is paid.
-  const more = batch === null ? 'of' : 'more in';
-  const pays = isBound ? `at most ${solText(fees)} ${more} fees` : `${solText(fees)} and priority fees`;
+  const more = batch === null ? 'of fees' : 'more';
+  const pays = isBound ? `at most ${solText(fees)} ${more}` : `${solText(fees)} and priority fees`;
   const back = isReturned ? `${solText(rent)} of rent comes back` : 'its rent does not come back';
   return [
     ['vault SOL', vaultRent ? `pays ${solText(vaultRent)} for new token accounts, not returned` : null],
