@@ -12,7 +12,7 @@ body { margin: 0; padding: 2rem 1rem 4rem; background: var(--paper); color: var(
 main { max-width: 52rem; margin: 0 auto; }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: 1rem 0; }
-dt { color: var(--quiet); }
+dt { color: var(--quiet); white-space: pre; }
 dd { margin: 0; grid-column: 2; overflow-wrap: anywhere; unicode-bidi: isolate; font-variant-numeric: tabular-nums; }
 .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem; font-weight: 600; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
