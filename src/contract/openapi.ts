@@ -117,10 +117,14 @@ function parameters({ method, path, request, idempotencyKey }: Operation, compon
     }
   if (idempotencyKey !== 'none') {
     const required = idempotencyKey === 'uuid';
-    const any = { minLength: 1, maxLength: limits.MAX_IDEMPOTENCY_KEY_LENGTH, pattern: '^[\\x21-\\x7e]+$' };
+    const printable = {
+      minLength: 1,
+      maxLength: limits.MAX_IDEMPOTENCY_KEY_LENGTH,
+      pattern: '^[\\x21-\\x7e]+$',
+    };
     const text =
       'Repeating a successful request with the same value returns the stored answer and does nothing.';
-    const schema = { type: 'string', ...(required ? { format: 'uuid' } : any) };
+    const schema = { type: 'string', ...(required ? { format: 'uuid' } : printable) };
     add(names.IDEMPOTENCY_KEY_HEADER, 'header', required, text, schema);
   }
   const text = 'Returned unchanged if it has at most 128 plain characters.';

@@ -262,7 +262,7 @@ export async function holdApproval<Result>(
   const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);
   if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
   const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
-  return await use({
+  return use({
     ...earlier,
     typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
     signed: () => record.approve(batch, check, repeat.again ? null : standing.known),

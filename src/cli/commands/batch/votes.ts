@@ -190,7 +190,7 @@ export const commands = {
     details: [
       'Reads the batch from the chain, checks it, shows it and asks. Then signs one approval of this batch.',
       'A summary precedes the question. --verbose also shows members, rules and token.',
-      'With --yes, flywheel refuses proofs that landed or were approved from this machine. --again accepts them; A batch that was set up with --again or --allow-changed needs no --again here.',
+      'With --yes, flywheel refuses proofs that landed or were approved from this machine. --again accepts them. A batch that was set up with --again or --allow-changed needs no --again here.',
       'Without a terminal, --yes and --expect are required.',
       'With --wallet the owner signs and pays in a browser wallet (Phantom, Solflare, or a Ledger through them). flywheel checks and',
       'sends the signed approval at once. `batch execute` then needs neither --keypair nor --signed-tx.',
