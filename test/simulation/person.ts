@@ -52,7 +52,8 @@ export class Person {
 
   async type(command: Command, isTerminal = this.office.random.oneIn(3)): Promise<Ended> {
     const { machine, running, narrowed, auditor, random, say } = this.office;
-    const { words } = command;
+    // A copy: two persons may type the same command at once.
+    const words = [...command.words];
     const again = words.includes('--again');
     if (again) for (const item of command.items ?? []) item.allowed += 1;
     const process = machine.spawn(`${this.name}:${words.slice(0, 2).join(' ')}`);
