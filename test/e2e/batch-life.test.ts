@@ -180,22 +180,27 @@ describe('a batch that failed', () => {
 
 describe('the line that is printed', () => {
   const same = (count: number) => Array.from({ length: count }, () => pipeline('same', 0, 1));
-  /** Runs the line that pays again. */
-  const follow = async (operator: Operator, refused: Spawned): Promise<void> => {
-    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
-    const [, line = ''] = /`(flywheel [^`]*--again[^`]*)`/.exec(problemOf(refused).hint ?? '') ?? [];
-    expect((await operator.paste(line)).exit).toBe(0);
+  /** Its refusal, which is also that of the dry run, and leaves no batch. */
+  const refusedRest = async (operator: Operator, file: string): Promise<Spawned> => {
+    const before = await operator.happened();
+    const foreseen = await run(operator, file, '--rest', '--dry-run');
+    const refused = await run(operator, file, '--rest');
+    expect([refused.exit, problemOf(refused)]).toMatchObject([2, problemOf(foreseen)]);
+    expect(await operator.happened()).toEqual(before);
+    return refused;
   };
   const burned = async (operator: Operator): Promise<string> => (await operator.happened()).burned;
 
-  it('where a rest has proofs that were paid pays the rest alone', async () => {
+  it('where a rest has proofs that were paid leads to a file of the rest alone', async () => {
     const operator = await anOperator('embedded', INIT);
     expect((await run(operator, operator.write('two.json', same(2)))).exit).toBe(0);
-    await follow(operator, await run(operator, operator.write('three.json', same(3)), '--rest'));
+    const refused = await refusedRest(operator, operator.write('three.json', same(3)));
+    expect(problemOf(refused).hint).toMatch(/new file .*--again/);
+    expect((await run(operator, operator.write('one.json', same(1)), '--again')).exit).toBe(0);
     expect(await burned(operator)).toBe('3');
   });
 
-  it('where a rest has a proof of a batch that others cancelled pays the rest alone', async () => {
+  it('where a rest has a proof of a batch that others cancelled notes that it is over', async () => {
     const operator = await anOperator('embedded', INIT);
     const { dataDir, directory, key, owner } = operator;
     const [file, paid] = [operator.write('three.json', THREE), operator.write('paid.json', TEN.slice(0, 4))];
@@ -213,7 +218,10 @@ describe('the line that is printed', () => {
     await asked(`${id}/cancel`, {});
     expect((await run(operator, paid)).exit).toBe(0);
     const both = operator.write('both.json', [...THREE.slice(2), ...TEN.slice(0, 4)]);
-    await follow(operator, await run(operator, both, '--rest'));
+    const refused = await refusedRest(operator, both);
+    const [, line = ''] = /`(flywheel batch cancel [^`]*)`/.exec(problemOf(refused).hint ?? '') ?? [];
+    expect((await operator.paste(line)).exit).toBe(0);
+    expect((await run(operator, both, '--rest')).exit).toBe(0);
     expect(await burned(operator)).toBe('5');
   });
 

@@ -391,16 +391,16 @@ export class BatchWork implements Work<Outcome> {
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    // A rest with paid proofs is set up: its refusal has the line that pays this rest alone.
-    const isAsked = entry === null || this.#wallet || this.rest;
+    const isAsked = entry === null || this.#wallet;
     await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
   }
 
   #repeatOfFile(entry: Entry): Repeat {
     const forget = commandLine(this.#session.settings, 'pending', 'forget', entry.id);
-    const hint = entry.isNew
-      ? againHint(this.#session)
-      : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
+    const hint =
+      entry.isNew || this.rest
+        ? againHint(this.#session)
+        : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
     const setUp = async () => (await this.ask([currentStage(entry).key]))?.batch?.id;
     return { ...this.#repeat(entry, hint), setUp };
   }
