@@ -158,6 +158,8 @@ const checkCancelBatch: Check<'cancelBatch'> = (request) => (answer) => {
   return finding(batch === undefined ? undefined : thisBatchProblem(request, batch, 'batch.id'));
 };
 
+const OLD_COPY = "it does not have this request's x-request-id, so a cache may have kept it";
+
 /** @param names - fields that the query can filter by. */
 const checkPage =
   <Id extends 'listBatches' | 'batchPipelines' | 'listBurns' | 'history'>(...names: string[]): Check<Id> =>
@@ -174,11 +176,11 @@ const checkPage =
       return txHash === undefined ? undefined : signatureProblem(txHash, `items[${at}].txHash`);
     });
     const tooMany = items.length > Number(limit);
-    return finding(
+    const problem =
       (tooMany ? `it has ${items.length} items, but at most ${limit} were requested` : undefined) ??
-        (other < 0 ? undefined : `items[${other}] was not requested`) ??
-        broken.find(Boolean),
-    );
+      (other < 0 ? undefined : `items[${other}] was not requested`) ??
+      broken.find(Boolean);
+    return { ...finding(problem), unproven: OLD_COPY };
   };
 
 /** Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none. */
@@ -262,11 +264,10 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   initBatch: checkInitBatch,
   executeBatch: (request) => (answer) =>
     finding(idProblem(request.batchId, answer.batchId, 'batchId') ?? countsProblem(answer.result, 'result')),
-  listBatches: (query) => (answer) =>
-    finding(
-      checkPage<'listBatches'>('status')(query)(answer).contradiction ??
-        answer.items.map(batchProblem).find(Boolean),
-    ),
+  listBatches: (query) => (answer) => {
+    const page = checkPage<'listBatches'>('status')(query)(answer);
+    return { ...finding(answer.items.map(batchProblem).find(Boolean)), ...page };
+  },
   listBurns: checkPage('type', 'status', 'txHash'),
   history: checkPage('action', 'type', 'toAddress', 'txHash', 'batchId'),
   report: checkReport,

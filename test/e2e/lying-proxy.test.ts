@@ -1,11 +1,13 @@
 /** A proxy that replays an earlier answer or the answer of another request: the command reports neither success nor failure. */
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { initiated, pipelinesOf } from '../support/deeds.js';
+import { flywheelHere } from '../support/flywheel-here.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, resumeLineOf } from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const UNKNOWN = 7;
 
@@ -232,5 +234,68 @@ describe('an answer in the words of somebody else', () => {
     const other = await initiated(operator, `c${status}`);
     await expectUnknown(await lied('/cancel', replay, lie, ['batch', 'cancel', other, ...sign]));
     expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
+  });
+});
+
+/** On a machine whose journal does not know what another machine has sent. */
+describe('a list from before another machine sent an overlapping file', () => {
+  const element = (proof: number) => ({
+    type: 'WATCH_AD',
+    proof: { list: proof },
+    burnAmount: 1,
+    persistOnchain: false,
+  });
+  const pipeline = (proof: number) => ({
+    ...{ type: 'WATCH_AD', payload: `{"list":${proof}}`, actions: [{ action: 'BURN', amount: 1 }] },
+  });
+  const FILES = {
+    'burn-batch': (numbers: readonly number[]) => numbers.map(element),
+    'batch run': (numbers: readonly number[]) => ({ pipelines: numbers.map(pipeline) }),
+  };
+  const PROFILES = '.config/flywheel/profiles.json';
+  const ids = { strip: {}, own: { 'x-request-id': 'proxy-1' } };
+
+  it.each([
+    ['burn-batch', 'strip', 10],
+    ['burn-batch', 'own', 20],
+    ['batch run', 'strip', 30],
+    ['batch run', 'own', 40],
+  ] as const)('is not believed: %s, %s the request id', async (command, how, at) => {
+    const home = emptyDirectory();
+    cpSync(join(operator.directory, PROFILES), join(home, PROFILES));
+    const other = (...words: readonly string[]) => flywheelHere({ home }, ...words, '--max-wait', '0');
+    const [first, second] = [
+      [at, at + 1],
+      [at + 1, at + 2],
+    ].map((numbers, index) =>
+      join(operator.directory, operator.write(`${how}${at}${index}.json`, FILES[command](numbers))),
+    ) as [string, string];
+    const sign = command === 'batch run' ? ['--keypair', operator.owner] : [];
+    const send = [...command.split(' '), second, ...sign, '--yes'];
+    const passed = gate.passed.length;
+    expect((await other(...send, '--dry-run')).exit).toBe(0);
+    const kept = gate.passed.slice(passed).filter(({ method }) => method === 'GET');
+    const before = await burned();
+    expect((await operator.run(...command.split(' '), first, ...sign, '--yes')).exit).toBe(0);
+    gate.fate = ({ path }) => {
+      const replay = kept.find((each) => each.path === path);
+      if (replay === undefined) return 'pass';
+      const { 'x-request-id': _own, ...headers } = replay.headers;
+      return {
+        replay: { ...replay, headers: { ...headers, ...ids[how] } },
+        withHeaders: true,
+        reaches: false,
+      };
+    };
+    const ended = await other(...send);
+    gate.fate = () => 'pass';
+    expect([ended.exit, ended.stdout, ended.stderr]).toEqual([
+      6,
+      '',
+      expect.stringContaining('x-request-id'),
+    ]);
+    expect((await burned()) - before).toBe(2);
+    expect((await other(...send, '--rest')).exit).toBe(0);
+    expect((await burned()) - before).toBe(3);
   });
 });

@@ -24,7 +24,8 @@ export interface Replay {
 
 /**
  * The outcome of a request: passed on; executed with its answer lost; half received; not received, the connection closed;
- * refused by the proxy; or answered with other content, with or without executing it.
+ * refused by the proxy; or answered with other content, with or without executing it. Other content of the same status
+ * has the id of the request, as if from a service that lies.
  */
 export type Fate =
   | 'pass'
@@ -34,7 +35,12 @@ export type Fate =
   | { readonly refuse: number }
   | { readonly answer: unknown }
   | Replay
-  | { readonly alter: (answer: { status: number; body: unknown }) => { status: number; body: unknown } };
+  | { readonly alter: (answer: Altered) => Altered };
+
+interface Altered {
+  status: number;
+  body: unknown;
+}
 
 export interface Gate {
   readonly url: string;
@@ -66,26 +72,46 @@ const requestOf = ({ method = '', url = '', headers }: IncomingMessage): GateReq
   ...{ method, path: url, key: headers['x-idempotency-key']?.toString() },
 });
 
-const respond = (response: ServerResponse, status: number, body: unknown): void => {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+const idOf = ({ headers }: IncomingMessage) => ({ 'x-request-id': headers['x-request-id']?.toString() });
+
+const respond = (
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): void => {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 };
 
-function answerHere(response: ServerResponse, fate: { refuse: number } | { answer: unknown }): void {
-  if ('answer' in fate) respond(response, 200, fate.answer);
+function answerHere(
+  message: IncomingMessage,
+  response: ServerResponse,
+  fate: { refuse: number } | { answer: unknown },
+): void {
+  if ('answer' in fate) respond(response, 200, fate.answer, idOf(message));
   else {
     const error = REFUSALS[fate.refuse] ?? 'ERR_INTERNAL';
     respond(response, fate.refuse, { error, message: 'Refused at the door.' });
   }
 }
 
+function answerAltered(
+  message: IncomingMessage,
+  response: ServerResponse,
+  answer: Altered,
+  { alter }: { readonly alter: (answer: Altered) => Altered },
+): void {
+  const { status, body } = alter(answer);
+  respond(response, status, body, status === answer.status ? idOf(message) : {});
+}
+
 function answerAgain(
-  { headers: asked }: IncomingMessage,
+  message: IncomingMessage,
   response: ServerResponse,
   { replay, withHeaders, withItsId = false }: Replay,
 ): void {
   const headers = withHeaders ? replay.headers : { 'content-type': 'application/json' };
-  const id = withItsId ? { 'x-request-id': asked['x-request-id'] } : {};
-  response.writeHead(replay.status, { ...headers, ...id }).end(replay.content);
+  response.writeHead(replay.status, { ...headers, ...(withItsId ? idOf(message) : {}) }).end(replay.content);
 }
 
 /**
@@ -112,7 +138,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     body: Buffer,
     response: ServerResponse,
   ) => {
-    if (typeof fate === 'object' && !('alter' in fate)) return answerHere(response, fate);
+    if (typeof fate === 'object' && !('alter' in fate)) return answerHere(message, response, fate);
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
     // A service that dies in the middle of its answer gives no answer.
@@ -125,8 +151,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
       gate.passed.push({ ...requestOf(message), status, headers, content });
       return void response.writeHead(status, headers).end(content);
     }
-    const altered = fate.alter({ status, body: JSON.parse(content.toString()) });
-    respond(response, altered.status, altered.body);
+    answerAltered(message, response, { status, body: JSON.parse(content.toString()) }, fate);
   };
   const server = createServer(async (message, response) => {
     // A client that disconnects in the middle of its request sends none.

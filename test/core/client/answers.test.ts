@@ -73,6 +73,8 @@ const READS: ReadonlySet<keyof typeof acts> = new Set([
   'pipelines',
 ] as const);
 
+const LISTS: readonly (keyof typeof acts)[] = ['list', 'history', 'pipelines'];
+
 const OTHER_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Operation, path in its answer, new value, and the expected message. */
@@ -177,8 +179,16 @@ describe('an answer that contradicts the request', () => {
     expect(stub.requests).toHaveLength(1);
   });
 
+  it.each(LISTS)('is a list without the id of the request: %s', async (name) => {
+    const { service } = await clientTo(json(200, good[name], { 'x-request-id': 'of-a-proxy' }));
+    const error = await failureOf(acts[name](service));
+    expect(error.message).toContain("it does not have this request's x-request-id");
+    const others = (Object.keys(acts) as (keyof typeof acts)[]).filter((one) => !LISTS.includes(one));
+    for (const other of others) await acts[other]((await clientTo(json(200, good[other]))).service);
+  });
+
   it.each(Object.keys(acts) as (keyof typeof acts)[])('is not one that fits: %s', async (name) => {
-    const { service, warnings } = await clientTo(json(200, good[name]));
+    const { service, warnings } = await clientTo(echoing(good[name]));
     await acts[name](service);
     expect(warnings.length).toBeLessThanOrEqual(1);
   });
