@@ -10,14 +10,12 @@ import { isBusy } from '../files/sqlite-errors.js';
 /** A set-up takes a fraction of a second, or a few seconds on a busy machine. */
 const SET_UP_WAIT_MS = 10_000;
 const POLL_MS = 20;
-const SET_UP_REFUSAL =
-  'another flywheel process is creating or deleting the data directory, or the lock file cannot be used';
 
 interface DataLock {
   close(): void;
 }
 
-async function take(path: string, begin: string, refusal: string): Promise<DataLock> {
+async function take(path: string, begin: string, use = 'copies, sets up or deletes'): Promise<DataLock> {
   const name = { path, noun: 'lock' };
   const connect = await loadSqlite(name);
   let held: SqliteConnection | undefined;
@@ -37,6 +35,9 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
     };
   } catch (cause) {
     held?.close();
+    const refusal = isBusy(cause)
+      ? `another flywheel process ${use} the data directory`
+      : 'the lock file cannot be used';
     throw new FlywheelError('ERR_STORE_UNAVAILABLE', `${path}: ${refusal}.`, {
       hint: 'Stop the other flywheel processes, or wait until they end. Then run the command again.',
       cause,
@@ -45,16 +46,10 @@ async function take(path: string, begin: string, refusal: string): Promise<DataL
 }
 
 /** @throws `ERR_STORE_UNAVAILABLE` while the directory is being deleted */
-export const shareDataDirectory = (path: string): Promise<DataLock> =>
-  take(
-    path,
-    'begin',
-    'another flywheel process uses the data directory alone, or the lock file cannot be used',
-  );
+export const shareDataDirectory = (path: string): Promise<DataLock> => take(path, 'begin');
 
 /** For deleting the directory. @throws `ERR_STORE_UNAVAILABLE` while any other process works in it */
-export const ownDataDirectory = (path: string): Promise<DataLock> =>
-  take(path, 'begin exclusive', 'another flywheel process uses the data directory');
+export const ownDataDirectory = (path: string): Promise<DataLock> => take(path, 'begin exclusive', 'uses');
 
 /**
  * For setting the directory up while others may work in it. Waits for another set-up to finish.
@@ -65,7 +60,7 @@ export async function setUpDataDirectory(path: string, waitMs = SET_UP_WAIT_MS):
   for (;;) {
     try {
       // SQLite allows one reserved lock beside any number of shared ones.
-      return await take(path, 'begin immediate', SET_UP_REFUSAL);
+      return await take(path, 'begin immediate');
     } catch (error) {
       if (!isBusy((error as Error).cause) || performance.now() - startMs >= waitMs) throw error;
     }

@@ -41,6 +41,9 @@ describe('setUpDataDirectory', () => {
     first.close();
     const wiping = await ownDataDirectory(path);
     await expect(setUpDataDirectory(path, 0)).rejects.toEqual(UNAVAILABLE);
+    await expect(shareDataDirectory(path)).rejects.toThrow(
+      'another flywheel process copies, sets up or deletes the data directory.',
+    );
     wiping.close();
   });
 });
