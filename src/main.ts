@@ -117,6 +117,8 @@ async function prompt(question: string, signal: AbortSignal): Promise<string | n
     };
     lines.once('close', () => resolve(null));
     lines.once('SIGINT', () => {
+      // What follows begins a line of its own.
+      process.stderr.write('\n');
       process.kill(process.pid, 'SIGINT');
       end(null);
     });

@@ -46,8 +46,10 @@ export async function requireConsent(
   );
   const said = answer?.trim().toLowerCase() ?? '';
   if (isConsent(said, typed)) return;
-  const what = typed === undefined || /^(no?)?$/.test(said) ? 'Declined.' : 'The typed text does not match.';
-  throw new FlywheelError('ERR_DECLINED', `${what} ${otherwise}`);
+  const what =
+    typed === undefined || /^(no?)?$/.test(said) ? 'Declined. ' : 'The typed text does not match. ';
+  // Ctrl-C, or the end of the input, needs no name.
+  throw new FlywheelError('ERR_DECLINED', `${answer === null ? '' : what}${otherwise}`);
 }
 
 const isConsent = (answer: string, typed: string | undefined): boolean =>

@@ -6,6 +6,7 @@ import { MAX_PAGE_ITEMS } from '../contract/limits.js';
 import { invalidInput } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import { addressOption, readInteger, timeOption } from './options.js';
+import { countText } from './views/unit.js';
 
 export const pipelineFilters = <
   Args extends unknown[],
@@ -96,8 +97,8 @@ export async function listedItems<Item>(
   }
   // A program does not see that a list is cut.
   if (cursor !== undefined)
-    output[output.mode === 'human' ? 'tell' : 'warn'](
-      `The list has more than ${items.length} items. Set --limit, or continue with --cursor ${cursor}`,
+    output[output.mode === 'human' ? 'tellBelow' : 'warn'](
+      `The list has more than ${countText(items.length, 'item')}. Set --limit, or continue with --cursor ${cursor}`,
     );
   return items;
 }

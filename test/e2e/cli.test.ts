@@ -61,12 +61,26 @@ describe('flywheel', () => {
     });
   });
 
+  it('says below a list that there is more', async () => {
+    const home = homeWithFlywheel();
+    const burn = ['burn', '--type', 'WATCH_AD', '--amount', '1', '--proof'];
+    for (const proof of ['{"a":1}', '{"a":2}'])
+      expect((await flywheelHere({ home }, ...burn, proof)).exit).toBe(0);
+    const { text } = await onTerminal(home, command('history --limit 1'), { NO_COLOR: '1' });
+    expect(text).toMatch(
+      /\nThe list has more than 1 item\. Set --limit, or continue with --cursor\s+\S+\n$/,
+    );
+  });
+
   it('asks before it wipes, takes silence for a no, and says so with 130', async () => {
     const home = homeWithFlywheel();
     const declined = await onTerminal(home, command('local reset'), {}, '');
     expect(declined.status).toBe(130);
     expect(declined.text).toContain('[y/N]');
     expect(declined.text).toContain('Declined. Nothing was deleted.');
+    const interrupted = await onTerminal(home, command('local reset'), { NO_COLOR: '1' }, '\u0003');
+    expect(interrupted.status).toBe(130);
+    expect(interrupted.text).toMatch(/\[y\/N\] .*\nerror: Nothing was deleted\. \(ERR_DECLINED\)\n$/);
     expect((await onTerminal(home, command('local status'))).status).toBe(0);
     expect((await onTerminal(home, command('local reset'), {}, 'y')).status).toBe(0);
     expect((await onTerminal(home, command('local status'))).status).toBe(2);

@@ -33,6 +33,8 @@ export interface Output {
   notice(text: string): void;
   /** Text or a JSON line on stderr; nothing with `--quiet`. */
   tell(text: string): void;
+  /** Like {@link Output.tell}, after the next result. */
+  tellBelow(text: string): void;
   /** Text or a JSON line on stderr, also with `--quiet`. */
   warn(text: string): void;
   /** Text on stderr with `--verbose`. */
@@ -79,12 +81,19 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     io.stderr.write(linesOf(text.split('\n')));
   };
   const say = (text: string): void => show(sentenceLines(text, io.stderr).join('\n'));
+  const tell = (text: string): void => {
+    if (quiet) return;
+    if (messages === 'text') say(text);
+    else show(safeJson({ notice: text }));
+  };
+  const below: string[] = [];
   const jsonLine = (value: unknown): void => io.stdout.write(`${safeJson(value)}\n`);
   const result: Output['result'] = (value, view) => {
     progress.clear();
     if (mode === 'human') io.stdout.write(linesOf(view({ ...style, explorer })));
     else if (mode === 'ndjson' && Array.isArray(value)) value.forEach(jsonLine);
     else io.stdout.write(`${safeJson(value, io.stdout.isTTY ? 2 : undefined)}\n`);
+    below.splice(0).forEach(tell);
   };
   return {
     mode,
@@ -111,11 +120,8 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     notice: (text) => {
       if (messages === 'text' && !quiet) say(text);
     },
-    tell: (text) => {
-      if (quiet) return;
-      if (messages === 'text') say(text);
-      else show(safeJson({ notice: text }));
-    },
+    tell,
+    tellBelow: (text) => void below.push(text),
     warn: (text) => show(warningLines(text, messages, noticeStyle, io.stderr).join('\n')),
     detail: (text) => {
       if (verbose) say(text);
