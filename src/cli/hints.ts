@@ -7,6 +7,7 @@ import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
 import { canAsk } from './consent.js';
 import { agreedLine, commandLine, runFlags } from './operation/resume-line.js';
+import { callWith, soon } from './send.js';
 import { shellLine } from './shell-line.js';
 
 const COMMAND = /`flywheel ([^`]+)`/g;
@@ -110,5 +111,13 @@ export function cancelLine(
   return `\`${agreedLine({ ...session.settings, yes }, 'batch', 'cancel', batchId, ...owner)}\``;
 }
 
-export const executeOrCancel = async (session: Session, batchId: string): Promise<string> =>
-  `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancelLine(session, batchId)}`;
+/** A batch of another machine may have failed meanwhile; then only a cancellation leads on. */
+export async function executeOrCancel(session: Session, batchId: string): Promise<string> {
+  const opened = await session.service();
+  const asked = opened.service.getBatch({ batchId }, callWith(session, opened));
+  const batch = (await soon(asked.catch(() => null)))?.value;
+  const cancel = cancelLine(session, batchId);
+  return batch?.status === 'FAILED'
+    ? `The batch failed, and executing it again sends nothing. Cancel it: ${cancel}. Then send its file again.`
+    : `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancel}`;
+}

@@ -50,8 +50,14 @@ it('a lost journal sets up nothing that waits in another batch', async () => {
   expect(
     (await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)), '--json')).exit,
   ).toBe(0);
-  await restore(operator.dataDir, JOURNAL, null);
   const edited = operator.write('b.json', pipelines(1, 3));
+  const [{ id }] = JSON.parse((await operator.run('pending', '--json')).stdout);
+  const refused = await runFile(edited);
+  expect([refused.exit, problemOf(refused).hint]).toEqual([
+    2,
+    expect.stringContaining(`batch execute ${id} `),
+  ]);
+  await restore(operator.dataDir, JOURNAL, null);
   for (const more of [[], ['--rest']]) expect((await runFile(edited, ...more)).exit).toBe(2);
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
 });
@@ -358,9 +364,16 @@ it('a batch whose rest another machine has done says so', async () => {
   const id = await failedInPart(operator, file);
   const failed = await runFile(file);
   expect([failed.exit, problemOf(failed).hint]).toEqual([10, expect.stringContaining('--rest')]);
+  const rest = operator.write('rest.json', { pipelines: all.slice(4) });
+  await elsewhere(async () => {
+    const refused = await runFile(rest);
+    expect([refused.exit, problemOf(refused).hint]).toEqual([
+      ...[2, expect.stringMatching(/^The batch failed, and executing it again sends nothing\. Cancel it: /)],
+    ]);
+    return refused;
+  }, 2);
   expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
   expect((await fund('vault', 1_000)).exit).toBe(0);
-  const rest = operator.write('rest.json', { pipelines: all.slice(4) });
   await elsewhere(() => runFile(rest));
   const before = await burned();
   for (let time = 0; time < 2; time += 1) {

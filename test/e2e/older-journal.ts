@@ -78,11 +78,11 @@ export async function dropped(work: () => Promise<Spawned>) {
 }
 
 /** Another machine runs its own file between the two halves of this one. */
-export async function elsewhere(work: () => Promise<Spawned>): Promise<void> {
+export async function elsewhere(work: () => Promise<Spawned>, exit = 0): Promise<void> {
   const own = join(operator.directory, 'own');
   await keep(journalHome(operator), JOURNAL, own);
   await restore(journalHome(operator), JOURNAL, null);
-  expect((await work()).exit).toBe(0);
+  expect((await work()).exit).toBe(exit);
   await restore(journalHome(operator), JOURNAL, own);
 }
 

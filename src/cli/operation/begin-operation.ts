@@ -109,7 +109,7 @@ async function begin(
       return begun.entry;
     }
     if (begun?.status === 'unfinished') await requireLost(session, journal, begun.entry, work);
-    if (begun?.status === 'refused') asked = withoutOverlap(session, now, begun, isRest);
+    if (begun?.status === 'refused') asked = await withoutOverlap(session, now, begun, isRest);
   }
   return null;
 }
@@ -278,11 +278,11 @@ function endCancelled(entry: Entry): void {
 }
 
 const WOULD: Readonly<Record<Entry['state'], string>> = {
-  open: 'its outcome is unknown, and the command would resume the operation',
-  waiting: 'its batch waits for approval, and the command would resume the batch',
-  partial: 'part of it landed, and only --rest would send the others',
-  done: 'it is done, and the command would only print the stored result',
-  cancelled: 'its batch was cancelled',
+  open: 'Its outcome is unknown. The command would resume it.',
+  waiting: 'Its batch waits for approval. The command would resume the batch.',
+  partial: 'Part of it landed. The command would send nothing. Add --rest to send the others.',
+  done: 'All of it landed. The command would send nothing and print the stored result.',
+  cancelled: 'Its batch was cancelled. The command would send what has not landed.',
 };
 
 /** @returns indexes of the elements that the command would send; `null`: all. @throws the same errors as the command. */
@@ -306,10 +306,11 @@ export async function takenByDryRun(
   const left = await makeReady(dry, begun, work);
   if (isOver(entry.state)) await work.requireKnown(entry);
   const { tell } = session.output;
+  const sent = entry.kind === 'burn' ? 'burn' : 'file';
   if (!entry.isNew && !(work.rest === true && before === 'partial'))
-    tell(`This file was sent on ${entry.dateBegun}: ${WOULD[before]}.`);
+    tell(`This ${sent} was sent on ${entry.dateBegun}. ${WOULD[before]}`);
   else if (isKnownThere)
-    tell('This file was sent before. The command would resume it or print the stored result.');
+    tell(`This ${sent} was sent before. The command would resume it or print the stored result.`);
   if (left === null || isOver(entry.state)) return [];
   const [last] = batchStages(entry.notes).slice(-1);
   const unanswered = work.unanswered(entry)?.requests.flatMap(({ indexes }) => indexes);

@@ -172,7 +172,7 @@ export async function askWhatIsDone(
     return false;
   }
   if (again) {
-    await tellOfUnnoted(session, journal, kind, answer);
+    await tellOfUnnoted(session, journal, request, answer);
     const counts = countBy(landedThere(answer));
     return elements.map(({ content }) => counts.get(content) ?? 0);
   }
@@ -188,7 +188,7 @@ export async function askWhatIsDone(
 async function tellOfUnnoted(
   session: Session,
   journal: Journal,
-  kind: OperationKind,
+  { kind, elements }: OperationRequest,
   answer: DoneThere,
 ): Promise<void> {
   const landed = landedThere(answer);
@@ -207,10 +207,14 @@ async function tellOfUnnoted(
     ...(mayLand > 0 ? [`${grouped(mayLand)} may still land`] : []),
   ].join(', and ');
   const text = `The service has requests for this content that the journal of this machine does not have: ${what}.`;
+  const sent = countText(elements.length, nounOf(kind));
   const isAsked = canAsk(session) && !session.settings.yes && session.isDryRun !== true;
   if (isAsked)
-    await requireConsent(session, `${text} Send everything again?`, { otherwise: 'Nothing was sent.' });
-  else session.output.warn(`${text} With --again everything is sent again.`);
+    await requireConsent(session, `${text} Send ${sent} again?`, { otherwise: 'Nothing was sent.' });
+  else
+    session.output.warn(
+      `${text} --again ${session.isDryRun ? 'would send' : 'now sends'} ${sent} once more.`,
+    );
 }
 
 /** The requests of an operation that have no answer. */

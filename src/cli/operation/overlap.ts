@@ -3,7 +3,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { batchStages } from '../batch/batch-stages.js';
 import type { Session } from '../command.js';
-import { cancelLine } from '../hints.js';
+import { cancelLine, executeOrCancel } from '../hints.js';
 import {
   type Element,
   type Entry,
@@ -23,12 +23,12 @@ import { notSent } from './verdicts.js';
 /**
  * For `--rest`: the request without elements that other operations landed; `null`: nothing is left. @throws `ERR_INPUT_INVALID`
  */
-export function withoutOverlap(
+export async function withoutOverlap(
   session: Session,
   request: OperationRequest,
   { overlaps, changes }: Refused,
   isRest: boolean,
-): OperationRequest | null {
+): Promise<OperationRequest | null> {
   const { elements, taken, kind, isKnown = false } = request;
   if (overlaps.length === 0) throw changedElements(changes, kind, (taken ?? elements).length);
   const noun = nounOf(kind);
@@ -44,7 +44,7 @@ export function withoutOverlap(
   const hint =
     unfinished === undefined
       ? sendingHint(elements.length - overlaps.length - changes.length, changes.length, noun)
-      : wayOut(session, unfinished);
+      : await wayOut(session, unfinished);
   const changed =
     changes.length === 0
       ? ''
@@ -147,7 +147,7 @@ export async function beginRest(
   if (overlaps.length > 0) {
     const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
     const open = overlaps.find(({ hasLanded }) => !hasLanded);
-    if (open !== undefined) throw notSent(sentence, wayOut(session, open));
+    if (open !== undefined) throw notSent(sentence, await wayOut(session, open));
     left = withoutThose(overlaps, all, indexes);
     if (left.length > 0) await requireUnchanged(session, entry, all, left, rest);
     session.output.tell(`${sentence} They are skipped.`);
@@ -197,18 +197,18 @@ const unfinishedBurn = (session: Session, { date, operation }: Overlap): Flywhee
     `Resume it: ${resumeLine(session, operation)}`,
   );
 
-function wayOut(session: Session, { operation }: Overlap): string {
+async function wayOut(session: Session, { operation }: Overlap): Promise<string> {
   if (!operation.printed && isOver(operation.state)) {
     const forget = commandLine(session.settings, 'pending', 'forget', operation.id);
     return `Print the other operation first: \`${resumeLine(session, operation)}\`. Or drop its result: \`${forget}\`.`;
   }
-  const resume = resumeLine(session, operation);
-  if (operation.state === 'open' || operation.kind === 'burn') return `Resume the other operation: ${resume}`;
+  if (operation.state === 'open' || operation.kind === 'burn')
+    return `Resume the other operation: ${resumeLine(session, operation)}`;
   const batchId = batchStages(operation.notes).at(-1)?.batchId ?? '';
-  const cancel = cancelLine(session, batchId);
+  // `pending` lists it by its batch.
   return operation.state === 'waiting'
-    ? `Resume the other operation: \`${resume}\`. Or cancel its batch: ${cancel}.`
-    : `Cancel the other batch: ${cancel}`;
+    ? executeOrCancel(session, batchId)
+    : `Cancel the other batch: ${cancelLine(session, batchId)}`;
 }
 
 function describe(count: number, overlaps: readonly Overlap[], noun: string): string {
