@@ -9,6 +9,7 @@ import { failedInPart } from '../support/deeds.js';
 import type { Fate, GateRequest } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Mode, nodeOf, type Operator, problemOf } from '../support/operator.js';
+import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
@@ -45,6 +46,7 @@ interface Scene {
 
 const scenes: Scene[] = [];
 afterEach(async () => {
+  await closeStubs();
   for (const { members, operator } of scenes.splice(0)) {
     await members.leave();
     await operator.leave();
@@ -283,6 +285,27 @@ describe('a file of which members do parts with their own tools is done once', (
     expect([told.exit, problemOf(told).hint]).toEqual([2, expect.stringContaining('--rest')]);
     const rest = await operator.run(...words, '--yes', '--json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 138]);
+  });
+
+  it('where they end it after a part, and the node lists no end of it yet', async () => {
+    const scene = await initiated('remote');
+    const { members, index } = scene;
+    await members.vote(index, 'approve');
+    expect(await members.execute(index, 2)).toBe(2);
+    await members.vote(index, 'cancel');
+    await members.close(index);
+    expect((await execute(scene)).exit).toBe(10);
+    const behind = await stubNode();
+    // The newest transaction that names the batch is the one that closed it.
+    behind.always = passOn(members.url, (answer: { result: readonly unknown[] }, { method }) =>
+      method === 'getSignaturesForAddress' ? { ...answer, result: answer.result.slice(1) } : answer,
+    );
+    const refused = await run(scene, 'seven.json', '--rest', '--rpc-url', behind.url);
+    expect([refused.exit, refused.stdout, problemOf(refused).message]).toEqual([
+      ...[7, '', expect.stringContaining('does not know how many transactions were executed')],
+    ]);
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
   });
 
   it('where they execute its beginning with the key of the operator, which is accepted as a gap', async () => {

@@ -1,4 +1,6 @@
-/** Cancelling a batch over HTTP (contract, section 1.7): during set-up, and while members act at the same time. */
+/** Cancelling and executing a batch over HTTP (contract, section 1.7): during set-up, and while members act at the same time. */
+import { PublicKey } from '@solana/web3.js';
+import * as squads from '@sqds/multisig';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HandClock } from '../support/chain.js';
 import { replacing } from '../support/doubles.js';
@@ -6,6 +8,7 @@ import {
   aPipeline,
   burnAction,
   engineBeside,
+  landedCount,
   openTestEngine,
   passBlocks,
   signApproval,
@@ -14,10 +17,13 @@ import {
 } from '../support/engine.js';
 import { startServer } from '../support/http.js';
 import {
+  addOutside,
   addThirdMember,
   approveOutside,
   cancelOutside,
+  closeOutside,
   executeOutside,
+  memoMessage,
   staleAccounts,
 } from '../support/other-tools.js';
 import { drain } from '../support/payments.js';
@@ -29,12 +35,14 @@ beforeEach(async () => {
 afterEach(() => test.destroy());
 
 type Chain = TestEngine['chain'];
+type InitBatchResult = Parameters<typeof signApproval>[1];
 
 /** Sends requests to an engine whose chain has replaced methods. */
 async function serving<Result>(
   parts: Partial<Chain>,
   use: (
     ask: (path: string, body?: object) => Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>,
+    log: readonly string[],
   ) => Promise<Result>,
 ): Promise<Result> {
   const engine = engineBeside(test, { chain: replacing(test.chain, parts) });
@@ -47,7 +55,7 @@ async function serving<Result>(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       return { status: answer.status, body: await answer.json() };
-    });
+    }, server.logLines);
   } finally {
     await server.closeGracefully(5_000);
   }
@@ -56,6 +64,9 @@ async function serving<Result>(
 const burning = (count: number) => ({
   pipelines: Array.from({ length: count }, () => aPipeline([burnAction(1)])),
 });
+
+/** Transactions that land together. */
+const BUNDLE = 4;
 
 const CANCELLED = { status: 'FAILED', dateCancelled: expect.any(String) };
 
@@ -91,6 +102,32 @@ describe('a batch that is cancelled while it is set up', () => {
       expect(stopped).toMatchObject({ status: 'AVAILABLE_TO_QUEUE', initResult: { batchIndex: 1 } });
       const { body } = await ask(`${stopped.id}/cancel`, {});
       expect(body.batch).toMatchObject({ ...CANCELLED, initResult: stopped.initResult });
+    });
+  });
+});
+
+describe('a batch that is filled with other transactions while it is set up', () => {
+  it.each([
+    ['as many as planned', 0, 2],
+    ['more', 0, 3],
+    ['one after the last', 4, 1],
+  ])('is not said to be set up, and not approved: %s', async (_, from, count) => {
+    const own = from / BUNDLE;
+    let lists = 0;
+    const submitBundles: Chain['submitBundles'] = async (bundles) => {
+      lists += 1;
+      // The first list opens the batch, the second fills it and opens the vote.
+      if (lists !== 2) return test.chain.submitBundles(bundles);
+      const receipt = await test.chain.submitBundles(bundles.slice(0, own));
+      const { value: batch } = await test.engine.currentBatch(test.project.call());
+      const others = Array.from({ length: count }, () => memoMessage(test));
+      await addOutside(test, { batch } as InitBatchResult, from, others);
+      return [...receipt, ...(await test.chain.submitBundles(bundles.slice(own)))];
+    };
+    await serving({ submitBundles }, async (ask) => {
+      expect((await ask('init', burning(from || 2))).body).toMatchObject({ error: 'ERR_BATCH_INIT_FAILED' });
+      const { id, status } = (await ask('current')).body;
+      expect([status, (await ask(`${id}/approval`, {})).status]).toEqual(['AVAILABLE_TO_QUEUE', 409]);
     });
   });
 });
@@ -166,6 +203,47 @@ describe('a batch whose multisig was changed after its set-up', () => {
   });
 });
 
+describe('a batch that is another on chain than the one set up', () => {
+  /** Offsets in the account of a batch (squads-v4.md), and from the end of that of a transaction. */
+  const [VAULT_INDEX_AT, SIZE_AT, AMOUNT_AT] = [81, 83, -6];
+
+  it.each([
+    ['content', 'transaction 2', AMOUNT_AT],
+    ['size', '3 transactions', SIZE_AT],
+    ['vault', 'vault 1', VAULT_INDEX_AT],
+  ] as const)('in its %s is neither approved nor executed', async (what, told, at) => {
+    const init = (await test.engine.initBatch(burning(2), test.project.call())).value;
+    const { id, batchIndex, multisig } = init.batch;
+    const multisigPda = new PublicKey(multisig);
+    const [changed] =
+      what === 'content'
+        ? squads.getBatchTransactionPda({ multisigPda, batchIndex: BigInt(batchIndex), transactionIndex: 2 })
+        : squads.getTransactionPda({ multisigPda, index: BigInt(batchIndex) });
+    const getAccounts: Chain['getAccounts'] = async (...asked) =>
+      (await test.chain.getAccounts(...asked)).map((account, nth) => {
+        if (account === null || asked[0][nth] !== changed.toBase58()) return account;
+        const data = Uint8Array.from(account.data);
+        data.set([(data.at(at) ?? 0) ^ 1], at < 0 ? data.length + at : at);
+        return { ...account, data };
+      });
+    const body = { batchId: id, signedTx: signApproval(test.project.owner, init) };
+    await serving({ getAccounts }, async (ask, log) => {
+      const refusal = { status: 500, body: { error: 'ERR_BATCH_EXECUTE_FAILED' } };
+      const before = await landedCount(test.chain);
+      expect(await ask('execute', body)).toMatchObject(refusal);
+      expect([await landedCount(test.chain), log.join('')]).toEqual([
+        ...[before, expect.stringContaining(`differs from its plan (${told}`)],
+      ]);
+      await approveOutside(test, init);
+      expect(await ask('execute', { batchId: id })).toMatchObject(refusal);
+    });
+    expect((await test.engine.status()).burned).toBe('0');
+    await serving({}, async (ask) =>
+      expect((await ask('execute', body)).body.result.totalSuccessful).toBe(2),
+    );
+  });
+});
+
 describe('a multisig from which its members have removed the operator', () => {
   it('takes no batch any more, says so, and nothing is created', async () => {
     const { operator } = test.project.registration;
@@ -227,6 +305,31 @@ describe('what members have done of a batch', () => {
     });
     expect((await test.engine.status()).usedToday.burn).toBe('2');
   });
+
+  it.each(['all of it', 'its end'])(
+    'has no end here while the chain does not know %s, after its accounts were closed',
+    async (missing) => {
+      const init = (await test.engine.initBatch(burning(3), test.project.call())).value;
+      await approveOutside(test, init);
+      await executeOutside(test, init, 2);
+      await cancelOutside(test, init);
+      await closeOutside(test, init);
+      const { id } = init.batch;
+      // The newest transaction that names the batch is the one that closed it.
+      const history: Chain['history'] = async (...asked) =>
+        missing === 'its end' ? (await test.chain.history(...asked)).slice(1) : [];
+      await serving({ history }, async (ask) => {
+        for (const answer of [await ask('execute', { batchId: id }), await ask(`${id}/cancel`, {})])
+          expect(answer).toMatchObject({ status: 503, body: { error: 'ERR_UNAVAILABLE' } });
+        expect((await ask(id)).body).toMatchObject({ status: 'FINALIZED' });
+      });
+      await serving({}, async (ask) => {
+        const { result } = (await ask('execute', { batchId: id })).body;
+        expect(result).toMatchObject({ total: 3, totalSuccessful: 2 });
+      });
+      expect((await test.engine.status()).usedToday.burn).toBe('2');
+    },
+  );
 
   it('counts on the day of its block, not on that on which it was found, and is told with its transaction', async () => {
     const clock = new HandClock(Date.parse('2031-05-01T23:59:00Z'));

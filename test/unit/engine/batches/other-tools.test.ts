@@ -218,19 +218,6 @@ describe('a batch that members have ended with other tools', () => {
     expect((await execute(started)).value.result.totalSuccessful).toBe(2);
   });
 
-  it('has no end here while the chain does not know its past', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(2);
-    await approveOutside(test, started);
-    await executeOutside(test, started, 2);
-    await closeOutside(test, started);
-    const chain = chainOver(test.chain, { history: async () => [] });
-    await expect(execute(started, engineBeside(test, { chain }))).rejects.toMatchObject({
-      code: 'ERR_UNAVAILABLE',
-    });
-    expect((await execute(started)).value.result.totalSuccessful).toBe(2);
-  });
-
   it('keeps its init key until it is over', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const input = { pipelines: [aPipeline([burnAction(1)])] };
@@ -332,17 +319,5 @@ describe('a batch of which only a part was set up, and which its members have fi
       hint: expect.stringContaining('batch cancel'),
     });
     expect((await cancel(started.batch.id)).value.ownerVoteNeeded).toBe(false);
-  });
-
-  it('is not set up with more than was planned', async () => {
-    const started = await begun(2);
-    const record = await test.store.read((tx) => tx.batches.get(started.batch.id));
-    const rest = record === undefined ? [] : messages(record).slice(8);
-    await addOutside(test, started, 8, [...rest, memoMessage(test)]);
-    await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
-      code: 'ERR_BATCH_INIT_FAILED',
-    });
-    const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
-    expect(value.status).toBe('AVAILABLE_TO_QUEUE');
   });
 });
