@@ -43,12 +43,12 @@ export interface OtherServer {
   readonly apiKeyHeader?: string;
   /** By operation; `{}` uses the limits of the contract. @default wide limits */
   readonly rateLimits?: Readonly<Record<string, { name: string; points: number; windowSeconds: number }>>;
-  /** Every chain call fails: with an internal error that holds a secret, or because no node answers. */
-  readonly chain?: 'broken' | 'unreachable';
+  /** Every chain call fails: with an internal error that holds a secret, or because no node answers. `forgetful`: knows no blockhash. */
+  readonly chain?: 'broken' | 'unreachable' | 'forgetful';
   /** The service dies at this point and stores nothing after it. */
   readonly dies?: 'before blockhash' | 'before sending' | 'after landing';
   /** Awaited before the chain gets the n-th list of transactions or bundles, counted from 1. */
-  readonly beforeSending?: (nth: number) => Promise<unknown>;
+  readonly beforeSending?: (nth: number, sent: readonly Uint8Array[]) => Promise<unknown>;
   readonly afterCommit?: () => Promise<unknown>;
   /** Timeout of a store that another process has locked. */
   readonly storePatienceMs?: number;
@@ -311,6 +311,9 @@ class Death {
 
 function failingChain(chain: Chain, kind: OtherServer['chain']): Chain {
   if (kind === undefined) return chain;
+  const error = { kind: 'transaction', error: 'BlockhashNotFound' } as const;
+  if (kind === 'forgetful')
+    return replacing(chain, { submit: async (sent) => sent.map((_, index) => ({ index, error, logs: [] })) });
   const fail = (): Promise<never> =>
     Promise.reject(
       kind === 'broken'
@@ -331,17 +334,20 @@ function failingChain(chain: Chain, kind: OtherServer['chain']): Chain {
 
 function sendingChain(chain: Chain, { dies, beforeSending }: OtherServer, death: Death | undefined): Chain {
   let lists = 0;
-  const around = async <Receipt>(send: () => Promise<Receipt>): Promise<Receipt> => {
+  const around = async <Receipt>(
+    sent: readonly Uint8Array[],
+    send: () => Promise<Receipt>,
+  ): Promise<Receipt> => {
     lists += 1;
-    await beforeSending?.(lists);
+    await beforeSending?.(lists, sent);
     if (dies === 'before sending') death?.come();
     const receipt = await send();
     if (dies === 'after landing') death?.come();
     return receipt;
   };
   return replacing(chain, {
-    submit: (...sent) => around(() => chain.submit(...sent)),
-    submitBundles: (...sent) => around(() => chain.submitBundles(...sent)),
+    submit: (...sent) => around(sent[0], () => chain.submit(...sent)),
+    submitBundles: (...sent) => around(sent[0].flat(), () => chain.submitBundles(...sent)),
     latestBlockhash: async () => {
       if (dies === 'before blockhash') death?.come();
       return chain.latestBlockhash();

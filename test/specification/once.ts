@@ -264,6 +264,44 @@ export function onceOverTime(): void {
       expect((await Promise.all(landings)).map(({ error }) => error)).toEqual([null, null]);
     });
 
+  for (const then of ['others went on', 'their blockhash expired'])
+    it(`contract 1.4: "At most once, also after a crash" — of burns that were not sent before ${then}`, async (api) => {
+      const project = await api.register();
+      const [key, requests, early] = [randomUUID(), [aBurnRequest(1), aBurnRequest(2)], [] as Uint8Array[]];
+      const beforeSending = async (_: number, sent: readonly Uint8Array[]) => void early.push(...sent);
+      await api.beside({ dies: 'before sending', beforeSending }, async (dead) => {
+        expect((await dead.burnBatch(project, requests, key)).status).toBe(500);
+      });
+      if (then === 'others went on') (await api.burnBatch(project, Array(300).fill(aBurnRequest(1)))).done();
+      else await api.service.expireBlockhashes();
+      const before = await supplyOf(api, project);
+      expect((await api.burnBatch(project, requests, key)).done().success).toHaveLength(2);
+      // The bytes of the dead server arrive late.
+      for (const bytes of early) await api.service.land(bytes);
+      expect([early.length, before - (await supplyOf(api, project))]).toEqual([2, 3n * UNIT]);
+    });
+
+  for (const [what, times, status] of [
+    ['expires before it is sent, twice', 2, 200],
+    ['the chain does not know', 0, 503],
+  ] as const)
+    it(`contract 1.4: "At most once, also after a crash" — of a burn whose blockhash ${what}`, async (api) => {
+      const project = await api.register();
+      const [key, request, signed] = [randomUUID(), aBurnRequest(1), [] as Uint8Array[]];
+      const beforeSending = async (nth: number, sent: readonly Uint8Array[]): Promise<void> => {
+        signed.push(...sent);
+        if (nth <= times) await api.service.expireBlockhashes();
+      };
+      const before = await supplyOf(api, project);
+      const chain = times === 0 ? { chain: 'forgetful' as const } : {};
+      await api.beside({ ...chain, beforeSending }, async (other) => {
+        expect((await other.burn(project, request, key)).status).toBe(status);
+      });
+      (await api.burn(project, request, key)).done();
+      for (const bytes of signed) await api.service.land(bytes);
+      expect([signed.length > times, before - (await supplyOf(api, project))]).toEqual([true, UNIT]);
+    });
+
   it('contract 1.4: "Answers are kept at least 30 days" — also past a clean-up', async (api) => {
     const [key, request] = [randomUUID(), aBurnRequest(1)];
     const first = await api.burn(api.project, request, key);
