@@ -117,10 +117,10 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
   if (landed.length === traces.length)
     return { kind: 'landed', records, isFinal: landed.every(({ isFinal }) => isFinal) };
   const open = traces.find((trace) => trace.kind === 'open');
-  if (open === undefined && landed.length === 0) return { kind: 'expired' };
+  if (open === undefined) return { kind: 'expired' };
   const [{ signature }] = transactions as [Unit['transactions'][number]];
-  if (open?.isOver === true) throw forgotten(signature);
-  const { progress, ranWell } = open ?? {};
+  if (open.isOver === true) throw forgotten(signature);
+  const { progress, ranWell } = open;
   return { kind: 'open', signature, ...(ranWell && { ranWell }), ...(progress && { progress }) };
 }
 
@@ -136,8 +136,8 @@ const forgotten = (signature: Signature): FlywheelError =>
     { hint: 'Use an RPC node with more history: --rpc-url.' },
   );
 
-/** Rounds of one run without an outcome. More than one is needed only if the process stalled longer than a blockhash lives. */
-const MAX_IDLE_ROUNDS = 20;
+/** More than one is needed only if the process stalled longer than a blockhash lives. */
+const MAX_ROUNDS = 20;
 
 interface Settlement {
   readonly units: readonly Unit[];
@@ -166,7 +166,7 @@ export async function settle(
     const found = await find(at.map((index) => current[index] as Unit));
     for (const [nth, index] of at.entries()) fates[index] = found[nth] as Fate;
   };
-  for (let idle = 0; idle < MAX_IDLE_ROUNDS; ) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     await look(
       left.filter((at) => !unsent.has(at)),
       (some) => findFates(chain, some),
@@ -190,10 +190,8 @@ export async function settle(
       return false;
     });
     await look(taken, (some) => awaitFates(chain, some, lease));
-    const before = left.length;
     left = left.filter((at) => isOpen(fates[at]) || fates[at]?.kind === 'expired');
     if (left.length === 0) return fates as readonly (Landed | Failed)[];
-    idle = left.length < before ? 0 : idle + 1;
   }
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
