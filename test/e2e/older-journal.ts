@@ -5,10 +5,10 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { letGo } from '../support/flywheel-here.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
 import { anOperator, gateOf, type Mode, type Operator, problemOf } from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
+import { emptyDirectory, type Spawned } from '../support/spawn.js';
 
 const INIT = ['--vault-tokens', '1000'];
 export let operator: Operator;
@@ -47,12 +47,12 @@ const files = (directory: string, which: RegExp): readonly string[] =>
   readdirSync(directory).filter((name) => which.test(name));
 
 export async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
-  await letGo();
+  await letGo(directory);
   mkdirSync(aside, { recursive: true });
   for (const name of files(directory, which)) cpSync(join(directory, name), join(aside, name));
 }
 export async function restore(directory: string, which: RegExp, aside: string | null): Promise<void> {
-  await letGo();
+  await letGo(directory);
   for (const name of files(directory, which)) rmSync(join(directory, name));
   if (aside !== null) cpSync(aside, directory, { recursive: true });
 }
@@ -79,11 +79,28 @@ export async function dropped(work: () => Promise<Spawned>) {
 
 /** Another machine runs its own file between the two halves of this one. */
 export async function elsewhere(work: () => Promise<Spawned>, exit = 0): Promise<void> {
+  if (operator.mode === 'remote') return fromAnotherHome(work, exit);
   const own = join(operator.directory, 'own');
   await keep(journalHome(operator), JOURNAL, own);
   await restore(journalHome(operator), JOURNAL, null);
   expect((await work()).exit).toBe(exit);
   await restore(journalHome(operator), JOURNAL, own);
+}
+
+/** With the profile of this machine, and no journal. */
+async function fromAnotherHome(work: () => Promise<Spawned>, exit: number): Promise<void> {
+  const own = operator;
+  const home = emptyDirectory();
+  const profiles = '.config/flywheel/profiles.json';
+  cpSync(join(own.directory, profiles), join(home, profiles));
+  const run = (...words: readonly string[]) =>
+    flywheelHere({ home, cwd: own.directory }, ...words, '--max-wait', '0');
+  operator = { ...own, run };
+  try {
+    expect((await work()).exit).toBe(exit);
+  } finally {
+    operator = own;
+  }
 }
 
 export const fund = (where: 'burn-wallet' | 'vault', tokens: number) =>

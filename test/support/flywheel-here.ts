@@ -85,34 +85,34 @@ export function flywheelHere(options: HereOptions, ...words: string[]): Promise<
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
-let runsLetGo = 0;
 
-const isOpen = (fd: string): boolean => {
-  try {
-    return /\.db(?:-wal)?$/.test(readlinkSync(`/proc/self/fd/${fd}`));
-  } catch {
-    return false;
-  }
-};
-const openFiles = (): number =>
-  (process.platform === 'linux' ? readdirSync('/proc/self/fd') : []).filter(isOpen).length;
-
-/** A server in this process keeps its files. */
-const MAX_ROUNDS = 3;
+/** How many SQLite files of the directory this process has open; `null` where that is not known. */
+function openIn(directory: string): number | null {
+  if (process.platform !== 'linux') return null;
+  const paths = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+  return paths.filter((path) => path.startsWith(directory) && /\.db(?:-wal)?$/.test(path)).length;
+}
 
 /**
- * Closes the SQLite files that commands in this process opened, before files are copied or replaced. Otherwise they are closed at
- * garbage collection, and a checkpoint then writes by name into whatever file is there.
+ * Closes the SQLite files of a directory that commands in this process opened, before files are copied or replaced. Otherwise they
+ * are closed at garbage collection, and a checkpoint then writes by name into whatever file is there.
+ *
+ * @param directory - @default all
  */
-export async function letGo(): Promise<void> {
-  if (runsLetGo === runs) return;
-  runsLetGo = runs;
-  let round = 0;
-  do {
+export async function letGo(directory = ''): Promise<void> {
+  for (let open = openIn(directory), left = open; left !== 0; open = left) {
     collect();
     await setImmediate();
-    round += 1;
-  } while (round < MAX_ROUNDS && openFiles() > 0);
+    left = openIn(directory);
+    // A server in this process keeps its files.
+    if (left === open) return;
+  }
 }
 
 export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
