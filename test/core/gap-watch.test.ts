@@ -28,11 +28,11 @@ import {
   type TestEngine,
   tokensOf,
 } from '../support/engine.js';
-import { whenExpired } from '../support/in-flight.js';
 import { itLong } from '../support/long.js';
 import { openCluster } from '../support/open-cluster.js';
 import { failureOf } from '../support/service.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { whenExpired } from './in-flight.js';
 
 /** Every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;

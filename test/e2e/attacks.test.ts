@@ -31,7 +31,7 @@ import {
   wireAccount,
 } from '../support/rpc-stub.js';
 import { BIN, emptyDirectory, flywheel, type Spawned, type SpawnOptions } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
+import { onTerminal } from './terminal.js';
 
 const REFUSED = 9;
 const ALL = [...VOTE_ATTACKS, ...ACCOUNT_ATTACKS, ...CONTENT_ATTACKS];

@@ -44,7 +44,7 @@ function pathWith(): string {
     chmodSync(join(bin, name), 0o755);
   };
   program('flywheel', `'${resolve('bin/flywheel.js')}'`);
-  for (const name of missing) program(name, `'${resolve('test/support/backup-tools.mjs')}' ${name}`);
+  for (const name of missing) program(name, `'${resolve('test/e2e/backup-tools.mjs')}' ${name}`);
   return [bin, ...(INSTALLED === undefined ? [] : [INSTALLED]), process.env['PATH']].join(delimiter);
 }
 

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { failedInPart, initiated, pipelinesOf } from '../support/deeds.js';
 import { passBlocks } from '../support/engine.js';
 import { letGo, serveHere } from '../support/flywheel-here.js';
 import type { Fate } from '../support/gate.js';
@@ -12,8 +11,9 @@ import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
 import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
+import { failedInPart, initiated, pipelinesOf } from './deeds.js';
+import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
 

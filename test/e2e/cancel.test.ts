@@ -12,11 +12,11 @@ import {
 import * as squads from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
-import { approvedOnly, failedInPart, halfSetUp, initiated } from '../support/deeds.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
+import { approvedOnly, failedInPart, halfSetUp, initiated } from './deeds.js';
+import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30'];
 

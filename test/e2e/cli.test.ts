@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { BIN, emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
+import { onTerminal } from './terminal.js';
 
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 

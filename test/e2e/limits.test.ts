@@ -2,11 +2,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pipelinesOf } from '../support/deeds.js';
 import { describeLong, sampleOf } from '../support/long.js';
 import { anOperator, type Operator, problemOf } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
+import { pipelinesOf } from './deeds.js';
+import { onTerminal } from './terminal.js';
 
 const REFUSED = 9;
 const DECLINED = 130;

@@ -1,9 +1,9 @@
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pipelinesOf } from '../support/deeds.js';
 import { anOperator, nodeOf, type Operator, type OwnNode, problemOf } from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
+import { pipelinesOf } from './deeds.js';
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };

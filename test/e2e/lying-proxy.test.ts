@@ -2,12 +2,12 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, resumeLineOf } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { initiated, pipelinesOf } from './deeds.js';
 
 const UNKNOWN = 7;
 

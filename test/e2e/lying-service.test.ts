@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { failedInPart, initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import type { Fate, Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
@@ -20,8 +19,9 @@ import {
   type Template,
 } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
+import { failedInPart, initiated, pipelinesOf } from './deeds.js';
+import { onTerminal } from './terminal.js';
 
 const VAULT_TOKENS = 200;
 const REFUSED = 9;

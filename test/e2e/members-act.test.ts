@@ -5,7 +5,6 @@ import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { failedInPart } from '../support/deeds.js';
 import type { Fate, GateRequest } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Mode, nodeOf, type Operator, problemOf } from '../support/operator.js';
@@ -13,6 +12,7 @@ import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
+import { failedInPart } from './deeds.js';
 import { type Members, membersOf } from './members.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { failedInPart } from '../support/deeds.js';
 import { sampleOf } from '../support/long.js';
 import { gateOf, type Mode, problemOf } from '../support/operator.js';
+import { failedInPart } from './deeds.js';
 import {
   burned,
   burnFile,

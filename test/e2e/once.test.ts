@@ -14,12 +14,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { burnsOf, initiated, pipelinesOf } from '../support/deeds.js';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, problemOf, resumeLineOf } from '../support/operator.js';
 import { flywheel, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
+import { burnsOf, initiated, pipelinesOf } from './deeds.js';
 
 const DAY_MS = 86_400_000;
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
-import { onTerminal } from '../support/terminal.js';
+import { onTerminal } from './terminal.js';
 
 const ROOT = process.cwd();
 const PORT = '8787';

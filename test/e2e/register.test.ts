@@ -27,7 +27,7 @@ import {
 import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { BIN, emptyDirectory } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
-import { onTerminal } from '../support/terminal.js';
+import { onTerminal } from './terminal.js';
 
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 } as const;
 const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');

@@ -2,7 +2,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEEDS, type Deed, expectDone, pipelinesOf } from '../support/deeds.js';
 import type { Fate, Gate, GateRequest } from '../support/gate.js';
 import { isLong, sampleOf } from '../support/long.js';
 import {
@@ -16,6 +15,7 @@ import {
   resumeLineOf,
 } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
+import { DEEDS, type Deed, expectDone, pipelinesOf } from './deeds.js';
 
 const sent = (request: GateRequest, { path }: Deed): boolean =>
   request.method === 'POST' && path.test(request.path);

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS } from '../simulation/audit/tables.js';
-import { pipelinesOf } from '../support/deeds.js';
 import { faultEnvironment } from '../support/faults.js';
 import { serveHere } from '../support/flywheel-here.js';
 import type { Fate } from '../support/gate.js';
@@ -16,6 +15,7 @@ import { anOperator, ending, gateOf, type Operator, problemOf } from '../support
 import { BIN, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
+import { pipelinesOf } from './deeds.js';
 
 /** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
 const AMOUNTS = Array.from({ length: 200 }, (_, index) => BigInt(index + 1) * 1_000n);

@@ -1,7 +1,7 @@
 /** Compares the server's OpenAPI document with the specification, and with every answer of this suite. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, expect } from 'vitest';
-import { answerJudge, type OpenApiDocument, type OpenApiOperation } from '../support/openapi.js';
+import { answerJudge, type OpenApiDocument, type OpenApiOperation } from './answer-judge.js';
 import { type Api, type OperationName, ROUTES } from './api.js';
 import { it, running } from './cases.js';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../src/cli/catalogue.js';
 import { OPERATION_LIST } from '../../src/contract/operations.js';
 import { ERRORS } from '../../src/errors/codes.js';
-import { generatedDocs } from '../support/generated-docs.js';
+import { generatedDocs } from './docs/generated.js';
 
 const ROOT = process.cwd();
 const PAGES = [

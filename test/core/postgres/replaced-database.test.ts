@@ -16,12 +16,12 @@ import type { Address } from '../../../src/values/address.js';
 import { systemClock } from '../../../src/values/time.js';
 import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
-import { whenExpired } from '../../support/in-flight.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { itLong } from '../../support/long.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
+import { whenExpired } from '../in-flight.js';
 
 /** Slots advance on demand; every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;

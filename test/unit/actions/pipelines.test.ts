@@ -8,6 +8,7 @@ import {
 import { readBatch } from '../../../src/approval/read-batch.js';
 import { memo } from '../../../src/chain/small-programs.js';
 import { sha256 } from '../../../src/values/digest.js';
+import { namedAddress } from '../../support/oracle.js';
 import {
   type Accounts,
   accountsOf,
@@ -17,8 +18,7 @@ import {
   pipelines,
   readerOf,
   vaultToken,
-} from '../../support/batch-on-chain.js';
-import { namedAddress } from '../../support/oracle.js';
+} from '../batch-on-chain.js';
 
 const { vault } = vaultToken;
 const describeAccounts = (accounts: Accounts) => readBatch(readerOf(accounts), { multisig, batchIndex });

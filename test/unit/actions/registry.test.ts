@@ -13,8 +13,8 @@ import {
   usageOf,
 } from '../../../src/actions/registry.js';
 import { ACTION_FIELDS, actionSchema } from '../../../src/contract/schemas/batch.js';
-import { vaultToken } from '../../support/batch-on-chain.js';
 import { namedAddress } from '../../support/oracle.js';
+import { vaultToken } from '../batch-on-chain.js';
 
 type ContentOf<Name extends ActionName> = ReturnType<(typeof ACTIONS)[Name]['content']>;
 

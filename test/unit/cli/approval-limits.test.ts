@@ -9,9 +9,9 @@ import { viewRows } from '../../../src/cli/views/approval.js';
 import { type Address, isAddress } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
 import { honestWorld, type World } from '../../attacks/world.js';
-import { pipelines as HONEST, instructionsOf, operator } from '../../support/batch-on-chain.js';
 import { namedAddress, toWeb3 } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
+import { pipelines as HONEST, instructionsOf, operator } from '../batch-on-chain.js';
 import { type Approved, approve, inspect } from './approval-world.js';
 
 const DECLINED = 130;

@@ -9,10 +9,10 @@ import { createSimulator } from '../../../src/chain/local/simulator.js';
 import type { OpenedService } from '../../../src/cli/context.js';
 import type { Service } from '../../../src/contract/service.js';
 import { accountsOf, FILE, honestWorld, type World } from '../../attacks/world.js';
-import { ownerKeypair } from '../../support/batch-on-chain.js';
 import { only } from '../../support/doubles.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
+import { ownerKeypair } from '../batch-on-chain.js';
 
 export const HONEST_PINS = honestWorld().pins as Pins;
 

@@ -18,8 +18,8 @@ import { requireChainAgrees } from '../../../src/cli/batch/chain-agrees.js';
 import type { Session } from '../../../src/cli/command.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import type { Uuid } from '../../../src/values/ids.js';
-import { batchIndex, multisig, vaultAt } from '../../support/batch-on-chain.js';
 import { signTransaction } from '../../support/sign.js';
+import { batchIndex, multisig, vaultAt } from '../batch-on-chain.js';
 
 const signer = createKeypairSigner(generateKeypair());
 const create = batchCreate({

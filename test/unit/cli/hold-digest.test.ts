@@ -13,9 +13,9 @@ import {
   instructionsOf,
   pipelines,
   readerOf,
-} from '../../support/batch-on-chain.js';
-import { refuse } from '../../support/commands.js';
+} from '../batch-on-chain.js';
 import { nodeOf, type Past, pastOf } from './past-batch.js';
+import { refuse } from './single-command.js';
 
 const batch = { id: 'b-1' as Uuid, batchIndex: String(batchIndex) };
 const digest = pipelinesDigest(pipelines);

@@ -12,9 +12,9 @@ import type { Instruction } from '../../../src/chain/transaction/message.js';
 import { compile } from '../../../src/chain/transaction/message.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../src/values/address.js';
-import { batchIndex, multisig, operator, owner, vaultAt } from '../../support/batch-on-chain.js';
 import { namedAddress } from '../../support/oracle.js';
 import { partiallySign } from '../../support/sign.js';
+import { batchIndex, multisig, operator, owner, vaultAt } from '../batch-on-chain.js';
 
 const ref = { multisig, batchIndex };
 const vault = vaultAt.address;

@@ -7,10 +7,10 @@ import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { complaint, localWith, person, READER } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
-import { helpPages } from '../../support/help-pages.js';
 import { testCli } from '../../support/in-process.js';
+import { helpPages } from '../docs/help-pages.js';
+import { complaint, localWith, person, READER } from './single-command.js';
 
 describe('completion', () => {
   it.each(SHELLS)('of %s asks the program what may follow', async (shell) => {

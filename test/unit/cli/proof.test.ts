@@ -13,6 +13,8 @@ import type { OpenedService } from '../../../src/cli/context.js';
 import { loggedMemos } from '../../../src/cli/verify-proof.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
 import { canonicalHash } from '../../specification/requests.js';
+import { testCli } from '../../support/in-process.js';
+import { namedAddress } from '../../support/oracle.js';
 import {
   accountsOf,
   batchState,
@@ -22,11 +24,9 @@ import {
   owner,
   pipelines,
   vaultToken,
-} from '../../support/batch-on-chain.js';
-import { complaint, refusal } from '../../support/commands.js';
-import { testCli } from '../../support/in-process.js';
-import { namedAddress } from '../../support/oracle.js';
+} from '../batch-on-chain.js';
 import { nodeOf, type Past, pastOf } from './past-batch.js';
+import { complaint, refusal } from './single-command.js';
 
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 

@@ -11,16 +11,16 @@ import type { AnswerOf } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { honestWorld, type TokenKind, KEYS as WALLETS, type World } from '../../attacks/world.js';
-import { flywheel, instructionsOf, ownerKeypair, vaultToken } from '../../support/batch-on-chain.js';
-import { aBatch, localWith, refuse, reply } from '../../support/commands.js';
 import { type FakeService, fakeService } from '../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress, toWeb3 } from '../../support/oracle.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
+import { flywheel, instructionsOf, ownerKeypair, vaultToken } from '../batch-on-chain.js';
 import { approvalIn, HONEST_PINS, inspect, openedIn } from './approval-world.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { nodeOf, pastOf } from './past-batch.js';
 import { PLAN, registering } from './registration.js';
+import { aBatch, localWith, refuse, reply } from './single-command.js';
 
 type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unfinished']>>[number];
 

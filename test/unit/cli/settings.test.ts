@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
-import { complaint, refusal, refuse } from '../../support/commands.js';
 import { fakeService } from '../../support/fake-service.js';
 import { type TestCli, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
+import { complaint, refusal, refuse } from './single-command.js';
 
 const API = 'https://api.example.com/base';
 

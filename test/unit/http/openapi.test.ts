@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../../src/contract/openapi.js';
 import { OPERATIONS, type Operation } from '../../../src/contract/operations.js';
 import { parseInput } from '../../../src/contract/validate.js';
-import { answerJudge } from '../../support/openapi.js';
+import { answerJudge } from '../../specification/answer-judge.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 
 const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };

@@ -5,8 +5,8 @@ import type { AccountState } from '../../../../src/chain/account.js';
 import type { Commitment } from '../../../../src/chain/chain.js';
 import { withSecondDecoder } from '../../../../src/chain/rpc/second-decoder.js';
 import type { Address } from '../../../../src/values/address.js';
-import { accountsOf, type BatchState, batchState, readerOf } from '../../../support/batch-on-chain.js';
 import { namedAddress } from '../../../support/oracle.js';
+import { accountsOf, type BatchState, batchState, readerOf } from '../../batch-on-chain.js';
 
 const read = (change: (state: BatchState) => void = () => undefined) => {
   const state = batchState();

@@ -9,6 +9,7 @@ import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compile } from '../../../../src/chain/transaction/message.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { namedAddress } from '../../../support/oracle.js';
 import {
   accountsOf,
   batchIndex,
@@ -17,8 +18,7 @@ import {
   multisig,
   operator,
   vaultAt,
-} from '../../../support/batch-on-chain.js';
-import { namedAddress } from '../../../support/oracle.js';
+} from '../../batch-on-chain.js';
 import { nodeOf, type Past, pastOf } from '../../cli/past-batch.js';
 
 const ref = { multisig, batchIndex };

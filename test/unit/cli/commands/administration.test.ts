@@ -8,10 +8,10 @@ import type { LocalAdmin } from '../../../../src/compose/local-admin.js';
 import type { AuditQuery } from '../../../../src/contract/admin.js';
 import type { Report } from '../../../../src/contract/schemas/report.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { localWith, person, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, LATER, REPORT, VAULT } from '../fixtures.js';
+import { localWith, person, refusal, reply } from '../single-command.js';
 
 const local = (parts: Partial<LocalAdmin>, options: TestCliOptions = {}) =>
   testCli({ openers: localWith(parts), ...options });

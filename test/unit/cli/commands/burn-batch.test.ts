@@ -7,9 +7,9 @@ import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { derivedUuid } from '../../../../src/values/ids.js';
-import { complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { complaint, person, refusal, refuse, reply } from '../single-command.js';
 
 const burn = (index: number, more: Record<string, unknown> = {}) => ({
   ...{ type: 'WATCH_AD', proof: { index }, burnAmount: 1.5, persistOnchain: false, ...more },

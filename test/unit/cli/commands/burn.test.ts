@@ -7,11 +7,11 @@ import { proofMemoText } from '../../../../src/chain/small-programs.js';
 import type { ErrorCode } from '../../../../src/errors/codes.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
-import { complaint, person, refusal, reply } from '../../../support/commands.js';
 import { exampleReply, type FakeService, fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { EXAMPLES } from '../../../support/wire-examples.js';
+import { complaint, person, refusal, reply } from '../single-command.js';
 
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as { txHash: string };

@@ -6,10 +6,10 @@ import { generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import type { LocalAdmin } from '../../../../src/compose/local-admin.js';
 import type { OperationId } from '../../../../src/contract/operations.js';
 import { addressFromBytes } from '../../../../src/values/address.js';
-import { aBatch, localWith } from '../../../support/commands.js';
 import { testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { ACTS, KEYS, MADE, STATUS, VAULT } from '../fixtures.js';
+import { aBatch, localWith } from '../single-command.js';
 
 const ID = aBatch().id;
 const TO = namedAddress('alice');

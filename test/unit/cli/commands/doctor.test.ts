@@ -7,11 +7,11 @@ import { nodeAddress } from '../../../../src/chain/node-address.js';
 import { lockText } from '../../../../src/cli/commands/doctor.js';
 import type { Answer } from '../../../../src/cli/context.js';
 import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
-import { owner, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { localWith, refuse, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { owner, ownerKeypair } from '../../batch-on-chain.js';
 import { VAULT } from '../fixtures.js';
+import { localWith, refuse, reply } from '../single-command.js';
 
 interface Checked {
   readonly ok: boolean;

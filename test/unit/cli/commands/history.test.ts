@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { BurnState } from '../../../../src/contract/schemas/burn.js';
 import type { HistoryItem } from '../../../../src/contract/schemas/report.js';
 import type { AnswerOf, InputOf } from '../../../../src/contract/service.js';
-import { reply } from '../../../support/commands.js';
 import { EXAMPLES, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../support/in-process.js';
+import { reply } from '../single-command.js';
 
 const [airdrop, burn] = (EXAMPLES.history.response as AnswerOf<'history'>).items as [
   HistoryItem,

@@ -8,10 +8,10 @@ import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { processIdentity } from '../../../../src/files/process-identity.js';
-import { ownerKeypair } from '../../../support/batch-on-chain.js';
-import { aBatch, complaint, person, refusal, refuse, reply } from '../../../support/commands.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { ownerKeypair } from '../../batch-on-chain.js';
+import { aBatch, complaint, person, refusal, refuse, reply } from '../single-command.js';
 
 type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unfinished']>>[number];
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../src/approval/pins.js';
 import { honestWorld } from '../../../attacks/world.js';
-import { complaint, person, refusal } from '../../../support/commands.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { chainIn, HONEST_PINS } from '../approval-world.js';
+import { complaint, person, refusal } from '../single-command.js';
 
 const API = 'https://api.example.com';
 const PINS = {

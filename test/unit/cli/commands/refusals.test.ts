@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ChainReader } from '../../../../src/chain/chain.js';
 import { honestWorld } from '../../../attacks/world.js';
-import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { aBatch, refusal, reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
+import { batchIndex, flywheel, multisig, owner, ownerKeypair } from '../../batch-on-chain.js';
 import { openedIn } from '../approval-world.js';
 import { nodeOf } from '../past-batch.js';
+import { aBatch, refusal, reply } from '../single-command.js';
 
 const ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const BURN = 'burn --type T --proof {} --amount 1';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner } from '../../../../src/chain/transaction/sign.js';
 import type { RegistrationInput } from '../../../../src/contract/admin.js';
-import { owner as operator, ownerKeypair } from '../../../support/batch-on-chain.js';
-import { person } from '../../../support/commands.js';
 import { type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { owner as operator, ownerKeypair } from '../../batch-on-chain.js';
 import { PLAN, registering } from '../registration.js';
+import { person } from '../single-command.js';
 
 const { mint, owner } = PLAN;
 const WORDS = ['register', '--cluster', 'devnet', '--mint', mint, '--owner', owner];

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { proofHash } from '../../../../src/values/digest.js';
-import { reply } from '../../../support/commands.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { testCli } from '../../../support/in-process.js';
+import { reply } from '../single-command.js';
 
 const WALLET = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { READER } from '../../../support/commands.js';
 import { testCli } from '../../../support/in-process.js';
+import { READER } from '../single-command.js';
 
 const BIG = '9007199254740993';
 const burn = (amount: string, proof = '{}'): string =>

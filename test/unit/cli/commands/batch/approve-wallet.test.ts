@@ -11,7 +11,6 @@ import { readPins } from '../../../../../src/cli/batch/pins.js';
 import type { OpenedService } from '../../../../../src/cli/context.js';
 import { flywheelOf } from '../../../../../src/engine/batches/batch-context.js';
 import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
-import { refusal } from '../../../../support/commands.js';
 import {
   aPipeline,
   burnAction,
@@ -21,6 +20,7 @@ import {
 } from '../../../../support/engine.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
 import { pageIn, signOn } from '../../../../support/wallet-page.js';
+import { refusal } from '../../single-command.js';
 
 let test: TestEngine;
 let batchId: string;

@@ -17,6 +17,9 @@ import type {
   InitBatchResult,
 } from '../../../../../src/contract/schemas/batch.js';
 import { FILE, honestWorld, KEYS, type World } from '../../../../attacks/world.js';
+import { replacing } from '../../../../support/doubles.js';
+import { exampleReply, fakeService } from '../../../../support/fake-service.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
 import {
   batchIndex,
   flywheel,
@@ -24,13 +27,10 @@ import {
   instructionsOf,
   multisig,
   ownerKeypair,
-} from '../../../../support/batch-on-chain.js';
-import { aBatch, complaint, person, refusal, refuse, reply } from '../../../../support/commands.js';
-import { replacing } from '../../../../support/doubles.js';
-import { exampleReply, fakeService } from '../../../../support/fake-service.js';
-import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
+} from '../../../batch-on-chain.js';
 import { approvalIn, chainIn, openedIn } from '../../approval-world.js';
 import { nodeOf, pastOf } from '../../past-batch.js';
+import { aBatch, complaint, person, refusal, refuse, reply } from '../../single-command.js';
 
 const WAITING = aBatch({ multisig, batchIndex: String(batchIndex) });
 const ID = WAITING.id;

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch, PipelineState } from '../../../../../src/contract/schemas/batch.js';
 import type { AnswerOf, InputOf } from '../../../../../src/contract/service.js';
-import { aBatch, complaint, reply } from '../../../../support/commands.js';
 import { type FakeService, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, testCli } from '../../../../support/in-process.js';
 import { EXAMPLES } from '../../../../support/wire-examples.js';
+import { aBatch, complaint, reply } from '../../single-command.js';
 
 const ID = aBatch().id;
 const inputs = ({ service }: TestCli) => service.calls.map(({ input }) => input);

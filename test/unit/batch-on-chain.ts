@@ -30,8 +30,8 @@ import { compile } from '../../src/chain/transaction/message.js';
 import { type Address, address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { FILE, INDEX, KEYS, OWNER } from '../attacks/world.js';
-import { only } from './doubles.js';
-import { namedAddress } from './oracle.js';
+import { only } from '../support/doubles.js';
+import { namedAddress } from '../support/oracle.js';
 
 const createKey = namedAddress('create key');
 const multisigAt = multisigAddress(createKey);

@@ -1,8 +1,8 @@
 /** Generates the documents that `npm run docs` writes, whole or between markers; a test compares them. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ERRORS } from '../../src/errors/codes.js';
-import { EXIT_CODES } from '../../src/errors/exit-codes.js';
+import { ERRORS } from '../../../src/errors/codes.js';
+import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { type HelpPage, helpPages } from './help-pages.js';
 
 interface Generated {

@@ -1,8 +1,8 @@
 /** The help that the program prints, page by page. */
-import { CATALOGUE } from '../../src/cli/catalogue.js';
-import type { CatalogueEntry } from '../../src/cli/command.js';
-import { TOPICS, topicText } from '../../src/cli/help-topics.js';
-import { runProgram } from '../../src/cli/program.js';
+import { CATALOGUE } from '../../../src/cli/catalogue.js';
+import type { CatalogueEntry } from '../../../src/cli/command.js';
+import { TOPICS, topicText } from '../../../src/cli/help-topics.js';
+import { runProgram } from '../../../src/cli/program.js';
 
 export interface HelpPage {
   readonly command: string;

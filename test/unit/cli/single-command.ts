@@ -1,14 +1,14 @@
 /** Shared helpers for tests of single commands: terminals, errors, and doubles of the local admin. */
-import type { CliContext } from '../../src/cli/context.js';
-import type { LocalAdmin } from '../../src/compose/local-admin.js';
-import type { Reply } from '../../src/contract/call.js';
-import type { Batch } from '../../src/contract/schemas/batch.js';
-import type { ErrorCode } from '../../src/errors/codes.js';
-import { FlywheelError } from '../../src/errors/flywheel-error.js';
-import { only } from './doubles.js';
-import type { TestCli, TestCliOptions } from './in-process.js';
-import { type Problem, problemOf } from './spawn.js';
-import { EXAMPLES } from './wire-examples.js';
+import type { CliContext } from '../../../src/cli/context.js';
+import type { LocalAdmin } from '../../../src/compose/local-admin.js';
+import type { Reply } from '../../../src/contract/call.js';
+import type { Batch } from '../../../src/contract/schemas/batch.js';
+import type { ErrorCode } from '../../../src/errors/codes.js';
+import { FlywheelError } from '../../../src/errors/flywheel-error.js';
+import { only } from '../../support/doubles.js';
+import type { TestCli, TestCliOptions } from '../../support/in-process.js';
+import { type Problem, problemOf } from '../../support/spawn.js';
+import { EXAMPLES } from '../../support/wire-examples.js';
 
 export const READER: TestCliOptions = { tty: { stdout: true }, env: { NO_COLOR: '1' } };
 

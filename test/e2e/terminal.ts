@@ -1,6 +1,6 @@
 /** Runs a command on a pseudo terminal. */
 import { spawn } from 'node:child_process';
-import { CODE_CACHE } from './spawn.js';
+import { CODE_CACHE } from '../support/spawn.js';
 
 /** The end of every question, before cursor sequences. */
 const QUESTION = new RegExp(
