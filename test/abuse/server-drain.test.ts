@@ -1,11 +1,12 @@
 /** `flywheel serve` that stops under load: every sent request gets its answer, and nothing burns twice. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fakeService, GOOD_KEY } from '../support/fake-service.js';
 import { besides } from '../support/flywheel-here.js';
 import { startServer } from '../support/http.js';
-import { canConnect, parseAnswers } from '../support/http-raw.js';
+import { parseAnswers } from '../support/http-raw.js';
 import {
   ask,
   initHome,
@@ -15,6 +16,16 @@ import {
   serve,
 } from '../support/http-serve.js';
 import { isLong, sampleOf } from '../support/long.js';
+
+async function canConnect(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const isConnected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isConnected;
+}
 
 const PATH = '/v1/tokenomics/burn';
 const BURN = { type: 'PRODUCT_BUY', proof: { load: true }, burnAmount: 1, persistOnchain: false };

@@ -5,7 +5,6 @@ import { type LocalChain, openLocalChain } from '../../src/chain/local/local-cha
 import { memo, transfer } from '../../src/chain/small-programs.js';
 import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import {
-  BLOCKHASH_LIFETIME_MS,
   chainOptions,
   createToken,
   HandClock,
@@ -20,6 +19,7 @@ import { emptyDirectory } from '../support/spawn.js';
 const SOL = 1_000_000_000n;
 const FEE = LAMPORTS_PER_SIGNATURE;
 const SLOT_MS = 400;
+const BLOCKHASH_LIFETIME_MS = 60_000;
 const START_MS = Date.UTC(2026, 0, 31, 12);
 
 describe('Chain: local', () => {

@@ -2,7 +2,7 @@
  * An older copy of the store is restored while the chain has advanced: nothing is written until an operator has accepted the gap.
  */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Chain } from '../../src/chain/chain.js';
 import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
@@ -32,7 +32,6 @@ import { itLong } from '../support/long.js';
 import { openCluster } from '../support/open-cluster.js';
 import { failureOf } from '../support/service.js';
 import { emptyDirectory } from '../support/spawn.js';
-import { whenExpired } from './in-flight.js';
 
 /** Every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
@@ -72,7 +71,7 @@ async function copyOf(store: Store): Promise<Store> {
 async function engineOnCopy(copy: Store): Promise<Engine> {
   await failureOf(requireExpired({ chain, store: copy }));
   cluster.node.advance(LIFETIME_SLOTS);
-  await whenExpired(() => requireExpired({ chain, store: copy }));
+  await vi.waitFor(() => requireExpired({ chain, store: copy }), 60_000);
   return engineOn(copy);
 }
 

@@ -46,8 +46,8 @@ export const journalHome = ({ mode, directory, dataDir }: Operator): string =>
 const files = (directory: string, which: RegExp): readonly string[] =>
   readdirSync(directory).filter((name) => which.test(name));
 
+/** A copy needs nothing closed: the log of a database is copied with it. */
 export async function keep(directory: string, which: RegExp, aside: string): Promise<void> {
-  await letGo(directory);
   mkdirSync(aside, { recursive: true });
   for (const name of files(directory, which)) cpSync(join(directory, name), join(aside, name));
 }

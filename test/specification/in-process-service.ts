@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
+import Database from 'libsql';
 import { bundleSizeOf, type Chain } from '../../src/chain/chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { KeyTerms, RegisterInput, Registration } from '../../src/contract/admin.js';
@@ -24,7 +25,7 @@ import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } fro
 import { type RunningServer, startServer } from '../support/http.js';
 import { openCluster, type TestCluster } from '../support/open-cluster.js';
 import { openDatabaseStore } from '../support/postgres.js';
-import { lockSqlite, rawSqlite, type StoreUnderTest } from '../support/store.js';
+import { rawSqlite, type StoreUnderTest } from '../support/store.js';
 import type { FaultRule } from '../support/test-cluster/faults.js';
 
 export type Project = Registration & {
@@ -236,6 +237,16 @@ function chainOf({ test, chain, cluster }: World) {
 }
 
 const BLOCKHASH_BLOCKS = 150;
+
+/** @returns a function that releases the write lock. */
+function lockSqlite(path: string): () => void {
+  const database = new Database(path, { timeout: 5_000 });
+  database.exec('begin immediate');
+  return () => {
+    database.exec('rollback');
+    database.close();
+  };
+}
 
 function breakStore(path: string, rooms: Rooms, fault: StoreFault): () => void {
   const run = (statement: string, options = {}) => rawSqlite(path, statement, options);

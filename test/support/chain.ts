@@ -28,8 +28,6 @@ export type Signed = ReturnType<typeof signTransaction>;
 export const namedSigner = (name: string): KeypairSigner =>
   createKeypairSigner(Keypair.fromSeed(createHash('sha256').update(name).digest()).secretKey);
 
-export const BLOCKHASH_LIFETIME_MS = 60_000;
-
 export class HandClock implements Clock {
   constructor(public timeMs = Date.UTC(2026, 0, 31, 12)) {}
 

@@ -1,5 +1,6 @@
 /** A proxy on loopback before a real service, which loses, cuts or refuses single requests. */
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { onLoopback } from './loopback.js';
 
 export interface GateRequest {
@@ -61,12 +62,6 @@ const REFUSALS: Readonly<Record<number, string>> = {
   429: 'ERR_RATE_LIMIT_EXCEEDED',
   503: 'ERR_UNAVAILABLE',
 };
-
-async function bodyOf(message: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of message) parts.push(part as Buffer);
-  return Buffer.concat(parts);
-}
 
 const requestOf = ({ method = '', url = '', headers }: IncomingMessage): GateRequest => ({
   ...{ method, path: url, key: headers['x-idempotency-key']?.toString() },
@@ -142,7 +137,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
     const answer = fate === 'drop' ? null : await pass(message, body, bytes);
     // A service that dies in the middle of its answer gives no answer.
-    const content = answer === null ? null : await bodyOf(answer).catch(() => null);
+    const content = answer === null ? null : await buffer(answer).catch(() => null);
     if (answer === null || content === null || fate === 'lose') return void response.destroy();
     const status = answer.statusCode ?? 502;
     if (typeof fate !== 'object') {
@@ -155,7 +150,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
   };
   const server = createServer(async (message, response) => {
     // A client that disconnects in the middle of its request sends none.
-    const body = await bodyOf(message).catch(() => null);
+    const body = await buffer(message).catch(() => null);
     if (body === null) return void response.destroy();
     const request = requestOf(message);
     gate.requests.push(request);
@@ -163,7 +158,7 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     const fate = await gate.fate(request);
     if (typeof fate === 'object' && 'replay' in fate) {
       const answer = fate.reaches ? await pass(message, body, body.length) : null;
-      if (answer !== null) await bodyOf(answer);
+      if (answer !== null) await buffer(answer);
       answerAgain(message, response, fate);
     } else await follow(fate, message, body, response);
     open -= 1;

@@ -40,13 +40,3 @@ export function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): P
     for (const part of parts) socket.write(part);
   });
 }
-
-export const canConnect = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });

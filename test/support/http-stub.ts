@@ -1,5 +1,6 @@
 /** An HTTP server with scripted answers. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { onLoopback } from './loopback.js';
 
 interface StubRequest {
@@ -20,19 +21,14 @@ export type StubAnswer = (request: StubRequest, response: ServerResponse, count:
 /** Records each request; `count` is 1 for the first. */
 export async function startStub(answer: StubAnswer): Promise<Stub> {
   const requests: StubRequest[] = [];
-  const server = createServer((message, response) => {
-    const chunks: Buffer[] = [];
-    message.on('data', (chunk: Buffer) => chunks.push(chunk));
-    message.on('end', () => {
-      const request = {
-        method: message.method ?? '',
-        url: message.url ?? '',
-        headers: message.headers,
-        body: Buffer.concat(chunks).toString(),
-      };
-      requests.push(request);
-      answer(request, response, requests.length);
-    });
+  const server = createServer(async (message, response) => {
+    const { method = '', url = '', headers } = message;
+    // A client that disconnects in the middle of its request sends none.
+    const body = await text(message).catch(() => null);
+    if (body === null) return;
+    const request = { method, url, headers, body };
+    requests.push(request);
+    answer(request, response, requests.length);
   });
   const { url, close } = await onLoopback(server);
   return { url, requests, close };

@@ -73,20 +73,6 @@ export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTer
   return { node, times, close: () => transport.close() };
 }
 
-/** A node that reports this recent priority price for a compute unit. */
-export const nodeWithPrice =
-  (microLamports: number) =>
-  (node: RpcNode): RpcNode => ({
-    ...node,
-    post: async (body, terms) => {
-      const { id, method } = JSON.parse(body);
-      if (method !== 'getRecentPrioritizationFees') return node.post(body, terms);
-      const result = [{ slot: 1, prioritizationFee: microLamports }];
-      const text = JSON.stringify({ jsonrpc: '2.0', id, result });
-      return { kind: 'answer', status: 200, headers: {}, text };
-    },
-  });
-
 export async function openCluster(
   test: TestEngine,
   { faults = [], seed = 1, pace = 'on-demand', ...terms }: ClusterTerms = {},

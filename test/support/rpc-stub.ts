@@ -1,5 +1,6 @@
 /** An RPC node on loopback with scripted results and faults. */
 import { createServer, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { onLoopback } from './loopback.js';
 
 export interface RpcCall {
@@ -15,7 +16,7 @@ export type Methods = Readonly<Record<string, (...params: readonly never[]) => u
 
 export type StubNode = Awaited<ReturnType<typeof stubNode>>;
 
-const json = (response: ServerResponse, status: number, body: unknown, headers: object = {}): void => {
+const send = (response: ServerResponse, status: number, body: unknown, headers: object = {}): void => {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 };
@@ -29,7 +30,7 @@ export const status =
 export const stated =
   (code: number, message = 'no', data: unknown = undefined, http = 200): Fault =>
   (response, { id }) =>
-    json(response, http, { jsonrpc: '2.0', id, error: { code, message, data } });
+    send(response, http, { jsonrpc: '2.0', id, error: { code, message, data } });
 
 export const says =
   (body: string, type = 'application/json'): Fault =>
@@ -40,14 +41,14 @@ export const says =
 export const result =
   (value: unknown): Fault =>
   (response, { id }) =>
-    json(response, 200, { jsonrpc: '2.0', id, result: value });
+    send(response, 200, { jsonrpc: '2.0', id, result: value });
 
 export const passOn =
   (url: string, change: (answer: never, call: RpcCall) => unknown = (answer) => answer): Fault =>
   async (response, call) => {
     const sent = { method: 'POST', headers: { 'content-type': 'application/json' } };
     const answer = await fetch(url, { ...sent, body: JSON.stringify({ jsonrpc: '2.0', ...call }) });
-    json(response, answer.status, change((await answer.json()) as never, call));
+    send(response, answer.status, change((await answer.json()) as never, call));
   };
 
 export const silence: Fault = () => undefined;
@@ -106,9 +107,7 @@ export async function stubNode(methods: Methods = {}, path = '/secret-key') {
     isYoung: false,
   };
   const server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const call = JSON.parse(Buffer.concat(parts).toString()) as RpcCall;
+    const call = (await json(request)) as RpcCall;
     if (stub.isYoung && call.method === 'getEpochInfo') return result(BEGINNING)(response, call);
     calls.push(call);
     const fault = faults.length > 0 ? faults.shift() : stub.always;

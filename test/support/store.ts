@@ -60,16 +60,6 @@ export function rawSqlite(
   }
 }
 
-/** @returns a function that releases the write lock. */
-export function lockSqlite(path: string): () => void {
-  const database = new Database(path, { timeout: 5_000 });
-  database.exec('begin immediate');
-  return () => {
-    database.exec('rollback');
-    database.close();
-  };
-}
-
 export const openTemporarySqliteStore: OpenStore = async () => {
   const directory = emptyDirectory();
   const path = join(directory, 'store.db');

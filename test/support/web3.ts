@@ -23,13 +23,3 @@ export function closeConnections(): void {
   }
   connections.clear();
 }
-
-/** Subscriptions that the node has confirmed. */
-export const subscribedIn = (connection: Connection): number =>
-  Object.values(
-    Reflect.get(connection, '_subscriptionsByHash') as Record<string, { readonly state: string }>,
-  ).filter(({ state }) => state === 'subscribed').length;
-
-export async function waitFor(isThere: () => boolean): Promise<void> {
-  while (!isThere()) await new Promise((resolve) => void setTimeout(resolve, 10));
-}

@@ -3,10 +3,24 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { checkVote } from '../../../src/approval/check-vote.js';
 import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../../../src/chain/chain.js';
+import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import { address } from '../../../src/values/address.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, type TestEngine } from '../../support/engine.js';
-import { nodeWithPrice } from '../../support/open-cluster.js';
 import { openOnCluster } from '../../support/service.js';
+
+/** A node that reports this recent priority price for a compute unit. */
+const nodeWithPrice =
+  (microLamports: number) =>
+  (node: RpcNode): RpcNode => ({
+    ...node,
+    post: async (body, terms) => {
+      const { id, method } = JSON.parse(body);
+      if (method !== 'getRecentPrioritizationFees') return node.post(body, terms);
+      const result = [{ slot: 1, prioritizationFee: microLamports }];
+      const text = JSON.stringify({ jsonrpc: '2.0', id, result });
+      return { kind: 'answer', status: 200, headers: {}, text };
+    },
+  });
 
 const feeOf = (record: TransactionRecord | null | undefined): bigint => record?.feeLamports ?? 0n;
 

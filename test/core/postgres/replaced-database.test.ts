@@ -21,7 +21,6 @@ import { itLong } from '../../support/long.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
-import { whenExpired } from '../in-flight.js';
 
 /** Slots advance on demand; every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
@@ -55,7 +54,7 @@ beforeAll(async () => {
   await copyStore(test.store, store);
   await failureOf(requireExpired({ chain, store }));
   node.advance(LIFETIME_SLOTS);
-  await whenExpired(() => requireExpired({ chain, store }));
+  await past('ERR_UNAVAILABLE', () => requireExpired({ chain, store }));
   engine = engineBeside(test, { chain, store });
 }, 120_000);
 afterAll(async () => {
@@ -102,22 +101,26 @@ async function acceptAll(): Promise<void> {
   await engine.gaps.accept(found?.gap.transactions ?? 0);
 }
 
-/** Retries, because the connections were cut. */
-async function whenThere<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Retries while the work ends in this error. */
+async function past<Result>(code: string, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if ((error as { code?: string }).code !== 'ERR_STORE_UNAVAILABLE') throw error;
+      if ((error as { code?: string }).code !== code) throw error;
     }
   }
 }
+
+/** The connections were cut. */
+const whenThere = <Result>(work: () => Promise<Result>): Promise<Result> =>
+  past('ERR_STORE_UNAVAILABLE', work);
 
 /** The first call starts the wait for expiry. */
 async function afterExpiry<Result>(work: () => Promise<Result>): Promise<Result> {
   expect(await failureOf(whenThere(work))).toMatchObject({ code: 'ERR_UNAVAILABLE' });
   node.advance(LIFETIME_SLOTS);
-  return whenExpired(() => whenThere(work));
+  return past('ERR_UNAVAILABLE', () => whenThere(work));
 }
 
 it('asks the chain once more after its database was restarted, and goes on', async () => {

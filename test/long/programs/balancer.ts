@@ -3,6 +3,7 @@
  * connection moves to another server for any method, and only a GET is sent again.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { onLoopback } from '../../support/loopback.js';
 
 const LOOK_MS = 100;
@@ -12,12 +13,6 @@ export interface Balancer {
   readonly url: string;
   readonly ports: Set<number>;
   close(): Promise<void>;
-}
-
-async function bodyOf(asked: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of asked) parts.push(part as Buffer);
-  return Buffer.concat(parts);
 }
 
 interface Answer {
@@ -31,7 +26,7 @@ function pass(asked: IncomingMessage, body: Buffer, port: number): Promise<Answe
   return new Promise((resolve) => {
     const { method, headers, url } = asked;
     const on = request({ host: '127.0.0.1', port, method, headers, path: url, agent: false }, (came) => {
-      bodyOf(came).then(
+      buffer(came).then(
         (text) => resolve({ status: came.statusCode ?? 500, headers: came.headers, body: text }),
         () => resolve('cut'),
       );
@@ -62,7 +57,7 @@ export async function startBalancer(): Promise<Balancer> {
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   const answer = async (asked: IncomingMessage, reply: ServerResponse): Promise<void> => {
-    const body = await bodyOf(asked);
+    const body = await buffer(asked);
     const untilMs = performance.now() + TRY_MS;
     while (performance.now() < untilMs) {
       const open = [...ready];

@@ -17,7 +17,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import { base58Encode } from '../../../src/values/base58.js';
@@ -25,7 +25,15 @@ import { systemClock } from '../../../src/values/time.js';
 import { chainOptions, createToken, type TestToken, treasury } from '../../support/chain.js';
 import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
 import { emptyDirectory } from '../../support/spawn.js';
-import { closeConnections, connectionTo, subscribedIn, waitFor } from '../../support/web3.js';
+import { closeConnections, connectionTo } from '../../support/web3.js';
+
+const PATIENCE_MS = 60_000;
+
+/** Subscriptions that the node has confirmed. */
+const subscribedIn = (connection: Connection): number =>
+  Object.values(
+    Reflect.get(connection, '_subscriptionsByHash') as Record<string, { readonly state: string }>,
+  ).filter(({ state }) => state === 'subscribed').length;
 
 afterEach(async () => {
   closeConnections();
@@ -76,7 +84,7 @@ describe('web3.js on slots of 40 ms', () => {
       expect(root).toBeLessThan(slot);
       slots.push(slot);
     });
-    await waitFor(() => slots.length > 0);
+    await vi.waitUntil(() => slots.length > 0, PATIENCE_MS);
     const { blockhash } = await connection.getLatestBlockhash();
     const message = new TransactionMessage({
       payerKey: alice.publicKey,
@@ -87,9 +95,9 @@ describe('web3.js on slots of 40 ms', () => {
     transaction.sign([alice]);
     const signature = base58Encode(transaction.signatures[0] ?? new Uint8Array());
     connection.onSignature(signature, () => void heard.push('signature confirmed'), 'confirmed');
-    await waitFor(() => subscribedIn(connection) === 3);
+    await vi.waitUntil(() => subscribedIn(connection) === 3, PATIENCE_MS);
     expect(await connection.sendTransaction(transaction)).toBe(signature);
-    await waitFor(() => heard.length >= 2);
+    await vi.waitUntil(() => heard.length >= 2, PATIENCE_MS);
     expect([...heard].sort()).toEqual(['account 2000000', 'signature confirmed']);
     expect(slots).toEqual([...new Set(slots)].sort((left, right) => left - right));
   });
