@@ -34,6 +34,11 @@ const begin = (mode: Mode): Promise<void> => meet(mode, { pinned: false });
 
 const OWN_KEY = '7d0b8c1e-0e0f-4a53-9b0e-5f8f0e7a9a11';
 
+/** So many of {@link largeBurns} fill a request: the next one would make it larger than 4 MiB. */
+const FULL = 64;
+const largeBurns = (from: number, to: number, amount = 0.001) =>
+  burns(from, to, amount).map((burn) => ({ ...burn, proof: { ...burn.proof, text: 'x'.repeat(64_900) } }));
+
 /** More than the burn wallet has until it is funded. */
 const MUCH = 1_000_000;
 
@@ -239,19 +244,19 @@ it.each(
     const { key } = operator;
     let posts = 0;
     gate.fate = ({ method }) => (method === 'POST' && ++posts > 1 ? 'drop' : 'pass');
-    const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+    const many = largeBurns(0, FULL + 2);
     const file = operator.write('a.json', many);
     expect((await burnFile(file)).exit).toBe(7);
     const idempotencyKey = gate.requests.findLast(({ method }) => method === 'POST')?.key ?? '';
     gate.fate = () => 'pass';
-    await elsewhere(() => burnFile(operator.write('b.json', many.slice(1_000 + own))));
+    await elsewhere(() => burnFile(operator.write('b.json', many.slice(FULL + own))));
     if (journal === 'with its journal lost') await restore(journalHome(operator), JOURNAL, null);
     const refused = await burnFile(file);
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
     expect((await burnFile(file, '--rest')).exit).toBe(0);
-    const late = { body: many.slice(1_000), idempotencyKey };
+    const late = { body: many.slice(FULL), idempotencyKey };
     expect((await ask(`${gate.url}/v1/tokenomics/burn-batch`, key, late)).status).toBe(422);
-    expect((await operator.happened()).burned).toBe('1.002');
+    expect((await operator.happened()).burned).toBe('0.066');
     expect(operator.open()).toEqual([]);
   },
 );
@@ -338,8 +343,8 @@ it('a rest whose service is told by an earlier answer has no known outcome', asy
 it('of two equal elements the one that failed is not noted as landed by a file of its own', async () => {
   await begin('remote');
   // The first element exceeds the balance until the second request is sent.
-  const large = burns(0, 1, 2 * MUCH);
-  const many = burns(1, 1_000).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+  const large = largeBurns(0, 1, 2 * MUCH);
+  const many = largeBurns(1, FULL);
   const file = operator.write('a.json', [...large, ...many, ...large]);
   const gate = gateOf(operator);
   let posts = 0;
@@ -350,7 +355,7 @@ it('of two equal elements the one that failed is not noted as landed by a file o
   expect((await burnFile(file)).exit).toBe(3);
   expect((await burnFile(operator.write('b.json', large), '--dry-run')).exit).toBe(0);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(4 * MUCH + 0.999);
+  expect(await burned()).toBe(4 * MUCH + 0.063);
 });
 
 it('the rest of burns that are done once more is what that has not landed', async () => {
@@ -401,7 +406,7 @@ it('what a restored service has lost of a file is named, and can be done without
 it('a file of which a restored service has lost an answered part comes to an end by what is printed', async () => {
   await begin('embedded');
   await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const many = burns(0, 1_002).map((burn) => ({ ...burn, burnAmount: 0.001 }));
+  const many = largeBurns(0, FULL + 2);
   const file = operator.write('a.json', many);
   const fault = { signal: 'SIGKILL', when: `${MOMENTS.answered} and exists (${MOMENTS.taken})` } as const;
   expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
@@ -409,9 +414,9 @@ it('a file of which a restored service has lost an answered part comes to an end
   const told = await burnFile(file);
   expect(told.exit).toBe(7);
   await giveUp(told);
-  expect((await burnFile(operator.write('b.json', many.slice(0, 1_000)), '--again')).exit).toBe(0);
+  expect((await burnFile(operator.write('b.json', many.slice(0, FULL)), '--again')).exit).toBe(0);
   expect((await burnFile(file, '--rest')).exit).toBe(0);
-  expect((await operator.happened()).burned).toBe('1.002');
+  expect((await operator.happened()).burned).toBe('0.066');
 });
 
 it('a file goes on at another address of its service, which is not pinned', async () => {
