@@ -32,48 +32,6 @@ describe('canonicalJson', () => {
     );
   });
 
-  // RFC 8785, section 3.2.3 and appendix B.
-  it('sorts keys by UTF-16 code units', () => {
-    const value = {
-      '\u20ac': 'Euro Sign',
-      '\r': 'Carriage Return',
-      '\ufb33': 'Hebrew Letter Dalet With Dagesh',
-      '1': 'One',
-      '\ud83d\ude00': 'Emoji: Grinning Face',
-      '\u0080': 'Control',
-      '\u00f6': 'Latin Small Letter O With Diaeresis',
-    };
-    const keys = [...canonicalJson(value).matchAll(/:"([A-Z][^"]*)"/g)].map(([, text]) => text);
-    expect(keys).toEqual([
-      'Carriage Return',
-      'One',
-      'Control',
-      'Latin Small Letter O With Diaeresis',
-      'Euro Sign',
-      'Emoji: Grinning Face',
-      'Hebrew Letter Dalet With Dagesh',
-    ]);
-  });
-
-  it.each([
-    ['0000000000000000', '0'],
-    ['8000000000000000', '0'],
-    ['0000000000000001', '5e-324'],
-    ['8000000000000001', '-5e-324'],
-    ['7fefffffffffffff', '1.7976931348623157e+308'],
-    ['4340000000000000', '9007199254740992'],
-    ['4430000000000000', '295147905179352830000'],
-    ['44b52d02c7e14af5', '9.999999999999997e+22'],
-    ['44b52d02c7e14af6', '1e+23'],
-    ['444b1ae4d6e2ef4e', '999999999999999700000'],
-    ['444b1ae4d6e2ef50', '1e+21'],
-    ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
-    ['3eb0c6f7a0b5ed8d', '0.000001'],
-    ['41b3de4355555555', '333333333.3333333'],
-  ])('writes the number of the bits %s as %s', (bits, text) => {
-    expect(canonicalJson(Buffer.from(bits, 'hex').readDoubleBE())).toBe(text);
-  });
-
   it.each(['\ud800', '\udc00', 'a\ud800b', '\udc00\ud800', '\ud83d\ud83d\ude00'])(
     'refuses half a pair: %j',
     (text) => {
