@@ -1,7 +1,7 @@
 /** Sends transactions with stored intents and finds their outcomes. */
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../chain/chain.js';
 import { describeTransactionError } from '../chain/transaction/program-errors.js';
-import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Lease } from './lease.js';
 
 /** One to four signed transactions with one purpose and one blockhash. */
@@ -117,6 +117,7 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
   if (landed.length === traces.length)
     return { kind: 'landed', records, isFinal: landed.every(({ isFinal }) => isFinal) };
   const open = traces.find((trace) => trace.kind === 'open');
+  invariant(open !== undefined || landed.length === 0, 'A unit lands whole or not at all.');
   if (open === undefined) return { kind: 'expired' };
   const [{ signature }] = transactions as [Unit['transactions'][number]];
   if (open.isOver === true) throw forgotten(signature);

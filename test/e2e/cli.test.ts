@@ -67,9 +67,7 @@ describe('flywheel', () => {
     for (const proof of ['{"a":1}', '{"a":2}'])
       expect((await flywheelHere({ home }, ...burn, proof)).exit).toBe(0);
     const { text } = await onTerminal(home, command('history --limit 1'), { NO_COLOR: '1' });
-    expect(text).toMatch(
-      /\nThe list has more than 1 item\. Set --limit, or continue with --cursor\s+\S+\n$/,
-    );
+    expect(text).toMatch(/\nThe list has more than 1 item\. Set --limit, or continue with --cursor\s+\S+\n$/);
   });
 
   it('asks before it wipes, takes silence for a no, and says so with 130', async () => {
