@@ -1,5 +1,6 @@
 /** Checks of `flywheel doctor` on the user's files (owner, mode, links), with the repair of modes, and on each RPC node by itself. */
 import {
+  accessSync,
   closeSync,
   constants,
   fchmodSync,
@@ -128,12 +129,14 @@ function findings(name: string, path: string, find: () => readonly Finding[]): r
 
 const fine = (name: string, detail: string): Finding => ({ name, ok: true, detail, exit: EXIT.done });
 
-/** One finding per wrong file, one if all files are right, none without the directory. */
+/** One finding per wrong file, one if all files are right. A missing directory is no problem: flywheel creates it. */
 export const checkFiles = (name: string, directory: string, platform: string): readonly Finding[] =>
   findings(name, directory, () => {
+    const entries = [...entriesOf(directory)];
+    if (entries.length === 0) return [fine(name, `${directory} (not created yet)`)];
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     // Windows has no such modes.
-    const entries = platform === 'win32' ? [] : [...entriesOf(directory)];
-    if (entries.length === 0) return [];
+    if (platform === 'win32') return [fine(name, directory)];
     const bad = (text: string, hint: string): Finding =>
       failed(name, new FlywheelError('ERR_CONFIG_INVALID', text, { hint }));
     const odd = odditiesOf(entries);

@@ -6,7 +6,7 @@ import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
-import { describeLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import { problemOf } from '../support/operator.js';
 import {
   closeStubs,
@@ -174,38 +174,5 @@ describe('nodes that all fall silent once something was sent', () => {
   it('before anything was sent are unavailable', async () => {
     const cut = await burn([await nodeThat(silence)]);
     expect([cut.exit, problemOf(cut).error]).toEqual([6, 'ERR_UNAVAILABLE']);
-  });
-});
-
-describeLong('doctor', () => {
-  interface Checked {
-    readonly checks: readonly {
-      readonly name: string;
-      readonly ok: boolean;
-      readonly rpc?: { source: string };
-    }[];
-  }
-
-  const doctor = async (env: Record<string, string>): Promise<Checked & { exit: number | null }> => {
-    const own = { FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_API_KEY: test.project.key.reveal(), ...env };
-    const { exit, stdout } = await flywheelHere({ home: emptyDirectory(), env: own }, 'doctor', '--json');
-    return { exit, ...(JSON.parse(stdout) as Checked) };
-  };
-
-  it('says of a version of node that is too old that it is not ok', async () => {
-    const preload = join(emptyDirectory(), 'old-node.cjs');
-    const pretend = (version: string) =>
-      writeFileSync(preload, `Object.defineProperty(process, 'version', { value: '${version}' });`);
-    const nodeCheck = async () => {
-      const { checks } = await doctor({ NODE_OPTIONS: `--require=${preload}` });
-      return checks.find(({ name }) => name === 'node');
-    };
-    for (const [version, ok] of [
-      ['v20.17.0', false],
-      ['v20.18.0', true],
-    ] as const) {
-      pretend(version);
-      expect([version, await nodeCheck()]).toMatchObject([version, { ok }]);
-    }
   });
 });

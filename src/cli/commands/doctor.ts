@@ -1,11 +1,8 @@
 /** `flywheel doctor`: checks settings, files, service and chain. Changes nothing without `--repair`. */
-import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { configError, FlywheelError } from '../../errors/flywheel-error.js';
 import { loadedNatives } from '../../files/native-packages.js';
-import { fileProblem } from '../../files/read-file.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
@@ -17,72 +14,8 @@ import { callWith } from '../send.js';
 import { statusOf } from '../views/batch.js';
 import { countText, tokensText } from '../views/unit.js';
 
-const MIB = 1_024 * 1_024;
-/** More than a batch and its journal need. */
-const LEAST_FREE = 64 * MIB;
-
-function existing(path: string): string {
-  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
-  return isThere || dirname(path) === path ? path : existing(dirname(path));
-}
-
-function freeSpace(directory: string): string {
-  const { bavail, bsize } = statfsSync(existing(directory));
-  const free = bavail * bsize;
-  const text = `${Math.floor(free / MIB)} MiB free for ${directory}`;
-  if (free >= LEAST_FREE) return text;
-  throw configError(
-    `Only ${text}.`,
-    `Delete or move other files on the disk of ${directory} until ${LEAST_FREE / MIB} MiB are free. Without room, flywheel cannot store a transaction and so does not send it.`,
-  );
-}
-
-/** The process that holds the lock of a data directory (Linux only). A lock ends with its process, so none is ever stale. */
-export function lockText(dataDir: string): string {
-  const stats = statSync(join(dataDir, 'lock'), { throwIfNoEntry: false });
-  let held: readonly string[];
-  try {
-    held = stats === undefined ? [] : readFileSync('/proc/locks', 'utf8').split('\n');
-  } catch {
-    return 'unknown: this system does not show which processes use the data directory';
-  }
-  const ours = held.map((line) => line.split(/\s+/)).filter((words) => words[5]?.endsWith(`:${stats?.ino}`));
-  const holders = new Set(ours.flatMap((words) => words[4] ?? []));
-  return holders.size === 0
-    ? 'the data directory is not in use'
-    : `in use by process ${[...holders].join(', ')}`;
-}
-
-function certificates(file: string): string {
-  try {
-    readFileSync(file);
-    return file;
-  } catch (cause) {
-    throw new FlywheelError('ERR_CONFIG_INVALID', `NODE_EXTRA_CA_CERTS: ${file}: ${fileProblem(cause)}.`, {
-      cause,
-      hint: 'Set NODE_EXTRA_CA_CERTS to a readable PEM file, or unset it.',
-    });
-  }
-}
-
-function locale(env: Session['context']['env']): string {
-  const named = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || 'none';
-  return /utf-?8/i.test(named) ? named : `${named}: not UTF-8, so the terminal may not show non-ASCII text`;
-}
-
 /** A larger difference shifts dates and daily caps. */
 const MAX_CLOCK_SKEW_MS = 30_000;
-
-/** A missing directory is no problem: flywheel creates it. `checkFiles` checks access by other users. */
-function checkDirectory(path: string): string {
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    return path;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return `${path} (not created yet)`;
-    throw new FlywheelError('ERR_CONFIG_INVALID', `${path}: ${fileProblem(cause)}.`, { cause });
-  }
-}
 
 function keyText(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
@@ -117,11 +50,10 @@ async function checkService(session: Session, opened: OpenedService, look: Look)
 
 async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { context, settings } = session;
-  const { platform, env } = context;
+  const { platform } = context;
   const [config, data] = [settings.configDir.value, settings.dataDir.value];
   const isHere = settings.apiUrl.value === null;
   const { value: keypair } = settings.keypair;
-  const extraCa = env['NODE_EXTRA_CA_CERTS'] ?? '';
   const found: Finding[] = [];
   const look: Look = async (name, tell) => {
     const finding = await check(name, async () => {
@@ -133,18 +65,11 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
     });
     found.push(finding);
   };
-  await look('version', () => context.version);
+  await look('version', () => `${context.version}, node ${context.nodeVersion} on ${platform}`);
   await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
-  await look('config directory', () => checkDirectory(config));
-  if (isHere) await look('data directory', () => checkDirectory(data));
   found.push(...checkFiles('config files', config, platform));
   if (isHere) found.push(...checkFiles('data files', data, platform));
   const several = await checkDatabase(session, look);
-  await look('node', () => `${context.nodeVersion} on ${platform}`);
-  await look('free space', () => freeSpace(isHere ? data : config));
-  if (isHere) await look('lock', () => lockText(data));
-  if (extraCa !== '') await look('extra certificates', () => certificates(extraCa));
-  await look('locale', () => locale(env));
   if (keypair !== null) await look('keypair', async () => (await loadKeypair(context, keypair)).address);
   const rpc = await checkRpc(session);
   found.push(...rpc);

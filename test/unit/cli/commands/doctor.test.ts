@@ -4,9 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
-import { lockText } from '../../../../src/cli/commands/doctor.js';
 import type { Answer } from '../../../../src/cli/context.js';
-import { openSqliteFile } from '../../../../src/files/sqlite-file.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { owner, ownerKeypair } from '../../batch-on-chain.js';
@@ -49,8 +47,7 @@ describe('doctor', () => {
     const { exit, ok, checks } = await look(testCli({ ...funded(VAULT), service }));
     expect([exit, ok, checks.every((check) => check.ok)]).toEqual([0, true, true]);
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['version', 'target', 'config directory', 'data directory', 'node', 'free space', 'lock', 'locale'],
-      ...['api key', 'service', 'native parts', 'funds'],
+      ...['version', 'target', 'config files', 'data files', 'api key', 'service', 'native parts', 'funds'],
     ]);
     expect(service.calls.map(({ operation }) => operation)).toEqual(['currentBatch']);
   });
@@ -160,17 +157,5 @@ describe('doctor', () => {
     const found = all(await look(cli, '--repair'), 'repair');
     expect(found).toMatchObject([{ ok: false, error: 'ERR_CONFIG_INVALID' }]);
     expect(found[0]?.detail).toContain(data);
-  });
-
-  it('tells who works in the data directory, and of certificates that cannot be read', async () => {
-    const cli = testCli({ env: { NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem', LANG: 'de_DE.UTF-8' } });
-    const found = await look(cli);
-    expect(named(found, 'extra certificates')).toMatchObject({ ok: false, error: 'ERR_CONFIG_INVALID' });
-    expect(named(found, 'locale')?.detail).toBe('de_DE.UTF-8');
-    const data = join(cli.home, '.local/share/flywheel');
-    mkdirSync(data, { recursive: true, mode: 0o700 });
-    const lock = await openSqliteFile({ path: join(data, 'lock'), noun: 'lock', create: true });
-    expect(lock.write(() => lockText(data))).toContain(String(process.pid));
-    lock.close();
   });
 });
