@@ -120,7 +120,9 @@ describe('--strict', () => {
     expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);
     expect((await json('local', 'status')).burned).toBe('40');
     const again = await run('burn-batch', fine, '--dry-run');
-    expect(again.stderr).toContain('it is done, and the command would only print the stored result');
+    expect(again.stderr).toContain(
+      'All of it landed. The command would send nothing and print the stored result.',
+    );
   });
 });
 
