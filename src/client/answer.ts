@@ -45,6 +45,7 @@ function readJson(
   }
 }
 
+const UNFIT = 'JSON that does not fit the API';
 const CHECK_ADDRESS = 'Check the API address, including its path, and any proxy in front of the service.';
 
 const shown = (text: string): string => visibleLine(text).slice(0, MAX_SHOWN_LENGTH);
@@ -107,23 +108,13 @@ export const answerContext = (
 /** @throws `ERR_RESPONSE_INVALID` with a description of the answer. */
 export function decodeValue<Value>(schema: z.ZodType<Value>, answer: HttpAnswer, mask: Mask): Value {
   const read = readJson(answer, mask);
-  if ('instead' in read) {
-    throw new FlywheelError(
-      'ERR_RESPONSE_INVALID',
-      `The service answered ${answer.status} with ${read.instead}.`,
-      {
-        ...answerContext(answer, mask),
-        hint: CHECK_ADDRESS,
-      },
-    );
-  }
-  const checked = checkTolerantly(schema, read.json);
+  const checked = 'json' in read ? checkTolerantly(schema, read.json) : read;
   if ('value' in checked) return checked.value;
-  throw new FlywheelError(
-    'ERR_RESPONSE_INVALID',
-    `The service answered ${answer.status} with JSON that does not fit the API: ${shown(mask(checked.problem))}.`,
-    answerContext(answer, mask),
-  );
+  const isJson = 'problem' in checked;
+  const what = isJson ? `${UNFIT}: ${shown(mask(checked.problem))}` : checked.instead;
+  throw new FlywheelError('ERR_RESPONSE_INVALID', `The service answered ${answer.status} with ${what}.`, {
+    ...{ ...answerContext(answer, mask), ...(isJson ? {} : { hint: CHECK_ADDRESS }) },
+  });
 }
 
 const lenientProblem = z.object({
@@ -145,7 +136,7 @@ export function decodeProblem(
   const read = readJson(answer, mask);
   const parsed = lenientProblem.safeParse('json' in read ? read.json : undefined);
   if (!parsed.success) {
-    const instead = 'instead' in read ? read.instead : 'JSON that does not fit the API';
+    const instead = 'instead' in read ? read.instead : UNFIT;
     const message = `The service answered ${answer.status} with ${instead} instead of an API error.`;
     const options = {
       ...{ ...answerContext(answer, mask), exit: exitOfStatus(answer.status) },

@@ -167,9 +167,13 @@ const checkPage =
   (answer) => {
     const items: readonly object[] = answer.items;
     const { limit = DEFAULT_PAGE_ITEMS, ...asked } = query as Readonly<Record<string, unknown>>;
-    const fits = (item: object): boolean =>
-      names.every((name) => asked[name] === undefined || asked[name] === Reflect.get(item, name)) &&
-      isAskedFor(asked['proofHash'], { hash: undefined, proofHash: undefined, ...item });
+    const hashes = asked['proofHash'] === undefined ? null : String(asked['proofHash']).split(',');
+    const fits = (item: object): boolean => {
+      // Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none.
+      const hash = Reflect.get(item, 'proofHash') ?? Reflect.get(item, 'hash');
+      const isHashed = hashes === null || hash === undefined || hashes.includes(hash);
+      return isHashed && names.every((name) => [undefined, Reflect.get(item, name)].includes(asked[name]));
+    };
     const other = items.findIndex((item) => !fits(item));
     const broken = items.map((item, at) => {
       const { txHash }: { readonly txHash?: string } = item;
@@ -182,14 +186,6 @@ const checkPage =
       broken.find(Boolean);
     return { ...finding(problem), unproven: OLD_COPY };
   };
-
-/** Burns and rows of the history call it `hash`, pipelines `proofHash`. A batch has none. */
-function isAskedFor(
-  hashes: unknown,
-  { hash, proofHash = hash }: { hash: unknown; proofHash: unknown },
-): boolean {
-  return typeof hashes !== 'string' || typeof proofHash !== 'string' || hashes.split(',').includes(proofHash);
-}
 
 function scaled(text: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');

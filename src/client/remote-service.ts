@@ -1,4 +1,5 @@
 /** The service over HTTP: requests, retries and outcomes (contract, section 2.5). */
+import { setTimeout } from 'node:timers/promises';
 import type * as z from 'zod';
 import type { Call, Reply } from '../contract/call.js';
 import { BATCH_COST_HEADER, decodeBatchCost, IDEMPOTENT_REPLAYED_HEADER } from '../contract/headers.js';
@@ -56,11 +57,6 @@ const NOT_THERE: ReadonlySet<string> = new Set([
   'ERR_RESPONSE_INVALID',
 ]);
 
-const sleepWithTimer = async (ms: number, signal?: AbortSignal): Promise<void> => {
-  const { setTimeout } = await import('node:timers/promises');
-  await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
-};
-
 function onceAKind(listener: ((text: string) => void) | undefined): (warning: Warning) => void {
   const seen = new Set<Warning['kind']>();
   return ({ kind, text }) => {
@@ -76,7 +72,7 @@ function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Se
   return {
     ...{ clock, random, requestTimeoutMs },
     transport: deps.transport ?? createTransport(base, way),
-    sleep: deps.sleep ?? sleepWithTimer,
+    sleep: deps.sleep ?? ((ms, signal) => setTimeout(ms, undefined, signal && { signal })),
     maxWaitMs: deps.maxWaitMs ?? DEFAULT_MAX_WAIT_SECONDS * 1_000,
     totalTimeoutMs: deps.totalTimeoutMs ?? DEFAULT_WAIT_SECONDS * 1_000,
     log: createHttpLog(deps.onHttpLog, keyHeader),

@@ -28,23 +28,28 @@ const PER_MILLE = 1_000n;
 /** Pipelines of one wallet that are named. */
 const MAX_NAMED = 3;
 
-const amountOf = (action: PipelineAction): bigint => ('amount' in action ? action.amount : 0n);
+/** The largest first. */
+const actionsOf = (pipelines: readonly PipelineContent[]) =>
+  pipelines
+    .flatMap(({ actions }, at) =>
+      actions.map((action) => ({ action, amount: 'amount' in action ? action.amount : 0n, at: at + 1 })),
+    )
+    .toSorted((a, b) => Number(b.amount > a.amount) - Number(b.amount < a.amount));
 
 /** The actions of at least {@link UNUSUAL} times the median of their kind, the furthest above it first. */
 function unusualActions(pipelines: readonly PipelineContent[]) {
-  const all = pipelines.flatMap(({ actions }, at) => actions.map((action) => ({ action, pipeline: at + 1 })));
-  const medianOf = (kind: string): bigint => {
-    const amounts = all.filter(({ action }) => action.action === kind).map(({ action }) => amountOf(action));
-    if (amounts.length < LEAST_TO_COMPARE) return 0n;
-    return amounts.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((amounts.length - 1) / 2)] ?? 0n;
-  };
-  const medians = new Map(
-    [...new Set(all.map(({ action }) => action.action))].map((kind) => [kind, medianOf(kind)]),
-  );
+  const all = actionsOf(pipelines);
+  const medians = new Map<string, bigint>();
+  for (const { action } of all) {
+    if (medians.has(action.action)) continue;
+    const amounts = all.flatMap((one) => (one.action.action === action.action ? one.amount : []));
+    const middle = amounts.length < LEAST_TO_COMPARE ? 0n : amounts[Math.floor(amounts.length / 2)];
+    medians.set(action.action, middle ?? 0n);
+  }
   return all
     .flatMap((one) => {
       const median = medians.get(one.action.action) ?? 0n;
-      const times = median === 0n ? 0n : amountOf(one.action) / median;
+      const times = median === 0n ? 0n : one.amount / median;
       return times >= UNUSUAL ? [{ ...one, median, times }] : [];
     })
     .toSorted((a, b) => Number(b.times - a.times));
@@ -101,7 +106,7 @@ function unusualText(pipelines: readonly PipelineContent[], unit: Unit): string 
   if (most === undefined) return null;
   const times = `${grouped(String(most.times))} times the median of ${amountText(most.median, unit)}`;
   const more = others.length === 0 ? '' : `; ${countText(others.length, 'more action')}`;
-  return `pipeline ${most.pipeline}: ${pipelineActionText(most.action, unit)}, ${times}${more}`;
+  return `pipeline ${most.at}: ${pipelineActionText(most.action, unit)}, ${times}${more}`;
 }
 
 /** Describes the hidden characters of memos and proof types, each of which may change how a line reads; `null`: none. */
@@ -208,15 +213,12 @@ export function summedUp(
   };
 }
 
-/** The actions of a kind, the largest first. */
-const largestFirst = (pipelines: readonly PipelineContent[], usage: Usage) =>
-  pipelines
-    .flatMap(({ actions }, at) => actions.map((action) => ({ action, amount: amountOf(action), at: at + 1 })))
-    .filter(({ action }) => usageOf(action) === usage)
-    .toSorted((a, b) => Number(b.amount > a.amount) - Number(b.amount < a.amount));
+/** The largest first. */
+const actionsUsing = (pipelines: readonly PipelineContent[], usage: Usage) =>
+  actionsOf(pipelines).filter(({ action }) => usageOf(action) === usage);
 
 function burnFields(pipelines: readonly PipelineContent[], unit: Unit): readonly Field[] {
-  const burns = largestFirst(pipelines, 'burn');
+  const burns = actionsUsing(pipelines, 'burn');
   const [largest] = burns;
   if (largest === undefined) return [];
   const { burned } = outflowOf(pipelines);
@@ -235,7 +237,7 @@ function walletsText(count: number, countNew: number | null): string {
 
 /** The wallet of the largest airdrop is always named, here or as unusual. */
 function airdropFields({ pipelines, earlier, withheld }: Summed, unit: Unit): readonly Field[] {
-  const airdrops = largestFirst(pipelines, 'airdrop');
+  const airdrops = actionsUsing(pipelines, 'airdrop');
   const [largest] = airdrops;
   if (largest === undefined) return [];
   const { airdropped, recipients } = outflowOf(pipelines);
@@ -335,7 +337,7 @@ export function viewQuestion(
       ? ''
       : ` (${percentOf(totalOutflow(outflow), changes.vaultTokens.before)} of the vault)`;
   const [most] = unusualActions(pipelines);
-  const unusual = most && `, ${amountText(amountOf(most.action), unit)} of it in pipeline ${most.pipeline}`;
+  const unusual = most && `, ${amountText(most.amount, unit)} of it in pipeline ${most.at}`;
   const twice = paid.length === 0 ? '' : `, though ${paidText(paid, pipelines.length)}`;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${share}${unusual ?? ''}${twice}?`;
 }

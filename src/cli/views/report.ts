@@ -55,7 +55,7 @@ const reportTotals = ({
   ['supply now', tokensText(supply, symbol)],
   ['single burns', countOf(total.burns, total.failedBurns)],
   ['pipelines', countOf(total.pipelines, total.failedPipelines)],
-  ['succeeded', successOf(total)],
+  ['succeeded', rate(total.burns + total.pipelines, total.failedBurns + total.failedPipelines)],
   ['burn wallet paid', solText(total.burnWalletLamports)],
   ['operator paid', solText(total.operatorLamports)],
   ['vault paid', solText(total.vaultLamports)],
@@ -66,9 +66,6 @@ const reportTotals = ({
 
 const countOf = (done: number, failed: number): string =>
   failed === 0 ? grouped(done) : `${grouped(done)}, and ${grouped(failed)} failed`;
-
-const successOf = ({ burns, pipelines, failedBurns, failedPipelines }: Report['total']): string =>
-  rate(burns + pipelines, failedBurns + failedPipelines);
 
 const spanOf = ({ since, until }: Report): string =>
   [since === null ? '' : `since ${since}`, until === null ? '' : `until ${until}`].filter(Boolean).join(', ');

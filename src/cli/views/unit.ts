@@ -22,13 +22,9 @@ const LAMPORTS_DIGITS = 9;
 
 export const SOL: Unit = { decimals: LAMPORTS_DIGITS, symbol: 'SOL' };
 
-/** For a token without a symbol that may be shown. */
-const NEUTRAL = 'tokens';
-const NEUTRAL_ONE = 'token';
-
 /** Decimal text in whole tokens → `1,250.5 FLY`. @param symbol - as the token's metadata has it, unchecked */
 export const tokensText = (decimal: string | number, symbol: string | null): string =>
-  `${grouped(decimal)} ${shownSymbol(symbol) ?? (String(decimal) === '1' ? NEUTRAL_ONE : NEUTRAL)}`;
+  `${grouped(decimal)} ${shownSymbol(symbol) ?? (String(decimal) === '1' ? 'token' : 'tokens')}`;
 
 /** From base units. */
 export const amountText = (amount: bigint, { decimals, symbol }: Unit): string =>
