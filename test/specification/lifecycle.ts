@@ -167,4 +167,42 @@ export function lifecycle(): void {
     expect(supply - (await supplyOf(api, project))).toBe(21_000_000n);
     expect((await api.currentBatch(project)).done()).toBeNull();
   });
+
+  it('2.5: batchIndex — the next index of the multisig, where other batches were faster', async (api) => {
+    const project = await api.register();
+    const taken: string[] = [];
+    const beforeSending = async (nth: number): Promise<void> => {
+      if (nth < 3) taken.push((await api.initBatch(project, burning(1))).done().batch.batchIndex);
+    };
+    await api.beside({ beforeSending }, async (slower) => {
+      const { batch } = (await slower.initBatch(project, burning(2))).done();
+      expect([...taken, batch.batchIndex]).toEqual(['1', '2', '3']);
+      expect(batch).toMatchObject({ status: 'FINALIZED', initResult: { batchIndex: 3, totalFailed: 0 } });
+    });
+  });
+
+  for (const hasExpired of [false, true])
+    it(`2.5: batchIndex — the next index, where the server died before it used its own${hasExpired ? ' and its transaction has expired' : ''}`, async (api) => {
+      const project = await api.register();
+      await api.beside({ dies: 'before sending' }, async (dead) => {
+        expect((await dead.initBatch(project, burning(1, 2), 'late')).status).toBe(500);
+      });
+      const faster = (await api.initBatch(project, burning(3, 4))).done();
+      if (hasExpired) await api.service.expireBlockhashes();
+      const late = (await api.initBatch(project, burning(1, 2), 'late')).done();
+      expect([faster, late].map(({ batch }) => batch.batchIndex)).toEqual(['1', '2']);
+      const { result } = (await api.executeBatch(project, approved(project, late))).done();
+      expect(result).toMatchObject({ total: 2, totalSuccessful: 2 });
+    });
+
+  it('contract 1.2: set-up signs its transactions again where their blockhash expires on the way', async (api) => {
+    const project = await api.register();
+    const beforeSending = async (nth: number): Promise<void> => {
+      if (nth < 3) await api.service.expireBlockhashes();
+    };
+    await api.beside({ beforeSending }, async (slow) => {
+      const { batch } = (await slow.initBatch(project, burning(1, 2, 3, 4, 5, 6))).done();
+      expect(batch.initResult).toMatchObject({ totalFailed: 0 });
+    });
+  });
 }
