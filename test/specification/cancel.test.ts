@@ -130,6 +130,27 @@ describe('a batch that is filled with other transactions while it is set up', ()
       expect([status, (await ask(`${id}/approval`, {})).status]).toEqual(['AVAILABLE_TO_QUEUE', 409]);
     });
   });
+
+  it('counts none of what members execute of it', async () => {
+    const others = [1, 2].map(() => memoMessage(test));
+    let lists = 0;
+    const submitBundles: Chain['submitBundles'] = async (bundles) => {
+      lists += 1;
+      if (lists === 2) await addOutside(test, await current(), 0, others);
+      return test.chain.submitBundles(bundles);
+    };
+    const current = async () =>
+      ({ batch: (await test.engine.currentBatch(test.project.call())).value }) as InitBatchResult;
+    await serving({ submitBundles }, async (ask) => {
+      expect((await ask('init', burning(2))).status).toBe(500);
+      const init = await current();
+      await approveOutside(test, init);
+      expect(await executeOutside(test, init, 2, [], others)).toBe(true);
+      const { body } = await ask(`${init.batch.id}/cancel`, {});
+      expect(body.batch).toMatchObject({ ...CANCELLED, executeResult: { totalSuccessful: 0 } });
+    });
+    expect((await test.engine.status()).usedToday.burn).toBe('0');
+  });
 });
 
 describe('a cancel whose vote comes after the last execution by a member', () => {

@@ -136,6 +136,22 @@ export function execute(): void {
     }
   });
 
+  it('contract 1.2: "`EXECUTED` … | returns the stored result and does nothing" — also while its accounts are closed', async (api) => {
+    const { project, init } = await started(api, 1, 2);
+    const results: ExecuteResult[] = [];
+    const beforeSending = async (): Promise<void> => {
+      if ((await statusOf(api, project, init)) !== 'EXECUTED') return;
+      const answer = await api.executeBatch(project, approved(project, init));
+      results.push(answer.done().result);
+      expect(answer.replayed).toBe(true);
+    };
+    await api.beside({ beforeSending }, async (closing) => {
+      const { result } = (await closing.executeBatch(project, approved(project, init))).done();
+      expect(results.length).toBeGreaterThan(0);
+      for (const each of results) expect(each).toEqual(result);
+    });
+  });
+
   it('contract 1.3: "ERR_BATCH_IN_PROGRESS — another execute is running"; many at once execute once', async (api) => {
     const { project, init } = await started(api, 1, 2);
     const supply = await supplyOf(api, project);
@@ -316,6 +332,17 @@ export function ownApprovals(): void {
 
 /** Cases that advance days, so the service needs the test's clock. */
 export function executeOverDays(): void {
+  it('contract 1.4: "what is left of a batch that can run" counts on every day — from before its first vote is sent', async (api) => {
+    const project = await api.register({ dailyBurn: '10' });
+    const init = (await api.initBatch(project, burning(6))).done();
+    await api.beside({ dies: 'before sending' }, async (dead) => {
+      expect((await dead.executeBatch(project, approved(project, init))).status).toBe(500);
+    });
+    passToNextNoon(api);
+    (await api.burn(project, aBurnRequest(5))).refused(400, 'ERR_DAILY_LIMIT_EXCEEDED');
+    (await api.burn(project, aBurnRequest(4))).done();
+  });
+
   it('contract 1.4: "A batch that waits over midnight moves its reservation to the new day when it is executed."', async (api) => {
     const project = await api.register({ dailyBurn: '10' });
     const init = (await api.initBatch(project, burning(6))).done();
