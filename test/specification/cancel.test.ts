@@ -17,6 +17,7 @@ import {
 } from '../support/engine.js';
 import { startServer } from '../support/http.js';
 import {
+  activateOutside,
   addOutside,
   addThirdMember,
   approveOutside,
@@ -41,17 +42,25 @@ type InitBatchResult = Parameters<typeof signApproval>[1];
 async function serving<Result>(
   parts: Partial<Chain>,
   use: (
-    ask: (path: string, body?: object) => Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>,
+    ask: (
+      path: string,
+      body?: object,
+      key?: string,
+    ) => Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>,
     log: readonly string[],
   ) => Promise<Result>,
 ): Promise<Result> {
   const engine = engineBeside(test, { chain: replacing(test.chain, parts) });
   const server = await startServer({ engine });
   try {
-    return await use(async (path, body) => {
+    return await use(async (path, body, key = '') => {
       const answer = await fetch(`${server.url}/v1/flywheel/batch/${path}`, {
         method: body === undefined ? 'GET' : 'POST',
-        headers: { 'x-service-api-key': test.project.key.reveal(), 'content-type': 'application/json' },
+        headers: {
+          'x-service-api-key': test.project.key.reveal(),
+          'content-type': 'application/json',
+          ...(key && { 'x-idempotency-key': key }),
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       return { status: answer.status, body: await answer.json() };
@@ -79,8 +88,13 @@ describe('a batch that is cancelled while it is set up', () => {
       expect((await ask('init', burning(1))).status).toBe(500);
       return (await ask('current')).body.id;
     });
-    await passBlocks(test, 150);
     await serving({}, async (ask) => {
+      // Its opening may still land.
+      expect(await ask(`${id}/cancel`, {})).toMatchObject({
+        status: 503,
+        body: { error: 'ERR_UNAVAILABLE' },
+      });
+      await passBlocks(test, 150);
       const { body } = await ask(`${id}/cancel`, {});
       expect(body.batch).toMatchObject({ id, ...CANCELLED });
       expect(body.batch).not.toHaveProperty('initResult');
@@ -104,6 +118,40 @@ describe('a batch that is cancelled while it is set up', () => {
       expect(body.batch).toMatchObject({ ...CANCELLED, initResult: stopped.initResult });
     });
   });
+});
+
+describe('a batch that was set up in part, of which members execute a part', () => {
+  it.each([2, BUNDLE])(
+    'is cancelled with the %d that they did, which its key does not do again',
+    async (done) => {
+      const key = crypto.randomUUID();
+      let lists = 0;
+      const submitBundles: Chain['submitBundles'] = async (bundles) => {
+        lists += 1;
+        if (lists === 1) return test.chain.submitBundles(bundles);
+        await test.chain.submitBundles(bundles.slice(0, 1));
+        throw new TypeError('The chain is out of reach.');
+      };
+      await serving({ submitBundles }, async (ask) => {
+        expect((await ask('init', burning(BUNDLE + 2), key)).status).toBe(500);
+      });
+      const init = { batch: (await test.engine.currentBatch(test.project.call())).value } as InitBatchResult;
+      await activateOutside(test, init);
+      await approveOutside(test, init);
+      expect(await executeOutside(test, init, done)).toBe(true);
+      await cancelOutside(test, init);
+      await serving({}, async (ask) => {
+        const { body } = await ask(`${init.batch.id}/cancel`, {});
+        expect(body.batch).toMatchObject({
+          ...CANCELLED,
+          executeResult: { total: 6, totalSuccessful: done },
+        });
+        expect((await ask('init', burning(BUNDLE + 2), key)).status).toBe(400);
+      });
+      const { burned, usedToday } = await test.engine.status();
+      expect([burned, usedToday.burn]).toEqual([String(done), String(done)]);
+    },
+  );
 });
 
 describe('a batch that is filled with other transactions while it is set up', () => {

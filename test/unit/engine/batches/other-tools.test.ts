@@ -256,31 +256,6 @@ describe('a batch of which only a part was set up, and which its members have fi
     return { batch: value } as InitBatchResult;
   }
 
-  /** @returns a batch of which members executed this many transactions. */
-  async function halfDone(executed: number): Promise<InitBatchResult> {
-    const started = await begun(2);
-    await activateOutside(test, started);
-    await approveOutside(test, started);
-    expect(await executeOutside(test, started, executed)).toBe(true);
-    return started;
-  }
-
-  it.each([2, 9])('is cancelled with what they did of it, which its key does not do again', async (most) => {
-    const started = await halfDone(most);
-    const done = (await books())[0];
-    const cancelled = await cancel(started.batch.id).then(async ({ value }) =>
-      value.ownerVoteNeeded ? cancelOutside(test, started).then(() => cancel(started.batch.id)) : { value },
-    );
-    expect(cancelled.value).toMatchObject({
-      batch: { status: 'FAILED', executeResult: { total: 9, totalSuccessful: Number(done) } },
-    });
-    expect(await books()).toEqual([done, done]);
-    await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
-      code: 'ERR_INVALID_REQUEST',
-    });
-    expect(await books()).toEqual([done, done]);
-  });
-
   it.each([0, 4])(
     'counts %d that were planned, and nothing that members have put into it',
     async (planned) => {
