@@ -6,12 +6,13 @@ import type { ChainReader } from '../../src/chain/chain.js';
 import type { Flywheel, VaultToken } from '../../src/chain/flywheel.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import {
+  type AccountLayout,
   BATCH,
   type Batch,
+  decodeAccount,
   encodeAccount,
   MULTISIG,
   type Multisig,
-  NO_AUTHORITY,
   PROPOSAL,
   type Proposal,
   VAULT_BATCH_TRANSACTION,
@@ -26,16 +27,13 @@ import {
   vaultAddress,
 } from '../../src/chain/squads/addresses.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
-import { compile } from '../../src/chain/transaction/message.js';
 import { type Address, address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
-import { FILE, INDEX, KEYS, OWNER } from '../attacks/world.js';
+import { accountsOf as accountsIn, FILE, honestWorld, INDEX, KEYS, OWNER } from '../attacks/world.js';
 import { only } from '../support/doubles.js';
-import { namedAddress } from '../support/oracle.js';
+import { namedAddress, toWeb3 } from '../support/oracle.js';
 
-const createKey = namedAddress('create key');
-const multisigAt = multisigAddress(createKey);
-export const multisig = multisigAt.address;
+export const multisig = multisigAddress(namedAddress('create key')).address;
 export const vaultAt = vaultAddress(multisig, 0);
 /** The same keypair in every run; it owns nothing of value. */
 export const ownerKeypair = OWNER.secretKey;
@@ -66,53 +64,27 @@ export interface BatchState {
   transactions: VaultBatchTransaction[];
 }
 
-const transactionState = (number: number, instructions: readonly Instruction[]): VaultBatchTransaction => ({
-  bump: batchTransactionAddress(multisig, batchIndex, number).bump,
-  ephemeralSignerBumps: new Uint8Array(),
-  message: compile(vaultToken.vault, instructions),
-});
-
 export const instructionsOf = (all: readonly SourcePipeline[] = pipelines): Instruction[][] =>
   all.map((pipeline) => [...pipelineInstructions(pipelineContent(pipeline, 6), vaultToken)]);
 
-export const batchState = (
-  instructions: readonly (readonly Instruction[])[] = instructionsOf(),
-): BatchState => ({
-  multisig: {
-    createKey,
-    configAuthority: NO_AUTHORITY,
-    threshold: 2,
-    timeLockSeconds: 0,
-    transactionIndex: batchIndex,
-    staleTransactionIndex: 0n,
-    rentCollector: operator,
-    bump: multisigAt.bump,
-    members: [
-      { key: owner, permissions: 7 },
-      { key: operator, permissions: 7 },
-    ],
-  },
-  batch: {
-    multisig,
-    creator: operator,
-    index: batchIndex,
-    bump: transactionAddress(multisig, batchIndex).bump,
-    vaultIndex: 0,
-    vaultBump: vaultAt.bump,
-    size: instructions.length,
-    executedTransactionIndex: 0,
-  },
-  proposal: {
-    multisig,
-    transactionIndex: batchIndex,
-    status: { kind: 'Active', timestamp: 1_700_000_000n },
-    bump: proposalAddress(multisig, batchIndex).bump,
-    approved: [],
-    rejected: [],
-    cancelled: [],
-  },
-  transactions: instructions.map((inner, index) => transactionState(index + 1, inner)),
-});
+/** Read from the accounts of the honest world, which the Squads SDK writes. */
+export function batchState(instructions: readonly (readonly Instruction[])[] = instructionsOf()): BatchState {
+  const made = instructions.map((all) => all.map(toWeb3));
+  const written = accountsIn({ ...honestWorld(), instructions: made });
+  const read = <Content>(kind: AccountLayout<Content>, at: Address): Content => {
+    const content = decodeAccount(kind, written.get(at)?.data ?? new Uint8Array());
+    if (content === undefined) throw new TypeError(`The world has no account at ${at}.`);
+    return content;
+  };
+  return {
+    multisig: read(MULTISIG, multisig),
+    batch: read(BATCH, transactionAddress(multisig, batchIndex).address),
+    proposal: read(PROPOSAL, proposalAddress(multisig, batchIndex).address),
+    transactions: instructions.map((_, index) =>
+      read(VAULT_BATCH_TRANSACTION, batchTransactionAddress(multisig, batchIndex, index + 1).address),
+    ),
+  };
+}
 
 export type Accounts = Map<Address, AccountState>;
 
