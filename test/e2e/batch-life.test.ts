@@ -41,7 +41,7 @@ beforeAll(async () => {
   const ran = await run(operator, 'ten.json');
   expect([ran.exit, problemOf(ran).error]).toEqual([10, 'ERR_BATCH_FAILED']);
   const left = JSON.parse(readFileSync(join(operator.directory, 'left.json'), 'utf8'));
-  await letGo();
+  await letGo(operator.directory);
   failure = { template: { ...operator.template, dataDir: operator.dataDir }, failed, left };
 });
 async function afterFailure(): Promise<{ operator: Operator; failed: string }> {

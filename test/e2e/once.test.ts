@@ -424,7 +424,7 @@ describe('consent to pay proofs again', () => {
     const operator = await fresh();
     const file = operator.write('p.json', pipelinesOf('p'));
     expect((await operator.run(...runWords(operator, file))).exit).toBe(0);
-    await letGo();
+    await letGo(operator.directory);
     const journal = join(operator.dataDir, 'journal.db');
     const ofAnother = readFileSync(journal);
     const init = await operator.run('batch', 'init', file, '--again', '--json');
@@ -433,7 +433,7 @@ describe('consent to pay proofs again', () => {
       operator.run('batch', 'approve', id, '--keypair', operator.owner, '--expect', file, '--yes', '--json');
     const signed = await approve();
     expect([signed.exit, notices(signed)]).toEqual([0, expect.stringContaining('TWICE: 3 of 3 proofs')]);
-    await letGo();
+    await letGo(operator.directory);
     writeFileSync(journal, ofAnother);
     const refused = await approve();
     expect([refused.exit, refused.stdout, problemOf(refused).hint]).toEqual([

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const actions = [{ action: 'BURN', amount: 4 }];
   writeFileSync(pipelines, JSON.stringify({ pipelines: [{ type: 'WATCH_AD', payload: {}, actions }] }));
   const keep = async (moment: Moment): Promise<void> => {
-    await letGo();
+    await letGo(home);
     cpSync(dataDir, placeOf(moment), { recursive: true });
   };
   expect((await at('local', 'init')).exit).toBe(0);
@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 /** Builds a data directory from files of these moments. @default `executed` */
 async function compose(moments: Partial<Readonly<Record<keyof typeof FILES, Moment>>>): Promise<void> {
-  await letGo();
+  await letGo(home);
   rmSync(dataDir, { recursive: true, force: true });
   cpSync(placeOf('executed'), dataDir, { recursive: true });
   for (const [name, file] of Object.entries(FILES)) {

@@ -21,7 +21,7 @@ const [template, earlier, other, dataDir] = ['template', 'earlier', 'other', 'da
 const at = (place: string, ...words: string[]) => flywheelHere({ home }, ...words, '--data-dir', place);
 /** Copies a data directory in which commands have run. */
 async function copyPlace(from: string, to: string): Promise<void> {
-  await letGo();
+  await letGo(home);
   cpSync(from, to, { recursive: true });
 }
 const burn = (place: string, amount = '1') =>
@@ -50,13 +50,13 @@ beforeAll(async () => {
   expect(run.exit).toBe(0);
 });
 beforeEach(async () => {
-  await letGo();
+  await letGo(home);
   rmSync(dataDir, { recursive: true, force: true });
   await copyPlace(template, dataDir);
 });
 
 async function put(name: Name, from: string): Promise<void> {
-  await letGo();
+  await letGo(home);
   copyFileSync(fileOf(from, name), fileOf(dataDir, name));
 }
 const bytes = () => NAMES.map((name) => readFileSync(fileOf(dataDir, name)));
@@ -66,7 +66,7 @@ async function expectRefused(isWhole = true): Promise<void> {
   const before = isWhole ? bytes() : null;
   const { exit, stderr } = await burn(dataDir);
   expect([exit, JSON.parse(stderr)]).toMatchObject([6, { error: 'ERR_STORE_UNAVAILABLE' }]);
-  await letGo();
+  await letGo(home);
   if (before !== null) expect(bytes()).toEqual(before);
 }
 
@@ -116,7 +116,7 @@ it('go on with an older store where no tokens have moved since', async () => {
   await copyPlace(earlier, place);
   copyFileSync(fileOf(place, 'store'), older);
   expect((await at(place, 'local', 'fund', '--to', 'burn-wallet', '--tokens', '1')).exit).toBe(0);
-  await letGo();
+  await letGo(home);
   copyFileSync(older, fileOf(place, 'store'));
   expect((await burn(place)).exit).toBe(0);
 });

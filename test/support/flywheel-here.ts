@@ -102,10 +102,8 @@ function openIn(directory: string): number | null {
 /**
  * Closes the SQLite files of a directory that commands in this process opened, before files are copied or replaced. Otherwise they
  * are closed at garbage collection, and a checkpoint then writes by name into whatever file is there.
- *
- * @param directory - @default all
  */
-export async function letGo(directory = ''): Promise<void> {
+export async function letGo(directory: string): Promise<void> {
   for (let open = openIn(directory), left = open; left !== 0; open = left) {
     collect();
     await setImmediate();
