@@ -120,13 +120,14 @@ async function verified(chain: ChainReader, { tx, hash, candidates, pins }: Proo
     throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
   if (record.error !== null)
     throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} failed on chain.`);
-  const memo = proofMemos(wire, record.logs).find((found) => found.hash === hash);
+  const landed = { chain, wire, record };
+  const read = await readMoved(landed);
+  const memo = proofMemos(landed, read).find((found) => found.hash === hash);
   if (memo === undefined)
     throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} has no memo with the hash ${hash}.`, {
       hint: 'Check the transaction and the proof. A single burn records its proof only with --persist-onchain.',
     });
-  const landed = { chain, wire, record };
-  const told = await readMoved(landed, hash);
+  const told = toldOf(read, hash);
   const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
   const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);
   const date = dateLanded(record);
@@ -199,7 +200,7 @@ function candidateDifferences(
 /** The balances of the node, if stored, must confirm the whole transaction. */
 async function holdBalances(
   { chain, record }: LandedTransaction,
-  { all }: Exclude<Told, { readonly untold: string }>,
+  { all }: Exclude<Told, Untold>,
   mint: Address | null,
   tx: string,
 ): Promise<'agree' | 'not kept'> {
@@ -255,67 +256,34 @@ interface ProofMemo {
 }
 
 function parseProofMemo(text: string): ProofMemo | undefined {
-  const value = parsed(text);
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { type, hash } = value as Readonly<Record<string, unknown>>;
-  return typeof type === 'string' && typeof hash === 'string' ? { type, hash } : undefined;
-}
-
-function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    const { type, hash } = JSON.parse(text) as Partial<Record<string, unknown>>;
+    return typeof type === 'string' && typeof hash === 'string' ? { type, hash } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function ownMemos(wire: Uint8Array): readonly string[] {
-  return callsIn(decodeTransaction(wire).message)
-    .filter(({ program }) => program === MEMO_PROGRAM)
-    .map(({ data }) => Buffer.from(data).toString('utf8'));
+/** Of its own instructions, of inner calls that the node reports, and of the batch that it executed. */
+function proofMemos({ wire, record }: LandedTransaction, read: Read): readonly ProofMemo[] {
+  const calls = [...callsIn(decodeTransaction(wire).message), ...(record.innerCalls ?? [])];
+  const own = calls.flatMap(({ program, data }) =>
+    program === MEMO_PROGRAM ? Buffer.from(data).toString('utf8') : [],
+  );
+  const executed =
+    'untold' in read ? [] : read.sequences.flat().flatMap((one) => (isMemo(one) ? one.text : []));
+  return [...own, ...executed].flatMap((text) => parseProofMemo(text) ?? []);
 }
-
-const INVOKE = /^Program (\S+) invoke \[\d+\]$/;
-const RETURN = /^Program \S+ (?:success|failed.*)$/;
-/** The program logs the length, then the text: on the same line or on the next, depending on its version. */
-const MEMO_LENGTH = /^Program log: Memo \(len (\d+)\)(?:: (".*"))?$/s;
-const LOG_PREFIX = 'Program log: ';
-
-/** Only memos that the Memo program itself logged; the same text from another program is ignored. */
-export function loggedMemos(logs: readonly string[]): readonly string[] {
-  const running: string[] = [];
-  return logs.flatMap((line, at) => {
-    const invoked = INVOKE.exec(line)?.[1];
-    if (invoked !== undefined) running.push(invoked);
-    else if (RETURN.test(line)) running.pop();
-    return running.at(-1) === MEMO_PROGRAM ? memoAt(line, logs[at + 1]) : [];
-  });
-}
-
-function memoAt(line: string, next: string | undefined): readonly string[] {
-  const [found, length, quoted] = MEMO_LENGTH.exec(line) ?? [];
-  if (found === undefined) return [];
-  const text = quoted === undefined ? next?.slice(LOG_PREFIX.length) : unquote(quoted);
-  // A truncated log has only part of the memo.
-  return text !== undefined && Buffer.byteLength(text) === Number(length) ? [text] : [];
-}
-
-/** The program logs text in Rust's debug format: JSON escapes except for `\u{…}` and `\'`. */
-function unquote(text: string): string {
-  const json = text
-    .replace(/\\u\{([0-9a-f]+)\}/gi, (_all, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
-    .replaceAll("\\'", "'");
-  const value = parsed(json);
-  return typeof value === 'string' ? value : '';
-}
-
-const proofMemos = (wire: Uint8Array, logs: readonly string[]): readonly ProofMemo[] =>
-  [...ownMemos(wire), ...loggedMemos(logs)].flatMap((text) => parseProofMemo(text) ?? []);
 
 type Sequence = readonly DecodedInstruction[];
 
-/** `untold` is the reason, without a full stop. */
-type Told = { readonly ofProof: Sequence; readonly all: Sequence } | { readonly untold: string };
+/** The reason, without a full stop. */
+interface Untold {
+  readonly untold: string;
+}
+
+type Read = { readonly sequences: readonly Sequence[] } | Untold;
+type Told = { readonly ofProof: Sequence; readonly all: Sequence } | Untold;
 
 interface LandedTransaction {
   readonly chain: ChainReader;
@@ -323,7 +291,7 @@ interface LandedTransaction {
   readonly record: TransactionRecord;
 }
 
-async function readMoved(landed: LandedTransaction, hash: string): Promise<Told> {
+async function readMoved(landed: LandedTransaction): Promise<Read> {
   const instructions = ownInstructions(landed);
   if (instructions === undefined)
     return { untold: 'the transaction uses a lookup table whose accounts the RPC node does not return' };
@@ -339,10 +307,15 @@ async function readMoved(landed: LandedTransaction, hash: string): Promise<Told>
     if (typeof executed === 'string') return { untold: executed };
     sequences.push(executed);
   }
-  const all = sequences.flat();
+  return { sequences };
+}
+
+function toldOf(read: Read, hash: string): Told {
+  if ('untold' in read) return read;
+  const all = read.sequences.flat();
   const unknown = all.find((one) => one.kind === 'unknown');
   if (unknown?.kind === 'unknown') return { untold: `unknown instruction of the program ${unknown.program}` };
-  return { ofProof: sequences.flatMap((sequence) => sectionsOf(sequence, hash)), all };
+  return { ofProof: read.sequences.flatMap((sequence) => sectionsOf(sequence, hash)), all };
 }
 
 const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM]);

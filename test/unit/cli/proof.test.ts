@@ -10,7 +10,7 @@ import { identifierOf } from '../../../src/chain/squads/instructions.js';
 import { burnChecked, transferChecked } from '../../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../../src/chain/transaction/message.js';
 import type { OpenedService } from '../../../src/cli/context.js';
-import { loggedMemos } from '../../../src/cli/verify-proof.js';
+import { address } from '../../../src/values/address.js';
 import { proofHash, type Sha256 } from '../../../src/values/digest.js';
 import { canonicalHash } from '../../specification/requests.js';
 import { testCli } from '../../support/in-process.js';
@@ -66,13 +66,12 @@ const plain = (...instructions: Instruction[]): Past => new Map([['tx', instruct
 
 interface Node {
   readonly balances?: TokenChange[];
-  readonly logs?: readonly string[];
   readonly failed?: boolean;
   readonly kept?: Record<string, Partial<TransactionRecord>>;
   readonly opened?: Partial<OpenedService>;
 }
 /** A command line with a node of this history, which has the multisig's account. */
-function cliWith(past: Past, { balances, logs = [], failed = false, kept = {}, opened = {} }: Node = {}) {
+function cliWith(past: Past, { balances, failed = false, kept = {}, opened = {} }: Node = {}) {
   const names = [...past.keys()];
   const chain = nodeOf(past, {
     balances: Object.fromEntries(balances === undefined ? [] : names.map((name) => [name, balances])),
@@ -84,9 +83,7 @@ function cliWith(past: Past, { balances, logs = [], failed = false, kept = {}, o
     getAccounts: async (addresses) =>
       addresses.map((address) => (address === multisig ? (known.get(address) ?? null) : null)),
     lookUp: async (signatures) =>
-      (await chain.lookUp(signatures)).map((record, at) =>
-        past.has(signatures[at] ?? '') && record ? { ...record, logs: [...record.logs, ...logs] } : null,
-      ),
+      (await chain.lookUp(signatures)).map((record, at) => (past.has(signatures[at] ?? '') ? record : null)),
   };
   const pins = flywheel;
   const cli = testCli({ opened: { chain: reader, pins, ...opened } });
@@ -161,10 +158,7 @@ describe('a pipeline', () => {
   const proven = pipelines.map((one) => (one === pipeline ? { ...one, proofHash: HASH } : one));
   const inner = proven.map((one) => [...pipelineInstructions(pipelineContent(one, decimals), vaultToken)]);
   const text = proofMemoText(type, HASH);
-  const logs = [
-    ...[`Program ${MEMO} invoke [2]`, `Program log: Memo (len ${text.length}): ${JSON.stringify(text)}`],
-    `Program ${MEMO} success`,
-  ];
+  const told = { program: address(MEMO), accounts: [], data: Buffer.from(text) };
   const words = (expected: readonly object[], cli: ReturnType<typeof cliWith>) => {
     const file = [{ type, payload: PROOF, actions: expected }];
     writeFileSync(join(cli.home, 'p.json'), JSON.stringify(file));
@@ -173,7 +167,7 @@ describe('a pipeline', () => {
   const held = (name: string) => associatedTokenAddress(namedAddress(name), mint, tokenProgram);
 
   it('is what was put into its batch, and executed by this very transaction', async () => {
-    const cli = cliWith(pastOf(inner, 3), { logs });
+    const cli = cliWith(pastOf(inner, 3));
     const { exit, stdout } = await cli.run(...words(actions, cli));
     expect([exit, JSON.parse(stdout)]).toMatchObject([
       0,
@@ -209,7 +203,7 @@ describe('a pipeline', () => {
       { account: held('bob'), mint, before: 0n, after: 1n },
     ];
     const run = async (balances: TokenChange[] | undefined, innerCalls = [call]) => {
-      const node = { logs, kept: { executed2: { innerCalls } }, ...(balances && { balances }) };
+      const node = { kept: { executed2: { innerCalls } }, ...(balances && { balances }) };
       const cli = cliWith(new Map(past).set('executed2', [outer]), node);
       const { exit, stdout } = await cli.run(...words(actions, cli));
       return exit === 0 ? JSON.parse(stdout).amounts : exit;
@@ -221,36 +215,13 @@ describe('a pipeline', () => {
   });
 
   it('is not told where the node has forgotten its batch, and is not claimed', async () => {
-    const cli = cliWith(pastOf(inner, 3).set('added2', null), { logs });
+    const kept = { executed2: { innerCalls: [told] } };
+    const cli = cliWith(pastOf(inner, 3).set('added2', null), { kept });
     const asked = words(actions, cli);
     expect(JSON.parse((await cli.run(...asked.slice(0, 6))).stdout)).toMatchObject({
       amounts: 'not told',
       moved: null,
     });
     expect((await refusal(cli, ...asked)).slice(0, 2)).toEqual([9, 'ERR_NOT_VERIFIED']);
-  });
-});
-
-describe('memos in logs', () => {
-  const TEXT = '{"type":"T","hash":"ab"}';
-  const inside = (program: string, lines: readonly string[]): string[] => [
-    `Program ${program} invoke [2]`,
-    ...lines.map((line) => `Program log: ${line}`),
-    ...[`Program ${program} consumed 500 of 200000 compute units`, `Program ${program} success`],
-  ];
-
-  it('are those of the Memo program alone, and only whole ones', () => {
-    expect(loggedMemos(inside(MEMO, ['Signed by:', stranger, 'Memo (len 24)', TEXT]))).toEqual([TEXT]);
-    expect(loggedMemos(inside(MEMO, [`Memo (len 24): ${JSON.stringify(TEXT)}`]))).toEqual([TEXT]);
-    expect(loggedMemos(inside(MEMO, ['Memo (len 4): "\\u{e9}\\\'x"']))).toEqual(["é'x"]);
-    expect(loggedMemos(inside(stranger, ['Memo (len 24)', TEXT]))).toEqual([]);
-    const after = [
-      ...inside(MEMO, ['Memo (len 2)', 'hi']),
-      'Program log: Memo (len 24)',
-      `Program log: ${TEXT}`,
-    ];
-    expect(loggedMemos([`Program ${stranger} invoke [1]`, ...after])).toEqual(['hi']);
-    expect(loggedMemos(inside(MEMO, ['Memo (len 24)', TEXT.slice(0, 20)]))).toEqual([]);
-    expect(loggedMemos([`Program ${MEMO} invoke [1]`, 'Program log: Memo (len 24)'])).toEqual([]);
   });
 });
