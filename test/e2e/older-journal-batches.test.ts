@@ -28,6 +28,18 @@ import {
 
 oneForEachTest();
 
+/** @returns the id of the batch. */
+async function init(file: string, ...more: readonly string[]): Promise<string> {
+  const made = await operator.run('batch', 'init', file, ...more, '--json');
+  expect(made.exit).toBe(0);
+  return JSON.parse(made.stdout).batch.id;
+}
+
+async function cancel(id: string): Promise<void> {
+  const words = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
+  expect((await operator.run(...words)).exit).toBe(0);
+}
+
 it.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
   'a lost journal runs no edited file again (%s)',
   async (mode) => {
@@ -47,9 +59,7 @@ it.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
 
 it('a lost journal sets up nothing that waits in another batch', async () => {
   await meet('embedded');
-  expect(
-    (await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)), '--json')).exit,
-  ).toBe(0);
+  await init(operator.write('a.json', pipelines(0, 2)));
   const edited = operator.write('b.json', pipelines(1, 3));
   const [{ id }] = JSON.parse((await operator.run('pending', '--json')).stdout);
   const refused = await runFile(edited);
@@ -79,7 +89,7 @@ it('an init that arrived late gives no approval for what others have executed si
     expect(problemOf(refused).hint).toMatch(/`flywheel batch cancel [0-9a-f-]{36}/);
   }
   const [, id = ''] = /batch cancel (\S{36})/.exec(problemOf(await runFile(file)).hint ?? '') ?? [];
-  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  await cancel(id);
   expect((await runFile(file, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(4);
 });
@@ -91,14 +101,13 @@ it.each(sampleOf(['init', 'run', 'rest'], 2))(
     await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
     const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
     const file = operator.write('a.json', { pipelines: all });
-    const init = ['batch', 'init', file, '--json'];
     if (how === 'rest') await failedInPart(operator, file);
-    else if (how === 'init') expect((await operator.run(...init)).exit).toBe(0);
+    else if (how === 'init') await init(file);
     else expect((await runFile(file)).exit).toBe(0);
     await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
     for (const words of [
       ['batch', 'run', file, '--keypair', operator.owner, '--yes', '--json'],
-      ...(how === 'rest' ? [] : [init]),
+      ...(how === 'rest' ? [] : [['batch', 'init', file, '--json']]),
     ]) {
       const more = how === 'rest' ? ['--rest'] : [];
       const [real, dry] = [
@@ -221,7 +230,7 @@ it('what was begun is not sent in full when it has landed with another amount si
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
   }
   // Set up, not approved yet.
-  expect((await operator.run('batch', 'init', operator.write('p.json', pipelines(1, 2, 5)))).exit).toBe(0);
+  await init(operator.write('p.json', pipelines(1, 2, 5)));
   await elsewhere(() => runFile(operator.write('q.json', corrected.pipelines), '--again'));
   for (const more of [[], ['--dry-run']]) {
     const refused = await runFile('p.json', ...more);
@@ -235,18 +244,13 @@ it('what was begun is not sent in full when it has landed with another amount si
 
 it('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
   await meet('embedded');
-  const init = async (name: string, from: number, to: number): Promise<string> =>
-    JSON.parse(
-      (await operator.run('batch', 'init', operator.write(name, pipelines(from, to)), '--json')).stdout,
-    ).batch.id;
-  const cancel = (id: string) => operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
-  expect((await cancel(await init('a.json', 0, 2))).exit).toBe(0);
+  await cancel(await init(operator.write('a.json', pipelines(0, 2))));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
   const refused = await runFile('a.json');
   expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
   expect((await runFile('a.json', '--rest', '--dry-run')).exit).toBe(0);
   expect((await runFile('a.json', '--rest')).exit).toBe(0);
-  expect((await cancel(await init('c.json', 5, 6))).exit).toBe(0);
+  await cancel(await init(operator.write('c.json', pipelines(5, 6))));
   const other = { pipelines: [...pipelines(5, 6).pipelines, ...pipelines(7, 8).pipelines] };
   expect((await runFile(operator.write('d.json', other))).exit).toBe(0);
   expect((await runFile('c.json', '--rest')).exit).toBe(0);
@@ -261,14 +265,11 @@ it('a rest of pipelines whose key was used for another one is given up, and what
   // Four pipelines are one bundle.
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
   const file = operator.write('a.json', { pipelines: all });
-  const cancel = async (id: string) =>
-    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
   await cancel(await failedInPart(operator, file));
   expect((await runFile(file)).exit).toBe(10);
   await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   expect((await fund('vault', 10)).exit).toBe(0);
-  const rest = await operator.run('batch', 'init', file, '--rest', '--json');
-  await cancel(JSON.parse(rest.stdout).batch.id);
+  await cancel(await init(file, '--rest'));
   await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(5, 6))));
   const before = await burned();
@@ -280,7 +281,7 @@ it('a rest of pipelines whose key was used for another one is given up, and what
 
 it('a batch that waits is not executed when others have done the same once more since', async () => {
   await meet('remote');
-  expect((await operator.run('batch', 'init', operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+  await init(operator.write('a.json', pipelines(0, 2)));
   await elsewhere(() => runFile('a.json', '--again'));
   for (const more of [[], ['--dry-run'], ['--rest']]) {
     const refused = await runFile('a.json', ...more);
@@ -292,7 +293,7 @@ it('a batch that waits is not executed when others have done the same once more 
 it('a batch that another machine has executed is noted by its cancellation, and is in no way then', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 2));
-  expect((await operator.run('batch', 'init', file)).exit).toBe(0);
+  await init(file);
   const more = operator.write('more.json', pipelines(1, 3));
   await elsewhere(async () => {
     expect((await runFile(file)).exit).toBe(0);
@@ -307,7 +308,7 @@ it('a batch that another machine has executed is noted by its cancellation, and 
 it('a batch that goes on stops where its look-up has the answer of an earlier request', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 2));
-  expect((await operator.run('batch', 'init', file)).exit).toBe(0);
+  await init(file);
   const gate = gateOf(operator);
   const isLookUp = ({ method, path }: { method: string; path: string }): boolean =>
     method === 'GET' && path.includes('proofHash=');
@@ -327,9 +328,7 @@ it('a rest that is refused before anything is set up is no operation, and can be
   await meet('remote');
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
   const file = operator.write('a.json', { pipelines: all });
-  const id = await failedInPart(operator, file);
-  const cancelled = await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes');
-  expect(cancelled.exit).toBe(0);
+  await cancel(await failedInPart(operator, file));
   const before = await burned();
   const refused = await runFile(file, '--rest');
   expect([refused.exit, problemOf(refused).hint]).toEqual([5, expect.not.stringContaining('pending')]);
@@ -342,9 +341,7 @@ it('a rest that is refused before anything is set up is no operation, and can be
 it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));
-  const init = await operator.run('batch', 'init', file, '--json');
-  const { id } = JSON.parse(init.stdout).batch;
-  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  await cancel(await init(file));
   for (const more of [[], ['--idempotency-key', 'other'], ['--idempotency-key', 'other', '--dry-run']]) {
     const refused = await runFile(file, ...more);
     expect([more, refused.exit, problemOf(refused).hint]).toEqual([
@@ -372,7 +369,7 @@ it('a batch whose rest another machine has done says so', async () => {
     ]);
     return refused;
   }, 2);
-  expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
+  await cancel(id);
   expect((await fund('vault', 1_000)).exit).toBe(0);
   await elsewhere(() => runFile(rest));
   const before = await burned();
@@ -389,14 +386,9 @@ it('a batch whose rest another machine has done says so', async () => {
 it('a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 4));
-  const cancelled = async (...more: readonly string[]) => {
-    const init = await operator.run('batch', 'init', file, '--json', ...more);
-    const { id } = JSON.parse(init.stdout).batch;
-    expect((await operator.run('batch', 'cancel', id, '--keypair', operator.owner, '--yes')).exit).toBe(0);
-  };
-  await cancelled();
+  await cancel(await init(file));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
-  await cancelled('--rest');
+  await cancel(await init(file, '--rest'));
   await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
   await restore(journalHome(operator), JOURNAL, null);
   await giveUp(await runFile(file, '--rest'));
@@ -409,7 +401,7 @@ it('the rest of pipelines that are done once more is what that has not landed', 
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 5, 50));
   expect((await runFile(file)).exit).toBe(0);
-  expect((await operator.run('batch', 'init', file, '--again')).exit).toBe(0);
+  await init(file, '--again');
   await failedInPart(operator, file);
   const before = await burned();
   expect((await fund('vault', 1_000)).exit).toBe(0);
@@ -484,7 +476,7 @@ it('a batch that a restore has lost is not done again while the chain has it', a
     operator.write(`${at}.json`, some),
   ) as [string, string];
   await keep(operator.dataDir, STORE, backup);
-  expect((await operator.run('batch', 'init', alive, '--json')).exit).toBe(0);
+  await init(alive);
   await restore(operator.dataDir, STORE, backup);
   for (const more of [[], ['--again']]) {
     const refused = await runFile(alive, ...more);
@@ -493,9 +485,9 @@ it('a batch that a restore has lost is not done again while the chain has it', a
       expect.stringContaining('On chain it can still be executed'),
     ]);
   }
-  const { batch } = JSON.parse((await operator.run('batch', 'init', executed, '--json')).stdout);
+  const id = await init(executed);
   const signed = ['--keypair', operator.owner, '--expect', executed, '--yes'];
-  await elsewhere(() => operator.run('batch', 'execute', batch.id, ...signed));
+  await elsewhere(() => operator.run('batch', 'execute', id, ...signed));
   await restore(operator.dataDir, STORE, backup);
   const accept = ['db', 'accept-gap', '--data-dir', operator.dataDir, '--expect', '2', '--yes'];
   expect((await operator.run(...accept)).exit).toBe(0);
@@ -513,10 +505,9 @@ it('a repeat that was cancelled is no rest, whatever others have landed since', 
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 3));
   expect((await runFile(file)).exit).toBe(0);
-  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--again', '--json')).stdout);
+  const id = await init(file, '--again');
   expect((await runFile(operator.write('b.json', pipelines(0, 1)), '--again')).exit).toBe(0);
-  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-  expect((await operator.run(...cancel)).exit).toBe(0);
+  await cancel(id);
   expect((await runFile(file)).exit).toBe(2);
   expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 3 });
   expect(await burned()).toBe(4);
@@ -525,9 +516,7 @@ it('a repeat that was cancelled is no rest, whatever others have landed since', 
 it('what others had landed of a cancelled file is not told as landed once a restore has lost it', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));
-  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
-  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-  expect((await operator.run(...cancel)).exit).toBe(0);
+  await cancel(await init(file));
   const backup = join(operator.directory, 'backup');
   await keep(operator.dataDir, SERVICE, backup);
   await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 3))));
@@ -541,7 +530,7 @@ it('a repeat is not told that others have landed what landed before it began', a
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 3));
   await elsewhere(() => runFile(file));
-  expect((await operator.run('batch', 'init', file, '--again')).exit).toBe(0);
+  await init(file, '--again');
   const other = { pipelines: [...pipelines(0, 1).pipelines, ...pipelines(9, 10).pipelines] };
   expect((await runFile(operator.write('b.json', other))).exit).toBe(2);
   expect((await runFile(file, '--dry-run')).exit).toBe(0);
@@ -554,9 +543,7 @@ it('a cancelled part of a file is run by another machine with the line that is p
   const cancelledPart = async (name: string, from: number): Promise<string> => {
     const file = operator.write(name, pipelines(from, from + 2));
     expect((await runFile(operator.write('first.json', pipelines(from, from + 1)))).exit).toBe(0);
-    const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--rest', '--json')).stdout);
-    const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-    expect((await operator.run(...cancel)).exit).toBe(0);
+    await cancel(await init(file, '--rest'));
     return file;
   };
   const [left, done] = [await cancelledPart('a.json', 0), await cancelledPart('b.json', 5)];
@@ -578,9 +565,7 @@ it('a cancelled part of a file is run by another machine with the line that is p
 it('what was cancelled elsewhere and has landed with another amount is not told to add what was added', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 1, 2));
-  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
-  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-  expect((await operator.run(...cancel)).exit).toBe(0);
+  await cancel(await init(file));
   expect((await runFile(operator.write('b.json', pipelines(0, 1)))).exit).toBe(0);
   await restore(journalHome(operator), JOURNAL, null);
   for (const more of [['--dry-run'], []]) {
@@ -602,9 +587,7 @@ it('a file whose repeat was cancelled is not told as landed once a restore has l
   await keep(operator.dataDir, SERVICE, backup);
   const file = operator.write('a.json', pipelines(0, 2));
   expect((await runFile(file)).exit).toBe(0);
-  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--again', '--json')).stdout);
-  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-  expect((await operator.run(...cancel)).exit).toBe(0);
+  await cancel(await init(file, '--again'));
   expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
   await restore(operator.dataDir, SERVICE, backup);
   for (const more of [[], ['--dry-run'], ['--rest']])
@@ -614,16 +597,15 @@ it('a file whose repeat was cancelled is not told as landed once a restore has l
 it('a batch that waits is not told of a landing that a restore has lost', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));
-  const { batch } = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout);
+  const id = await init(file);
   const backup = join(operator.directory, 'backup');
   await keep(operator.dataDir, SERVICE, backup);
   await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 1)), '--again'));
   expect((await runFile(file)).exit).toBe(2);
   await restore(operator.dataDir, SERVICE, backup);
   const told = await runFile(file);
-  expect([told.exit, problemOf(told).hint]).toEqual([7, expect.stringContaining(`batch cancel ${batch.id}`)]);
-  const cancel = ['batch', 'cancel', batch.id, '--keypair', operator.owner, '--yes'];
-  expect((await operator.run(...cancel)).exit).toBe(0);
+  expect([told.exit, problemOf(told).hint]).toEqual([7, expect.stringContaining(`batch cancel ${id}`)]);
+  await cancel(id);
   expect((await runFile(file, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
 });
