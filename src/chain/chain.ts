@@ -126,6 +126,8 @@ export interface Sought {
   readonly lastValidBlockHeight: bigint;
   /** Wire bytes, if known. They save the request for the record until the transaction is final. */
   readonly bytes?: Uint8Array;
+  /** Of the fee, where `bytes` are not known. */
+  readonly payer?: Address;
   /** The transaction pays a fee and moves no other lamports: `bytes` then suffice for a final record too. */
   readonly paysOnlyFee?: true;
 }

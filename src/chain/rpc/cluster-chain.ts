@@ -1,7 +1,7 @@
 /**
  * A cluster as the engine's chain. The answer to a send proves nothing. A transaction has landed when it is confirmed. It can
- * never land when the finalized block height is above its last valid height, no node of the quorum knows the signature in a
- * state at least that new, and the history of each of these nodes goes back to before the signing.
+ * never land when the finalized block height is above its last valid height, its blockhash is no longer valid, and each node of
+ * the quorum answers, in a state at least that new, that it knows an older transaction and not this one.
  */
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
@@ -24,6 +24,7 @@ import {
 } from '../chain.js';
 import { feeOf } from '../small-programs.js';
 import { decodeTransaction } from '../transaction/wire.js';
+import { chunks, MAX_SIGNATURES_PER_CALL, traceExpired } from './expiry.js';
 import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { createOutgoing } from './outgoing.js';
 import * as questions from './questions.js';
@@ -37,12 +38,6 @@ const RENT_FOR_MS = 600_000;
 const MAX_BLOCK_TIMES = 64;
 /** Limit of a node (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
-/** Limit of a node (agave, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
-const MAX_SIGNATURES_PER_CALL = 256;
-
-const chunks = <Value>(values: readonly Value[], size: number): readonly (readonly Value[])[] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, n) => values.slice(n * size, (n + 1) * size));
-
 const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
 
 interface ClusterOptions extends NodePoolOptions {
@@ -93,7 +88,7 @@ export class ClusterChain implements Chain {
 
   constructor(options: ClusterOptions) {
     const { clock, maxPriorityFeeLamports = DEFAULT_MAX_PRIORITY_FEE_LAMPORTS } = options;
-    this.#pool = new NodePool(options);
+    this.#pool = new NodePool({ ...options, onBehind: () => this.#forgetSlots() });
     this.#clock = clock;
     this.#commitment = options.commitment ?? 'confirmed';
     this.pollMs = options.pollMs ?? POLL_MS;
@@ -217,6 +212,13 @@ export class ClusterChain implements Chain {
         traces.push(await this.#traceOne(one, heard, expiredHeight));
       }
     }
+    const expired = sought.filter((_, at) => traces[at] === FORGOTTEN);
+    const proven = await traceExpired(this.#pool, expired, this.#finalized.slot);
+    for (const [at, { signature }] of sought.entries()) {
+      const trace = proven.get(signature);
+      if (trace !== undefined) traces[at] = trace;
+      if (trace?.kind === 'never') this.#outgoing.forget(signature);
+    }
     await this.#outgoing.resend(
       sought.flatMap(({ signature }, index) => (isAwaited(traces[index]) ? [signature] : [])),
     );
@@ -262,6 +264,13 @@ export class ClusterChain implements Chain {
     }
   }
 
+  /** A slot that no node reaches was told too high. Until the next answers, reads may be of an older state. */
+  #forgetSlots(): void {
+    this.#finalized = { blockHeight: 0n, slot: 0 };
+    this.#finalizedMs = Number.NEGATIVE_INFINITY;
+    this.#seenSlot = 0;
+  }
+
   get #newestSlot(): number {
     return Math.max(this.#finalized.slot, this.#seenSlot);
   }
@@ -274,15 +283,15 @@ export class ClusterChain implements Chain {
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));
     const slot = Math.max(...states.map((state) => state.slot));
-    // A node behind the previous one must not lower the finalized height.
-    if (lowest > this.#finalized.blockHeight) this.#finalized = { blockHeight: lowest, slot };
+    // It may go down: a lower height only proves less, and one that was told too high does not stay.
+    this.#finalized = { blockHeight: lowest, slot };
     this.#finalizedMs = this.#clock.nowMs();
     return this.#finalized;
   }
 
   /** All nodes of the quorum must agree; otherwise the outcome is open. */
   async #traceOne(sought: Sought, heard: Heard, expiredHeight: bigint): Promise<Trace> {
-    const { signature, lastValidBlockHeight } = sought;
+    const { lastValidBlockHeight } = sought;
     const [{ value: status }] = heard as readonly [Voice<Status | null>];
     if (hasLanded(status) && heard.every(({ value }) => sameStatus(value, status))) {
       const isFinal = heard.every(({ value }) => value?.level === 'finalized');
@@ -292,19 +301,7 @@ export class ClusterChain implements Chain {
     }
     const isAbsent = heard.every(({ value }) => value === null);
     if (!isAbsent || lastValidBlockHeight > expiredHeight) return openAfter(heard);
-    for (const { node } of heard) if (!(await this.#remembers(node, lastValidBlockHeight))) return FORGOTTEN;
-    this.#outgoing.forget(signature);
-    return { kind: 'never' };
-  }
-
-  /** Whether the node stores every block in which a transaction with this last valid height could have landed. */
-  async #remembers(node: Voice<unknown>['node'], lastValidBlockHeight: bigint): Promise<boolean> {
-    const slot = await this.#pool.one(questions.firstBlock, { only: node });
-    const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
-    // There are at least as many slots as blocks, so a low slot implies a low height.
-    if (BigInt(slot) <= signedAbove) return true;
-    const height = await this.#pool.one(questions.blockHeight(slot), { only: node });
-    return height !== null && height <= signedAbove;
+    return FORGOTTEN;
   }
 
   async #recordOf(sought: Sought, status: Status, isFinal: boolean): Promise<TransactionRecord> {

@@ -26,6 +26,8 @@ export interface NodePoolOptions {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly signal?: AbortSignal;
   readonly log?: (line: string) => void;
+  /** Nodes are behind the slot that a question requires, and stay behind. */
+  readonly onBehind?: () => void;
 }
 
 /** A node, and what its answers have told about it. */
@@ -169,7 +171,10 @@ export class NodePool {
     for (let number = 1; ; number += 1) {
       if (await this.#askAround(round, number)) return round.found;
       const waitMs = this.#waitMs(round, number);
-      if (waitMs === undefined) throw failureOf(round);
+      if (waitMs === undefined) {
+        this.#noteBehind(round);
+        throw failureOf(round);
+      }
       this.#options.log?.(`rpc: waiting ${waitMs} ms before ${round.question.method} is asked again`);
       await this.#sleep(waitMs);
     }
@@ -195,6 +200,13 @@ export class NodePool {
       }
     }
     return false;
+  }
+
+  /** Either these nodes are behind, or a slot was told too high: by an answer of this round, or by one before. */
+  #noteBehind<Value>({ failures, found }: Round<Value>): void {
+    if (![...failures.values()].some(({ kind }) => kind === 'behind')) return;
+    for (const { node } of found) node.failures += 1;
+    this.#options.onBehind?.();
   }
 
   #noteFailure(node: KnownNode, trouble: Trouble): void {

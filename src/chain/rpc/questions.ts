@@ -258,13 +258,6 @@ export const finalized = question({
     .transform(({ blockHeight, absoluteSlot: slot }) => ({ blockHeight: BigInt(blockHeight), slot })),
 });
 
-/** `getFirstAvailableBlock`: first slot whose transactions the node stores. */
-export const firstBlock = question({
-  method: 'getFirstAvailableBlock',
-  ask: ({ connection }) => connection.getFirstAvailableBlock(),
-  result: count,
-});
-
 /** `getBlockTime` in ms; `null` where the node does not say. */
 export const blockTime = (slot: number) =>
   question({

@@ -22,7 +22,7 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord) {
     const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
     return items;
   });
-  const traces = await chain.trace(burns);
+  const traces = await chain.trace(burns.map((burn) => ({ ...burn, payer: token.burnWallet })));
   const missing = burns.filter((_, at) => traces[at]?.kind === 'never').map(({ signature }) => signature);
   const ok = missing.length === 0;
   const lacking = `${missing.length} of ${burns.length} burns are not on chain, first ${missing[0]}`;

@@ -27,6 +27,7 @@ const transaction = (text: string) => {
   });
   return { ...signTransaction(message, [signer]), message, lastValidBlockHeight: LAST_HEIGHT };
 };
+const OLDER = signTransaction(transaction('older').message, [signer]).signature;
 const one = transaction('one');
 const two = transaction('two');
 
@@ -36,7 +37,9 @@ class NodeState {
   slot = 1_000;
   height = 300;
   finalizedSlot = 990;
-  firstBlock = 0;
+  isValid = false;
+  /** Landed before {@link one} and {@link two} were signed; empty: the node has no history of then. */
+  older: { readonly signature: string; readonly slot: number }[] = [{ signature: OLDER, slot: 100 }];
   readonly statuses = new Map<string, Status>();
   trial: unknown = null;
   sent: string[] = [];
@@ -54,7 +57,9 @@ class NodeState {
         asked.map((signature) => this.#status(signature)),
         this.slot,
       ),
-    getFirstAvailableBlock: () => this.firstBlock,
+    isBlockhashValid: () => inContext(this.isValid, this.slot),
+    getSignaturesForAddress: () =>
+      this.older.map((one) => ({ ...one, err: null, memo: null, blockTime: null })),
     getBlock: (slot: number) => ({ blockHeight: this.heights.get(slot) ?? null }),
     getBlockTime: () => 1_700_000_000,
     simulateTransaction: (wire: string, options: object) => {
@@ -75,6 +80,9 @@ class NodeState {
   };
 
   #status(signature: string): unknown {
+    const older = this.older.find((one) => one.signature === signature);
+    if (older !== undefined)
+      return { slot: older.slot, confirmations: null, err: null, confirmationStatus: 'finalized' };
     const status = this.statuses.get(signature);
     if (status === undefined) return null;
     const err = typeof status === 'object' ? status.err : null;
@@ -370,17 +378,50 @@ describe('what is not found', () => {
   });
 
   it.each([
-    ['whose first slot is low', 200, undefined, 'never'],
-    ['whose first block is of before', 90_000, 200, 'never'],
-    ['whose first block is of after', 90_000, 201, 'forgotten'],
-    ['that does not say how high its first block is', 90_000, undefined, 'forgotten'],
-  ] as const)('is looked for at a node %s', async (_what, slot, height, end) => {
+    ['in a low slot', 200, undefined, 'never'],
+    ['in a block of before', 90_000, 200, 'never'],
+    ['in a block of after', 90_000, 201, 'forgotten'],
+    ['in a block of which the node does not say how high it is', 90_000, undefined, 'forgotten'],
+  ] as const)('is proven beside an older one %s', async (_what, slot, height, end) => {
     const { state, trace } = await cluster();
     state.height = 400;
-    state.firstBlock = slot;
+    state.older = [{ signature: OLDER, slot }];
     if (height !== undefined) state.heights.set(slot, height);
     expect(await trace(one)).toEqual([end]);
   });
+
+  it('is not proven by several nodes behind one address, of which one has no history', async () => {
+    const { state, trace } = await cluster();
+    state.height = 400;
+    const { getSignatureStatuses } = state.methods;
+    const { older } = state;
+    state.methods.getSignatureStatuses = (asked) => {
+      state.older = [];
+      const answer = getSignatureStatuses(asked);
+      state.older = older;
+      return answer;
+    };
+    expect(await trace(one)).toEqual(['forgotten']);
+  });
+
+  it('is open while its blockhash is valid, whatever height was told, and that height does not stay', async () => {
+    const { chain, options, state, trace } = await cluster();
+    [state.height, state.isValid] = [400, true];
+    expect(await trace(one)).toEqual(['open']);
+    expect(await chain.expiredHeight()).toBe(399n);
+    state.height = 300;
+    await options.sleep(5_001);
+    expect(await chain.expiredHeight()).toBe(299n);
+  });
+});
+
+it('a slot that was told too high fails one question, and is forgotten then', async () => {
+  const { chain, state } = await cluster();
+  state.slot = 9_000;
+  await chain.getAccounts([signer.address]);
+  state.slot = 1_000;
+  await expect(chain.getAccounts([signer.address])).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  expect(await chain.getAccounts([signer.address])).toEqual([null]);
 });
 
 describe('settling on a cluster', () => {
@@ -389,7 +430,7 @@ describe('settling on a cluster', () => {
   it('signs nothing again of what no node remembers', async () => {
     const { chain, state } = await cluster();
     state.height = 400;
-    state.firstBlock = 90_000;
+    state.older = [];
     const renew = () => Promise.reject(new TypeError('It has not been proven.'));
     await expect(settle(chain, { units, areNew: false, lease: FREE_LEASE, renew })).rejects.toMatchObject({
       code: 'ERR_UNAVAILABLE',
