@@ -34,53 +34,53 @@ export async function traceExpired(
   all: readonly Sought[],
   sinceSlot: number,
 ): Promise<ReadonlyMap<Signature, Trace>> {
-  const traces = new Map<Signature, Trace>();
-  for (const group of groupsOf(all)) {
-    const trace = await traceGroup(pool, group, sinceSlot);
-    for (const { signature } of group) {
-      const found = trace(signature);
-      if (found !== undefined) traces.set(signature, found);
-    }
+  const traces: Traced[] = [];
+  for (const height of new Set(all.map(({ lastValidBlockHeight }) => lastValidBlockHeight))) {
+    const group = all.filter(({ lastValidBlockHeight }) => lastValidBlockHeight === height);
+    traces.push(...(await traceGroup(pool, group, sinceSlot)));
   }
-  return traces;
+  return new Map(traces);
 }
 
-const messageOf = ({ bytes }: Sought) => bytes && decodeTransaction(bytes).message;
+type Traced = readonly [Signature, Trace];
 
-/** With one blockhash and one fee payer. */
-function groupsOf(all: readonly Sought[]): Iterable<readonly Sought[]> {
-  const groups = new Map<string, Sought[]>();
-  for (const one of all) {
-    const name = `${payerOf(one)} ${one.lastValidBlockHeight}`;
-    groups.set(name, [...(groups.get(name) ?? []), one]);
-  }
-  return groups.values();
-}
-
-const payerOf = (one: Sought): Address | undefined => one.payer ?? messageOf(one)?.staticKeys[0];
-
+/** Of one blockhash. */
 async function traceGroup(
   pool: NodePool,
   group: readonly Sought[],
   sinceSlot: number,
-): Promise<(signature: Signature) => Trace | undefined> {
-  const [first] = group as readonly [Sought];
-  const { blockhash } = messageOf(first) ?? {};
+): Promise<readonly Traced[]> {
+  const [{ bytes, payer, lastValidBlockHeight }] = group as [Sought];
+  const message = bytes && decodeTransaction(bytes).message;
+  const question = message && questions.validity(base58Encode(message.blockhash));
   // The finalized height may have been told too high.
-  if (blockhash && (await pool.agreed(questions.validity(base58Encode(blockhash)), sinceSlot)).value)
-    return () => ({ kind: 'open' });
-  const older = await olderThan(pool, payerOf(first), first.lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS);
-  if (older === undefined) return () => undefined;
-  const found = new Map<Signature, Trace>();
-  for (const some of chunks(group, MAX_SIGNATURES_PER_CALL - 1)) {
-    const signatures = some.map(({ signature }) => signature);
-    const question = questions.statuses([...signatures, older.signature]);
-    const voices = await pool.ask(question, { minContextSlot: sinceSlot });
-    if (!voices.every(({ value }) => value.at(-1)?.slot === older.slot)) continue;
-    for (const [at, signature] of signatures.entries())
-      found.set(signature, { kind: voices.every(({ value }) => value[at] === null) ? 'never' : 'open' });
-  }
-  return (signature) => found.get(signature);
+  if (question !== undefined && (await pool.agreed(question, sinceSlot)).value)
+    return group.map(({ signature }) => [signature, { kind: 'open' }]);
+  const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
+  const older = await olderThan(pool, payer ?? message?.staticKeys[0], signedAbove);
+  const found: Traced[] = [];
+  if (older === undefined) return found;
+  for (const some of chunks(group, MAX_SIGNATURES_PER_CALL - 1))
+    found.push(...(await traceBeside(pool, some, older, sinceSlot)));
+  return found;
+}
+
+type Older = Pick<PastTransaction, 'signature' | 'slot'>;
+
+/** @returns nothing if a node does not know the older one. */
+async function traceBeside(
+  pool: NodePool,
+  some: readonly Sought[],
+  older: Older,
+  minContextSlot: number,
+): Promise<readonly Traced[]> {
+  const signatures = some.map(({ signature }) => signature);
+  const voices = await pool.ask(questions.statuses([...signatures, older.signature]), { minContextSlot });
+  if (!voices.every(({ value }) => value.at(-1)?.slot === older.slot)) return [];
+  return signatures.map((signature, at) => [
+    signature,
+    { kind: voices.every(({ value }) => value[at] === null) ? 'never' : 'open' },
+  ]);
 }
 
 /** A transaction that names the account and landed at this block height or below; `undefined`: no node lists one. */
@@ -88,7 +88,7 @@ async function olderThan(
   pool: NodePool,
   account: Address | undefined,
   height: bigint,
-): Promise<Pick<PastTransaction, 'signature' | 'slot'> | undefined> {
+): Promise<Older | undefined> {
   let before: Signature | undefined;
   for (let pages = 0; account !== undefined && pages < MAX_PAGES; pages += 1) {
     const page = await pool.one(questions.past(account, before, SIGNATURES_PER_PAGE));
