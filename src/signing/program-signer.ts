@@ -9,18 +9,17 @@ import type { Address } from '../values/address.js';
 import { base58Decode } from '../values/base58.js';
 import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { inParallel } from '../values/event-loop.js';
-import { SigningProcess } from './signing-process.js';
+import { type ProgramTerms, runProgram } from './run-program.js';
 
 const MAX_PROCESSES = 8;
+/** Messages of one run; it is longer only if there are more than eight of these. */
+const PART = 8;
 const SIGNATURE_TIMEOUT_MS = 30_000;
-const CLOSED = 'flywheel was shutting down';
-
-type ProcessTerms = ConstructorParameters<typeof SigningProcess>[0];
 
 interface ProgramSignerOptions {
   readonly address: Address;
   readonly role: string;
-  readonly words: ProcessTerms['words'];
+  readonly words: ProgramTerms['words'];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** @default 30 s */
   readonly timeoutMs?: number | undefined;
@@ -28,86 +27,70 @@ interface ProgramSignerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The first message starts the program. */
+/** Starts the program for the messages of one call, and again for the rest whenever it exits after an answer. */
 export class ProgramSigner implements Signer {
   readonly address: Address;
   readonly #options: ProgramSignerOptions;
-  readonly #terms: ProcessTerms;
-  readonly #idle: SigningProcess[] = [];
-  readonly #all = new Set<SigningProcess>();
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
-  #isClosed = false;
+  readonly #terms: ProgramTerms;
+  readonly #closing = new AbortController();
+  readonly #runs = new Set<Promise<unknown>>();
 
   constructor(options: ProgramSignerOptions) {
     this.#options = options;
     this.address = options.address;
-    const { words, timeoutMs = SIGNATURE_TIMEOUT_MS } = options;
-    this.#terms = { words, timeoutMs, env: environment(options) };
-    options.signal?.addEventListener('abort', () => void this.close(), { once: true });
-  }
-
-  async #sign(message: ReadonlyBytes): Promise<Uint8Array> {
-    await this.#turn();
-    try {
-      this.#requireOpen();
-      return await this.#signWith(this.#idle.pop() ?? this.#start(), message);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
-    }
+    const { words, timeoutMs = SIGNATURE_TIMEOUT_MS, signal } = options;
+    const { signal: closing } = this.#closing;
+    const either = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    this.#terms = { words, timeoutMs, env: environment(options), signal: either };
   }
 
   /** Signs all messages, or stops at the first failure. */
-  signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
-    return inParallel(messages, MAX_PROCESSES, (message) => this.#sign(message));
+  async signAll(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
+    const size = Math.max(PART, Math.ceil(messages.length / MAX_PROCESSES));
+    const starts = [...messages.keys()].filter((at) => at % size === 0);
+    const parts = starts.map((start) => messages.slice(start, start + size));
+    return (await inParallel(parts, MAX_PROCESSES, (part) => this.#signPart(part))).flat();
   }
 
-  /** Busy runs are killed; idle ones end by the end of their input. Resolves when all have exited. */
+  /** Ends all runs. Resolves when they have exited. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const idle = this.#idle.splice(0);
-    const busy = [...this.#all].filter((run) => !idle.includes(run));
-    await Promise.all([...idle.map((run) => run.stop()), ...busy.map((run) => run.kill(CLOSED))]);
+    this.#closing.abort();
+    await Promise.allSettled(this.#runs);
   }
 
-  async #turn(): Promise<void> {
-    if (this.#running < MAX_PROCESSES) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #signPart(messages: readonly ReadonlyBytes[]): Promise<readonly Uint8Array[]> {
+    const signatures: Uint8Array[] = [];
+    while (signatures.length < messages.length) {
+      const left = messages.slice(signatures.length);
+      const { answers, problem, said } = await this.#run(left);
+      this.#requireOpen();
+      for (const [at, answer] of answers.entries())
+        signatures.push(this.#signature(answer, left[at] as ReadonlyBytes));
+      if (signatures.length < messages.length && (problem !== null || answers.length === 0))
+        throw this.#failure(problem ?? 'it exited without an answer', said);
+    }
+    return signatures;
+  }
+
+  async #run(messages: readonly ReadonlyBytes[]) {
+    while (this.#runs.size >= MAX_PROCESSES)
+      await Promise.race([...this.#runs].map((run) => run.catch(() => undefined)));
+    this.#requireOpen();
+    const lines = messages.map((message) => readBuffer(message).toString('base64'));
+    const run = runProgram(this.#terms, lines);
+    this.#runs.add(run);
+    return run.finally(() => this.#runs.delete(run));
   }
 
   #requireOpen(): void {
     if (this.#options.signal?.aborted === true) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
-    if (this.#isClosed) throw this.#failure(CLOSED);
+    if (this.#closing.signal.aborted) throw this.#failure('flywheel was shutting down');
   }
 
-  #start(): SigningProcess {
-    const run = new SigningProcess(this.#terms);
-    this.#all.add(run);
-    return run;
-  }
-
-  async #signWith(run: SigningProcess, message: ReadonlyBytes): Promise<Uint8Array> {
-    const line = readBuffer(message).toString('base64');
-    const answer = await run.ask(line);
-    if (answer.kind === 'line') return this.#take(run, answer.line, message);
-    this.#all.delete(run);
-    this.#requireOpen();
-    // A run that has answered before may exit at any time. A new run gets the message, and must answer at least once.
-    if (answer.kind === 'ended') return this.#signWith(this.#start(), message);
-    throw this.#failure(answer.reason, answer.said);
-  }
-
-  async #take(run: SigningProcess, line: string, message: ReadonlyBytes): Promise<Uint8Array> {
+  /** The output of the program is not shown, because it may be a key. */
+  #signature(line: string, message: ReadonlyBytes): Uint8Array {
     const signature = signatureOf(line);
-    if (signature !== undefined && verifySignature(this.address, message, signature)) {
-      this.#idle.push(run);
-      return signature;
-    }
-    // Further signatures of this run would not be trusted. Its output is not shown, because it may be a key.
-    this.#all.delete(run);
-    await run.kill('its answer is wrong');
+    if (signature !== undefined && verifySignature(this.address, message, signature)) return signature;
     const { role } = this.#options;
     const what =
       signature === undefined

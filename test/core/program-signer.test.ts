@@ -51,12 +51,13 @@ describe('a program that signs', () => {
     );
   });
 
-  itLong('runs a few times at once at most, and again and again as it likes', async () => {
+  itLong('is started once for a few, and eight times for many', async () => {
     const program = signingProgram(LOOP, keypair);
     const signer = signerOf(program);
+    await signer.signAll(messages(8));
+    expect(program.pids()).toHaveLength(1);
     await signer.signAll(messages(100));
-    await Promise.all(messages(30).map((one) => signer.signAll([one])));
-    expect(program.pids().length).toBeLessThanOrEqual(8);
+    expect(program.pids()).toHaveLength(9);
   });
 
   it('learns whose signature is wanted, and none of the settings of this program', async () => {
@@ -115,6 +116,7 @@ describe('a program that does not sign', () => {
           /not a signature \(5 characters\)/,
         ],
         ['the message', 'for await (const line of lines) console.log(line);', /not a signature/],
+        ['without an end', 'for (;;) process.stdout.write("x".repeat(5_000));', /not a signature/],
         [
           'a signature over another message',
           'for await (const line of lines) console.log(sign("AAAA"));',
@@ -141,12 +143,6 @@ describe('a program that does not sign', () => {
         ['ends with a status', 'console.error("AccessDenied: no"); process.exit(3);', /status 3/],
         ['ends without an answer', 'process.exit(0);', /without an answer/],
         ['is killed', 'process.kill(process.pid, "SIGKILL");', /SIGKILL killed it/],
-        ['floods', 'process.stdout.write("x".repeat(5_000));', /more than a signature/],
-        [
-          'answers twice',
-          'for await (const line of lines) console.log(sign(line) + "\\n" + sign(line));',
-          /answered more than once/,
-        ],
       ],
       3,
     ),
@@ -191,7 +187,7 @@ describe('a program that does not sign', () => {
     const interrupt = new AbortController();
     const program = signingProgram('', keypair);
     const failure = signerOf(program, { signal: interrupt.signal }).signAll(messages(3));
-    while (program.pids().length < 3) await setTimeout(5);
+    while (program.pids().length < 1) await setTimeout(5);
     interrupt.abort();
     await expect(failure).rejects.toMatchObject({ code: 'ERR_INTERRUPTED' });
     await program.gone();

@@ -1,7 +1,7 @@
 /** Errors of a signing program are shown without keys. */
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
-import { visibleErrors } from '../../../src/signing/signing-process.js';
+import { visibleErrors } from '../../../src/signing/run-program.js';
 import { base58Encode } from '../../../src/values/base58.js';
 
 describe('visibleErrors', () => {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SigningProcess } from '../../../src/signing/signing-process.js';
+import { runProgram } from '../../../src/signing/run-program.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -20,8 +20,9 @@ describe('a run of a program that signs', () => {
       const directory = emptyDirectory();
       const [pidFile, go] = [join(directory, 'pid'), join(directory, 'go')];
       const script = `read line; echo $$ > '${pidFile}.new'; mv '${pidFile}.new' '${pidFile}'; while [ ! -e '${go}' ]; do sleep 0.01; done; echo answer`;
-      const run = new SigningProcess({ words: ['/bin/sh', '-c', script], env: {}, timeoutMs: 30_000 });
-      const asked = run.ask('message');
+      const { signal } = new AbortController();
+      const terms = { words: ['/bin/sh', '-c', script] as const, env: {}, timeoutMs: 30_000, signal };
+      const asked = runProgram(terms, ['message']);
       const other = spawn('/bin/sh', [
         '-c',
         `while [ ! -e '${pidFile}' ]; do sleep 0.01; done; echo started`,
@@ -35,7 +36,7 @@ describe('a run of a program that signs', () => {
       // The other's output and exit are available at once.
       while (!existsSync(pidFile)) holdUp(1);
       holdUpUntilDead(other.pid ?? 0);
-      expect(await asked).toEqual({ kind: 'line', line: 'answer' });
+      expect(await asked).toMatchObject({ answers: ['answer'], problem: null });
     },
   );
 });
