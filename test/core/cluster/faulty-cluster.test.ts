@@ -208,7 +208,7 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
   }, 60_000);
 
   it('where a block height is told too high', async () => {
-    let left = 5;
+    let left = 40;
     const { under, tell, burn, burned } = await burning((method, result) => {
       if (method === 'getEpochInfo') return { ...(result as object), blockHeight: 100_000 };
       if (isStatus(method)) left -= 1;
