@@ -267,8 +267,7 @@ export const CHECKS: { readonly [Id in OperationId]: Check<Id> } = {
   listBurns: checkPage('type', 'status', 'txHash'),
   history: checkPage('action', 'type', 'toAddress', 'txHash', 'batchId'),
   report: checkReport,
-  // The answer refers to no other request, and no decision depends on it.
-  describeKey: () => () => finding(undefined),
+  describeKey: () => () => ({ ...finding(undefined), unproven: OLD_COPY }),
   batchPipelines: checkPage('type', 'state', 'txHash'),
   issueApproval: (request) => (answer) => finding(thisBatchProblem(request, answer.batch, 'batch.id')),
   cancelBatch: checkCancelBatch,

@@ -14,9 +14,9 @@ import type { Clock } from '../values/time.js';
 import { answerContext } from './answer.js';
 import { CHECKS, KnownBatches, type Warning } from './check-answer.js';
 import { createHttpLog } from './http-log.js';
-import { type Mask, maskValue } from './mask.js';
+import { maskValue } from './mask.js';
 import { baseAddress, keyHeaderName, prepareCall } from './request.js';
-import { type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
+import { isEchoed, type PreparedCall, type Sender, sendUntilAnswered } from './send.js';
 
 export interface RemoteServiceDeps {
   /** http or https, with or without a path. */
@@ -80,8 +80,9 @@ function createSender(deps: RemoteServiceDeps, base: URL, keyHeader: string): Se
   };
 }
 
-function replyFrom<Value>(value: Value, answer: HttpAnswer, mask: Mask): Reply<Value> {
+function replyFrom<Value>(value: Value, answer: HttpAnswer, call: PreparedCall): Reply<Value> {
   const { headers } = answer;
+  const { mask } = call;
   const { requestId } = answerContext(answer, mask);
   const cost = decodeBatchCost(headers[BATCH_COST_HEADER] ?? '');
   const serverTimeMs = Date.parse(headers['date'] ?? '');
@@ -89,7 +90,7 @@ function replyFrom<Value>(value: Value, answer: HttpAnswer, mask: Mask): Reply<V
     value: maskValue(value, mask),
     meta: {
       replayed: headers[IDEMPOTENT_REPLAYED_HEADER] === 'true',
-      ...(requestId === undefined ? {} : { requestId }),
+      ...(requestId !== undefined && isEchoed(call, answer) ? { requestId } : {}),
       ...(cost === undefined ? {} : { cost }),
       ...(Number.isNaN(serverTimeMs) ? {} : { serverTimeMs }),
     },
@@ -164,7 +165,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
       answered.add(id);
       batches.remember(value);
       const { mask } = prepared;
-      const reply = replyFrom(value, answer, mask);
+      const reply = replyFrom(value, answer, prepared);
       for (const outcome of finding.outcomes ?? []) call.onElement?.(maskValue(outcome, mask));
       return reply;
     }),

@@ -175,7 +175,7 @@ function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number)
 const requestIds = ({ headers }: HttpAnswer): readonly string[] =>
   (headers[REQUEST_ID_HEADER] ?? '').split(',').map((id) => id.trim());
 
-const isEchoed = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
+export const isEchoed = ({ request }: PreparedCall, answer: HttpAnswer): boolean =>
   requestIds(answer).includes(request.headers[REQUEST_ID_HEADER] ?? '');
 
 /** A cache may answer with the result of another request of this client. */

@@ -175,6 +175,7 @@ export async function noteExecuted(session: Session, batch: Batch): Promise<void
 /**
  * Checks before the set-up that the batch could be approved now.
  * @param repeat - `null`: a person will decide.
+ * @param part - of a rest: indexes of its pipelines in the file
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID` for proofs that were
  * paid before.
  */
@@ -183,6 +184,7 @@ export async function requirePlanApprovable(
   flywheel: Flywheel,
   pipelines: readonly PipelineContent[],
   repeat: Repeat | null,
+  part?: readonly number[],
 ): Promise<void> {
   const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
   requireWithin(session.settings, asked, (await recordOf(session)).usedToday(flywheel));
@@ -190,7 +192,13 @@ export async function requirePlanApprovable(
   const earlier = await earlierOf(session, flywheel, { ...PLANNED, pipelines }, repeat);
   // A batch that the service has already is checked before it is signed.
   if (earlier.paid.length > 0 && (await repeat.setUp?.()) === undefined)
-    requireUnpaid(session, earlier, pipelines, repeat);
+    requireUnpaid(
+      session,
+      { paid: earlier.paid.map((one) => ({ ...one, at: part?.[one.at] ?? one.at })) },
+      pipelines,
+      repeat,
+      part && 'No batch was set up.',
+    );
 }
 
 async function toRecord(

@@ -47,13 +47,14 @@ import { batchName, decodeBase64, writeApproval } from './approval-source.js';
 import { approveBatch, judge, type Signed } from './approve-batch.js';
 import {
   addToStage,
+  answeredBatches,
   type CurrentStage,
   currentStage,
   nextStage,
   partOf,
   type RunResult,
 } from './batch-stages.js';
-import { lookUntil } from './chain-agrees.js';
+import { lookUntil, requireNothingOnChain } from './chain-agrees.js';
 import { endBatch } from './end-batch.js';
 import { type Executed, executeUntilFinal, isExecuted, requireExecutesFromChain } from './execute-batch.js';
 import {
@@ -355,7 +356,11 @@ export class BatchWork implements Work<Outcome> {
       const own = new Set(pick(elements, stage.note.indexes));
       if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
       const lost = await lostThere(this.ask, elements, landed, entry.before);
-      return lost === null && batch === null ? landed : lost;
+      if (lost === null && batch === null) return landed;
+      // Its hint says --again.
+      for (const one of lost?.length ? answeredBatches(entry) : [])
+        await requireNothingOnChain(session, one.batch, one.indexes);
+      return lost;
     });
   }
 
@@ -391,8 +396,9 @@ export class BatchWork implements Work<Outcome> {
     else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
     const { flywheel } = token;
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    const isAsked = entry === null || this.#wallet;
-    await requirePlanApprovable(session, flywheel, content, isAsked ? null : this.#repeatOfFile(entry));
+    const repeat = entry === null || this.#wallet ? null : this.#repeatOfFile(entry);
+    const part = entry !== null && this.rest ? currentStage(entry).indexes(this.elements) : undefined;
+    await requirePlanApprovable(session, flywheel, content, repeat, part);
   }
 
   #repeatOfFile(entry: Entry): Repeat {

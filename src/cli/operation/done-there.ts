@@ -428,9 +428,14 @@ export async function requireAnswersKey(
 ): Promise<void> {
   const opened = await session.service();
   if (opened.kind !== 'remote') return;
-  const said = ask(opened).catch(async (error: unknown) => {
-    if (!isNamed && !(await isUnoffered(session, error))) throw error;
-    return null;
+  const said = ask(opened).catch(async (cause: unknown) => {
+    if (isNamed || (await isUnoffered(session, cause))) return null;
+    const reason = isFlywheelError(cause) ? ` ${cause.message}` : '';
+    throw outcomeUnknown(
+      `It is not known whether the service made ${names} for this request.${reason}`,
+      undefined,
+      { cause },
+    );
   });
   const items = await (isNamed ? soon(said) : said);
   if (items === null || items.length > 0) return;

@@ -156,7 +156,7 @@ export async function getBatch(session: Session, batchId: string): Promise<Batch
 
 export const findBatch = (session: Session, batchId: string): Promise<Batch | null> =>
   getBatch(session, batchId).catch((error: unknown) => {
-    if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+    if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND') && error.options.doubtful !== true) return null;
     throw error;
   });
 
