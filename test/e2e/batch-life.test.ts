@@ -195,7 +195,10 @@ describe('the line that is printed', () => {
     const operator = await anOperator('embedded', INIT);
     expect((await run(operator, operator.write('two.json', same(2)))).exit).toBe(0);
     const refused = await refusedRest(operator, operator.write('three.json', same(3)));
-    expect(problemOf(refused).hint).toMatch(/new file .*--again/);
+    expect(problemOf(refused)).toMatchObject({
+      message: expect.stringMatching(/, pipeline 3 on .* No batch was set up/),
+      hint: expect.stringMatching(/new file .*--again/),
+    });
     expect((await run(operator, operator.write('one.json', same(1)), '--again')).exit).toBe(0);
     expect(await burned(operator)).toBe('3');
   });

@@ -88,6 +88,26 @@ describe('an earlier answer', () => {
     },
   );
 
+  it('that bears an id of the proxy is not believed, also where its look-up does', async () => {
+    const before = await burned();
+    const own = burn({ own: 1 });
+    expect((await operator.run(...own)).exit).toBe(0);
+    const replay = { ...latest('/burn'), headers: { ...latest('/burn').headers, 'x-request-id': 'proxy-1' } };
+    const lie = { how: '', reaches: false, withHeaders: true };
+    await expectUnknown(await lied('/burn', replay, lie, own));
+    const list = gate.passed.findLast(({ path }) => path.includes('/burns?'));
+    if (list === undefined) throw new TypeError('the burn was not looked up');
+    const headers = { ...list.headers, 'x-request-id': 'proxy-2' };
+    gate.fate = (request) => {
+      if (isPost(request, '/burn')) return { ...lie, replay, reaches: true };
+      return request.path.includes('/burns?') ? { ...lie, replay: { ...list, headers } } : 'pass';
+    };
+    const ended = await operator.run(...own, '--json');
+    gate.fate = () => 'pass';
+    await expectUnknown(ended);
+    expect((await burned()) - before).toBe(3);
+  });
+
   it('that bears the id of this one is not believed', async () => {
     const before = await burned();
     const lie = { how: '', reaches: false, withHeaders: true, withItsId: true };
