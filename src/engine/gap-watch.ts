@@ -13,6 +13,8 @@ import { unknownOf } from './unknown-transactions.js';
 /** Blocks by which another node may have been ahead of our finalized height: about 30 always, more if our node is behind. */
 const AHEAD_BLOCKS = 150n;
 const BLOCK_MS = 400n;
+/** About an hour, far above any wait for expiry: more are left only if a node once named a height that was too high. */
+const MAX_WAIT_BLOCKS = 9_000n;
 
 interface InFlightDeps {
   readonly store: Store;
@@ -30,6 +32,9 @@ async function heightOfExpiry({ chain }: InFlightDeps): Promise<bigint> {
   const ahead = (await chain.expiredHeight()) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
   return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
 }
+
+const isFarTooHigh = async ({ chain }: InFlightDeps, { heldUntil }: Lineage): Promise<boolean> =>
+  heldUntil !== null && heldUntil - (await chain.expiredHeight()) > MAX_WAIT_BLOCKS;
 
 const move = ({ store }: InFlightDeps, from: Lineage, to: Lineage): Promise<Lineage> =>
   store.transaction(async (tx) => {
@@ -52,7 +57,7 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
     ...{ copy: tx.copy, lineage: tx.lineage },
     last: await tx.lineages.progress(),
   }));
-  const isKnown = last.lineage === lineage && !replaced.has(lineage);
+  const isKnown = last.lineage === lineage && !replaced.has(lineage) && !(await isFarTooHigh(deps, last));
   let now: Lineage = last;
   if (!isKnown) now = await move(deps, last, { lineage, heldUntil: await heightOfExpiry(deps) });
   // The process that ended the wait may not have seen the replacement that this process saw.
