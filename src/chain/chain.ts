@@ -96,7 +96,7 @@ export interface ChainReader {
 
   /**
    * The newest transactions that name an account, newest first, as far back as a node stores them. Fewer than `limit` means that
-   * the list is complete.
+   * the node lists no more, not that there is no more.
    */
   history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
 }

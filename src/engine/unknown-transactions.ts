@@ -17,23 +17,19 @@ const LIMITS = [20, 1_000, 30_000, 1_000_000] as const;
 const LIFETIME_SLOTS = 300;
 const READ_AT_ONCE = 16;
 
-interface News {
-  readonly account: Address;
-  readonly unknown: readonly PastTransaction[];
-  readonly newest: string | undefined;
-}
+type News = Awaited<ReturnType<typeof listOf>>;
 
 /**
  * @param most - maximum of transactions to read, oldest first.
  * @returns per account with news the newest transaction up to which all were read; lost transactions in order of landing; and how
  * many are left to read. Empty for an unknown project.
- * @throws `ERR_UNAVAILABLE` when the chain is unreachable.
+ * @throws `ERR_UNAVAILABLE` when the chain is unreachable, or its nodes have too little history.
  */
 export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.POSITIVE_INFINITY) {
   const project = await deps.store.read((tx) => projectOf(tx, tokenId));
   if (project === undefined) return { marks: [], lost: [], left: 0 };
   const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
-  const news = await Promise.all(accounts.map((account) => newsOf(deps, account)));
+  const news = await newsOf(deps, accounts);
   const ours = await maybeOurs(deps, project, news);
   const read = ours.slice(0, most);
   const left = new Set(ours.slice(most).map(({ signature }) => signature));
@@ -42,39 +38,73 @@ export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.PO
   return { marks: marksOf(news, left), lost, left: left.size };
 }
 
-/** Whether every transaction that can land at the later slot was signed after the earlier slot. */
-const isFarBefore = (earlier: PastTransaction | undefined, { slot }: PastTransaction): boolean =>
-  earlier !== undefined && earlier.slot < slot - LIFETIME_SLOTS;
-
 /**
- * Lists more and more until a known transaction. Beside unknown ones a known one is not enough: it may have been in flight when the
- * copy was made, and have landed after missing ones. Then the list must reach {@link LIFETIME_SLOTS} before the known one. Lists from
- * the chain first, then asks the store: a transaction is stored before it can be listed.
+ * Lists more and more, until every transaction that the store may lack is listed: up to the account's mark, or to
+ * {@link LIFETIME_SLOTS} before the newest known transaction of any account. A known one is not enough: it may have been in flight
+ * when the copy was made, and have landed after missing ones.
  */
-async function newsOf({ store, chain }: GapDeps, account: Address): Promise<News> {
+async function newsOf(deps: GapDeps, accounts: readonly Address[]): Promise<readonly News[]> {
   for (const limit of LIMITS) {
-    const listed = await chain.history(account, { limit });
-    const [known, mark] = await store.read(async (tx) => [
-      await tx.signatures.known(listed.map(({ signature }) => signature)),
-      await tx.gaps.mark(account),
-    ]);
-    const agreed = listed.filter(({ isAgreed }) => isAgreed);
-    const end = listed.findIndex(({ signature, isAgreed }) => isAgreed && signature === mark);
-    // Transactions of the mark's own slot that only some nodes list may come after it.
-    const looked = listed.filter(
-      ({ slot, isAgreed }, at) => end < 0 || at < end || (!isAgreed && slot === listed[end]?.slot),
+    const lists = await Promise.all(accounts.map((account) => listOf(deps, account, limit)));
+    const newestKnown = Math.max(...lists.map(({ knownSlot }) => knownSlot));
+    // A node that lists no more of one account still has all since the oldest that it lists of another.
+    const oldest = Math.min(...lists.map(({ oldestSlot }) => oldestSlot));
+    const isRead = await Promise.all(
+      lists.map(async (list) => {
+        const { isAtMark, isShort, oldestSlot } = list;
+        if (isAtMark || (isShort ? oldest : oldestSlot) < newestKnown - LIFETIME_SLOTS) return true;
+        return isShort && (await hasBeginning(deps.chain, list));
+      }),
     );
-    const unknown = looked.filter(({ signature }) => !known.has(signature));
-    const newestKnown = agreed.find(({ signature }) => known.has(signature));
-    const isAtKnown =
-      newestKnown !== undefined && (unknown.length === 0 || isFarBefore(agreed.at(-1), newestKnown));
-    if (end >= 0 || isAtKnown || listed.length < limit)
-      return { account, unknown, newest: agreed[0]?.signature };
+    if (isRead.every(Boolean)) return lists;
+    if (lists.every(({ isShort }) => isShort)) throw tooLittleHistory(accounts[isRead.indexOf(false)]);
   }
-  throw tooMany(account);
+  throw tooMany(accounts.join(' or '));
 }
 
-const tooMany = (account: Address): FlywheelError =>
+/** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
+async function listOf({ store, chain }: GapDeps, account: Address, limit: number) {
+  const listed = await chain.history(account, { limit });
+  const [known, mark] = await store.read(async (tx) => [
+    await tx.signatures.known(listed.map(({ signature }) => signature)),
+    await tx.gaps.mark(account),
+  ]);
+  const agreed = listed.filter(({ isAgreed }) => isAgreed);
+  const end = listed.findIndex(({ signature, isAgreed }) => isAgreed && signature === mark);
+  // Transactions of the mark's own slot that only some nodes list may come after it.
+  const looked = listed.filter(
+    ({ slot, isAgreed }, at) => end < 0 || at < end || (!isAgreed && slot === listed[end]?.slot),
+  );
+  const oldest = agreed.at(-1);
+  return {
+    ...{ account, newest: agreed[0]?.signature, oldest: oldest?.signature },
+    unknown: looked.filter(({ signature }) => !known.has(signature)),
+    oldestSlot: oldest?.slot ?? Number.POSITIVE_INFINITY,
+    knownSlot: agreed.find(({ signature }) => known.has(signature))?.slot ?? Number.NEGATIVE_INFINITY,
+    ...{ isAtMark: end >= 0, isShort: listed.length < limit },
+  };
+}
+
+/** Whether the account did not exist before its oldest listed transaction. */
+async function hasBeginning(chain: Chain, { account, oldest }: News): Promise<boolean> {
+  if (chain.pollMs === null) return true;
+  if (oldest === undefined) return (await chain.getAccounts([account]))[0] === null;
+  const [record] = await chain.lookUp([oldest]);
+  if (record?.wire == null) return false;
+  const keys = [...decodeTransaction(record.wire).message.staticKeys, ...(record.tableAddresses ?? [])];
+  return record.balances?.[keys.indexOf(account)]?.before === 0n;
+}
+
+const MORE_HISTORY = { hint: 'Use an RPC node with more history: --rpc-url.' };
+
+const tooLittleHistory = (account: Address | undefined): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `No node has enough history of the account ${account} to say which transactions the store lacks. Nothing was sent.`,
+    MORE_HISTORY,
+  );
+
+const tooMany = (account: string): FlywheelError =>
   new FlywheelError('ERR_UNAVAILABLE', `The account ${account} has too many transactions to check.`);
 
 /**

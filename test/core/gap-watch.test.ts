@@ -82,6 +82,27 @@ const burnOn = async (engine: Engine, amount: number, key?: string) =>
 const tokenId = () => test.project.registration.tokenId;
 const findOn = async (store: Store) => (await engineOn(store).gaps.find())?.gap;
 
+/** A node that was started from a snapshot: no list, status or transaction from before this slot. */
+const chainSince = (slot: number): Chain =>
+  chainOver(cluster.chain, {
+    history: async (account, past) =>
+      (await cluster.chain.history(account, past)).filter((listed) => listed.slot >= slot),
+    lookUp: async (signatures) =>
+      (await cluster.chain.lookUp(signatures)).map((record) =>
+        record !== null && record.slot >= slot ? record : null,
+      ),
+  });
+const newestSlot = async (): Promise<number> => {
+  const { multisig } = test.project.registration;
+  const { burnTokenAccount } = await test.store.read(
+    async (tx) => (await tx.tokens.list())[0] as TokenRecord,
+  );
+  const lists = await Promise.all(
+    [burnTokenAccount, multisig as Address].map((account) => cluster.chain.history(account, { limit: 1 })),
+  );
+  return Math.max(...lists.flat().map(({ slot }) => slot));
+};
+
 describe('a store that is older than the chain', () => {
   it('writes nothing more for the project until the gap is accepted; reads go on', async () => {
     const before = engineOn(test.store);
@@ -190,6 +211,35 @@ describe('a store that is older than the chain', () => {
     expect((await findOn(copy))?.lost.map(({ signature }) => signature)).toEqual(lost);
   });
 
+  it('writes nothing where the only node has no history from before the missing transactions', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    await burnOn(before, 2);
+    cluster.node.advance(LIFETIME_SLOTS);
+    await engineOnCopy(copy);
+    chain = chainSince((await newestSlot()) + 1);
+    const engine = engineOn(copy);
+    const refusal = { code: 'ERR_UNAVAILABLE', options: { hint: expect.stringContaining('--rpc-url') } };
+    for (const refused of [() => engine.burn(aBurnRequest(2), call()), () => engine.gaps.find()])
+      expect(await failureOf(refused())).toMatchObject(refusal);
+    chain = cluster.chain;
+    expect(await failureOf(engineOn(copy).burn(aBurnRequest(2), call()))).toMatchObject({
+      code: 'ERR_STORE_BEHIND',
+    });
+  });
+
+  it('is found behind burns that landed after the missing ones', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    const engine = await engineOnCopy(copy);
+    await burnOn(engine, 1);
+    const lost = await burnOn(before, 2);
+    for (let left = 20; left > 0; left -= 1) await burnOn(engine, 1);
+    expect((await findOn(copy))?.lost).toMatchObject([{ signature: lost }]);
+  });
+
   itLong(
     'is found by a server that goes on meanwhile, and leaves alone what an older copy has pending',
     async () => {
@@ -281,6 +331,20 @@ describe('a store that is older than the chain', () => {
 });
 
 describe('a store that has all', () => {
+  it('is known from one account, where the node no longer has the other, and not from none', async () => {
+    const engine = engineOn(test.store);
+    await burnOn(engine, 1);
+    const first = await newestSlot();
+    cluster.node.advance(LIFETIME_SLOTS);
+    await burnOn(engine, 2);
+    chain = chainSince(first);
+    await burnOn(engineOn(test.store), 3);
+    chain = chainSince((await newestSlot()) + 1);
+    expect(await failureOf(engineOn(test.store).burn(aBurnRequest(1), call()))).toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+    });
+  });
+
   it('waits no longer than a blockhash lives for one block height that was far too high', async () => {
     const copy = await copyOf(test.store);
     let liesLeft = 1;
