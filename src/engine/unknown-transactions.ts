@@ -1,7 +1,10 @@
 /** Finds transactions of a project on chain that its store lacks, and what they moved; writes nothing. */
 import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../chain/chain.js';
-import { SQUADS_PROGRAM } from '../chain/programs.js';
+import { struct, tryDecode, u8, u64 } from '../chain/codec.js';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { memosOf } from '../chain/small-programs.js';
+import { TOKEN_INSTRUCTION } from '../chain/tokens/instructions.js';
+import { type Call, callsIn } from '../chain/transaction/message.js';
 import { decodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../store/records.js';
@@ -180,33 +183,51 @@ interface OwnAccounts {
 
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, one) => all + one, 0n);
 
+/** Data of a token instruction with an amount, checked or not. */
+const moveData = struct({ number: u8, amount: u64 });
+
 /**
- * Base units that a transaction took from the project's accounts; `null` if nothing. Tokens that vanished were burned; tokens in
- * foreign accounts were airdropped. Tokens sent in by others in the same transaction reduce neither.
+ * Base units that a transaction took from the project's accounts. What its instructions did not burn was airdropped, also a fee that
+ * the mint withholds, which is in no balance. Ledgers of earlier versions lack the inner instructions; then the balances tell.
  */
-function amountsOf({ token, flywheel }: OwnAccounts, all: readonly TokenChange[], isOfMultisig: boolean) {
-  const own = [token.burnTokenAccount, flywheel.vaultTokenAccount];
-  const changes = all
+function amountsOf(
+  { token, flywheel }: OwnAccounts,
+  calls: readonly Call[],
+  changes: readonly TokenChange[],
+): Pick<LostTransaction, 'burned' | 'airdropped'> {
+  const isOwn = (account: Address | undefined): boolean =>
+    account === token.burnTokenAccount || account === flywheel.vaultTokenAccount;
+  const moves = calls.flatMap(({ program, accounts: [from, , to], data }) => {
+    const isToken = program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM;
+    return isToken && isOwn(from) ? { to, ...(tryDecode(moveData, data) ?? { number: -1, amount: 0n }) } : [];
+  });
+  const { burn, burnChecked, transferChecked } = TOKEN_INSTRUCTION;
+  const total = (some: typeof moves): bigint => sum(some.map(({ amount }) => amount));
+  const burned = total(moves.filter(({ number }) => number === burn || number === burnChecked));
+  const sent = total(moves.filter(({ number, to }) => number === transferChecked && !isOwn(to)));
+  const gains = changes
     .filter(({ mint }) => mint === token.mintAddress)
-    .map(({ account, before, after }) => ({ isOwn: own.includes(account), gain: after - (before ?? 0n) }));
-  const left = -sum(changes.flatMap(({ isOwn, gain }) => (isOwn ? [gain] : [])));
-  if (left <= 0n && !isOfMultisig) return null;
-  const airdropped = sum(changes.flatMap(({ isOwn, gain }) => (isOwn || gain < 0n ? [] : [gain])));
-  const gone = -sum(changes.map(({ gain }) => gain));
-  const burned = gone > 0n ? gone : 0n;
-  return burned + airdropped === 0n ? null : { burned, airdropped };
+    .map(({ account, before, after }) => ({ account, gain: after - (before ?? 0n) }));
+  const left = -sum(gains.flatMap(({ account, gain }) => (isOwn(account) ? gain : [])));
+  // Tokens that others send in meanwhile reduce nothing.
+  if (moves.length > 0 || left <= 0n)
+    return { burned, airdropped: left - burned > sent ? left - burned : sent };
+  const airdropped = sum(gains.flatMap(({ account, gain }) => (isOwn(account) || gain < 0n ? [] : gain)));
+  const gone = -sum(gains.map(({ gain }) => gain));
+  return { burned: gone > 0n ? gone : 0n, airdropped };
 }
 
 const cannotReturn = (signature: string): FlywheelError =>
   new FlywheelError(
     'ERR_UNAVAILABLE',
     `The node lists the transaction ${signature} but does not have its details.`,
+    MORE_HISTORY,
   );
 
 /**
  * Looks up a transaction that landed and succeeded.
  * @returns `undefined` if our keys did not sign it, or it took nothing.
- * @throws `ERR_UNAVAILABLE` when no node has the transaction or its balance changes.
+ * @throws `ERR_UNAVAILABLE` when no node has the transaction, its balance changes or its inner instructions.
  */
 export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
@@ -220,10 +241,11 @@ export async function whatMoved(
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
   if (record.error !== null) return undefined;
-  if (record.tokenChanges === undefined) throw cannotReturn(signature);
-  const isOfMultisig = message.staticKeys.includes(SQUADS_PROGRAM);
-  const amounts = amountsOf(accounts, record.tokenChanges, isOfMultisig);
-  return amounts === null
+  const { tokenChanges, innerCalls } = record;
+  if (tokenChanges === undefined || innerCalls === undefined) throw cannotReturn(signature);
+  const calls = [...callsIn(message, record.tableAddresses), ...innerCalls];
+  const { burned, airdropped } = amountsOf(accounts, calls, tokenChanges);
+  return burned + airdropped === 0n
     ? undefined
-    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, ...amounts };
+    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped };
 }

@@ -15,6 +15,7 @@ import {
 /** First byte of the data (spl-token-interface, `TokenInstruction`). */
 export const TOKEN_INSTRUCTION = {
   setAuthority: 6,
+  burn: 8,
   transferChecked: 12,
   mintToChecked: 14,
   burnChecked: 15,

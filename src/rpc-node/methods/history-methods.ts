@@ -147,7 +147,7 @@ const callJson = (programIdIndex: number, accounts: readonly number[], data: Rea
   ...{ programIdIndex, accounts, data: base58Encode(data), stackHeight: null },
 });
 
-/** The ledger stores only calls of the Squads program by itself. */
+/** The ledger stores only inner calls of the Squads and token programs. */
 function innerJson({ innerCalls }: KeptTransaction, names: readonly Address[]): readonly object[] {
   const indexOf = (named: Address): number => names.indexOf(named);
   const instructionsIn = (index: number): readonly object[] =>

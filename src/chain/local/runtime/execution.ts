@@ -3,6 +3,7 @@ import type { Address } from '../../../values/address.js';
 import type { ReadonlyBytes } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { TransactionError } from '../../chain.js';
+import { SQUADS_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../programs.js';
 import type { AccountMeta, Call, Instruction } from '../../transaction/message.js';
 import { INSTRUCTION_ERROR_SENTENCES } from '../native-vm.js';
 import type { AccountSource } from '../vm.js';
@@ -10,6 +11,10 @@ import type { AccountSource } from '../vm.js';
 export interface InnerCall extends Call<Address> {
   readonly within: number;
 }
+
+/** Inner calls that the ledger stores: those that act on a multisig or on tokens. */
+export const isStored = ({ program }: Instruction): boolean =>
+  program === SQUADS_PROGRAM || program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM;
 
 export const innerCall = ({ program, accounts, data }: Instruction, within: number): InnerCall => ({
   ...{ within, program, data },
@@ -26,7 +31,7 @@ export interface ExecutionResult {
   /** As metered by LiteSVM; native Squads instructions are not metered. */
   readonly computeUnits: bigint;
   readonly feeLamports: bigint;
-  /** Calls of the Squads program by itself, the only caller here. Empty for a failed transaction. */
+  /** Those that {@link isStored}. Empty for a failed transaction. */
   readonly innerCalls: readonly InnerCall[];
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../../values/address.js';
 import { type AccountState, type ChainClock, EMPTY_ACCOUNT } from '../../account.js';
-import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM } from '../../programs.js';
+import { COMPUTE_BUDGET_PROGRAM } from '../../programs.js';
 import {
   requestHeapFrame,
   setComputeUnitLimit,
@@ -24,6 +24,7 @@ import {
   InstructionFailure,
   type Invocation,
   innerCall,
+  isStored,
   type NativeProgram,
   type Overlay,
 } from './execution.js';
@@ -69,7 +70,7 @@ export class Machine {
     for (const [position, call] of calls.entries()) {
       if (depth > MAX_DEPTH) return { position, fault: { error: 'CallDepth' } };
       if (depth === 1) this.#within = position;
-      else if (call.program === SQUADS_PROGRAM) this.innerCalls.push(innerCall(call, this.#within));
+      else if (isStored(call)) this.innerCalls.push(innerCall(call, this.#within));
       const fault = this.#runsHere(call.program) ? this.#runHere(call, depth) : this.#runInVm(call, depth);
       if (fault !== null) return { position, fault };
     }

@@ -21,6 +21,7 @@ import {
   type ExecutionResult,
   type InnerCall,
   innerCall,
+  isStored,
   type NativeProgram,
   Overlay,
   refused,
@@ -137,7 +138,7 @@ export class Runtime {
       // The fee is the net loss of all accounts: no other rule burns lamports.
       feeLamports: sumOf(before) - sumOf(after),
       innerCalls: accounts.some(({ address }) => address === SQUADS_PROGRAM)
-        ? squadsCalls(run.innerCalls(), accounts)
+        ? storedCalls(run.innerCalls(), accounts)
         : [],
     };
   }
@@ -164,13 +165,13 @@ export class Runtime {
   }
 }
 
-const squadsCalls = (
+const storedCalls = (
   calls: readonly (readonly CompiledInstruction[])[],
   accounts: readonly AccountMeta[],
 ): readonly InnerCall[] =>
   calls.flatMap((group, within) =>
     (instructionsOf({ instructions: group }, accounts) ?? []).flatMap((call) =>
-      call.program === SQUADS_PROGRAM ? innerCall(call, within) : [],
+      isStored(call) ? innerCall(call, within) : [],
     ),
   );
 

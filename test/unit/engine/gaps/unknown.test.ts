@@ -1,7 +1,9 @@
 /** The amounts that an unknown transaction took from a project. */
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
-import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
+import { SQUADS_PROGRAM, TOKEN_2022_PROGRAM } from '../../../../src/chain/programs.js';
+import { burnChecked, transferChecked } from '../../../../src/chain/tokens/instructions.js';
+import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compileLegacyMessage, unsigned } from '../../../../src/chain/transaction/wire.js';
 import { whatMoved } from '../../../../src/engine/unknown-transactions.js';
 import { namedAddress } from '../../../support/oracle.js';
@@ -13,12 +15,25 @@ const ACCOUNTS = {
   token: { burnWallet: namedAddress('burn wallet'), burnTokenAccount: burns, mintAddress: mint },
   flywheel: { operator, vaultTokenAccount: vault },
 };
+const COMMON = { mint, decimals: 0, tokenProgram: TOKEN_2022_PROGRAM, owner };
+const burn = (account: never, amount: bigint) => burnChecked({ ...COMMON, account, amount });
+const send = (from: never, to: never, amount: bigint) => transferChecked({ ...COMMON, from, to, amount });
+
+/** An instruction of the token program that does not check the mint, or checks its fee. */
+const plain = (number: number, amount: bigint) => ({
+  program: TOKEN_2022_PROGRAM,
+  accounts: [vault, mint, recipient].map((address) => ({ address, signer: false, writable: true })),
+  data: Buffer.from([number, Number(amount), 0, 0, 0, 0, 0, 0, 0]),
+});
+
+type Changes = readonly (readonly [never, bigint])[];
+type Inner = readonly Instruction[] | undefined;
 
 /** @param changes - base units by token account. */
-async function moved(changes: readonly (readonly [never, bigint])[], program = SQUADS_PROGRAM) {
+async function moved(changes: Changes, inner: Inner) {
   const message = compileLegacyMessage({
     ...{ payer: operator, blockhash: namedAddress('blockhash') },
-    instructions: [{ program, accounts: [], data: new Uint8Array() }],
+    instructions: [{ program: SQUADS_PROGRAM, accounts: [], data: new Uint8Array() }],
   });
   const record = {
     ...{ signature: 'one', wire: unsigned(message), slot: 1n, blockTimeMs: 0, error: null },
@@ -26,66 +41,90 @@ async function moved(changes: readonly (readonly [never, bigint])[], program = S
     tokenChanges: changes.map(([account, gain]) => ({
       ...{ account, mint, before: 100n, after: 100n + gain },
     })),
+    innerCalls: inner?.map(({ accounts, ...call }) => ({
+      ...call,
+      accounts: accounts.map(({ address }) => address),
+    })),
   } as unknown as TransactionRecord;
   const found = await whatMoved({ lookUp: async () => [record] }, ACCOUNTS, 'one');
   return found && [found.burned, found.airdropped];
 }
 
-describe('what a lost transaction has taken', () => {
-  it.each([
-    ['a burn', [[vault, -3n]], [3n, 0n]],
+const CASES: readonly (readonly [name: string, Changes, Inner, amounts: bigint[] | undefined])[] = [
+  ['a burn', [[vault, -3n]], [burn(vault, 3n)], [3n, 0n]],
+  [
+    'an airdrop',
     [
-      'an airdrop',
-      [
-        [vault, -5n],
-        [recipient, 5n],
-      ],
-      [0n, 5n],
+      [vault, -5n],
+      [recipient, 5n],
     ],
+    [send(vault, recipient, 5n)],
+    [0n, 5n],
+  ],
+  [
+    'an airdrop of which the mint withholds a fee',
     [
-      'both',
-      [
-        [vault, -8n],
-        [recipient, 5n],
-      ],
-      [3n, 5n],
+      [vault, -10n],
+      [recipient, 5n],
     ],
+    [send(vault, recipient, 10n)],
+    [0n, 10n],
+  ],
+  [
+    'all that was not burned, where another instruction sends',
     [
-      'both, and others send some in',
-      [
-        [vault, -4n],
-        [owner, -4n],
-        [recipient, 5n],
-      ],
-      [3n, 5n],
+      [vault, -13n],
+      [recipient, 5n],
     ],
+    [plain(8, 3n), plain(26, 10n)],
+    [3n, 10n],
+  ],
+  [
+    'both, and others send more in',
     [
-      'both, and others send in more than that',
-      [
-        [vault, 1n],
-        [owner, -9n],
-        [recipient, 5n],
-      ],
-      [3n, 5n],
+      [vault, 1n],
+      [owner, -9n],
+      [recipient, 5n],
     ],
+    [burn(vault, 3n), send(vault, recipient, 5n), send(owner, vault, 9n)],
+    [3n, 5n],
+  ],
+  [
+    'nothing where it moves between own accounts',
     [
-      'nothing',
-      [
-        [vault, 4n],
-        [owner, -4n],
-      ],
-      undefined,
+      [vault, -4n],
+      [burns, 4n],
     ],
-  ] as [string, [never, bigint][], bigint[] | undefined][])('is %s', async (_name, changes, amounts) => {
-    expect(await moved(changes)).toEqual(amounts);
-  });
-
-  it('is nothing where others alone have moved theirs', async () => {
-    const changes = [
+    [send(vault, burns, 4n)],
+    undefined,
+  ],
+  [
+    'nothing where others alone move theirs',
+    [
       [vault, 1n],
       [owner, -6n],
       [recipient, 5n],
-    ] as [never, bigint][];
-    expect(await moved(changes, namedAddress('another program'))).toBeUndefined();
+    ],
+    [send(owner, vault, 1n), send(owner, recipient, 5n)],
+    undefined,
+  ],
+  [
+    'both by the balances, in a ledger without the inner instructions of tokens',
+    [
+      [vault, -8n],
+      [recipient, 5n],
+    ],
+    [],
+    [3n, 5n],
+  ],
+];
+
+describe('what a lost transaction has taken', () => {
+  it.each(CASES)('is %s', async (_name, changes, inner, amounts) => {
+    expect(await moved(changes, inner)).toEqual(amounts);
+  });
+
+  it('is not said without the inner instructions', async () => {
+    await expect(moved([[vault, -8n]], undefined)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   });
 });
