@@ -27,7 +27,7 @@ type Amounts = Readonly<Record<UsageKind, bigint>>;
 export const dailyCap = (flywheel: FlywheelRecord | undefined, kind: UsageKind): bigint | null =>
   flywheel?.[CAPS[kind]] ?? null;
 
-/** Today, but never before the latest day with a landing: a clock set back must not reopen a day. */
+/** Today, but never before the latest day on which something counts: a clock set back must not reopen a day. */
 export async function dayOfNow(tx: StoreTransaction, tokenId: string): Promise<UtcDay> {
   const latest = await tx.usage.latestDay(tokenId);
   const day = utcDay(tx.nowMs);

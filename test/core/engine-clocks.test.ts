@@ -116,3 +116,30 @@ it.each([
       });
   },
 );
+
+it.each(['waits for approval', 'can run'])(
+  'a batch that %s holds its day: nothing is accepted for the day before, by a clock that is behind',
+  async (state) => {
+    const clock = new HandClock();
+    test = await openTestEngine({ dailyBurn: '5' }, { clock });
+    const { project } = test;
+    const today = engineBeside(test, {
+      chain: chainOver(test.chain, {
+        submit: () => Promise.reject(new Error('The approval is on its way.')),
+      }),
+      clock,
+    });
+    const yesterday = engineBeside(test, { clock: new HandClock(clock.timeMs - 24 * HOUR_MS) });
+    const { value } = await test.engine.initBatch(
+      { pipelines: [aPipeline([burnAction(4)])] },
+      project.call(),
+    );
+    const body = { batchId: value.batch.id, signedTx: signApproval(project.owner, value) };
+    if (state === 'can run') await expect(today.executeBatch(body, project.call())).rejects.toThrow();
+    const burn = yesterday.burn(aBurnRequest(2), project.call());
+    await expect(burn).rejects.toMatchObject({ code: 'ERR_DAILY_LIMIT_EXCEEDED' });
+    await yesterday.burn(aBurnRequest(1), project.call());
+    await test.engine.executeBatch(body, project.call());
+    expect((await test.engine.status()).usedToday).toMatchObject({ burn: '5' });
+  },
+);

@@ -40,7 +40,8 @@ export const usedOn = (
 export const daysOf = (tokenId: string) => sql<{ day: UtcDay | null }>`
   select max(day) as day from daily_usage where token_id = ${tokenId}
   union all select max(case when date_settled > day then substr(date_settled, 1, 10) else day end)
-    from burns where token_id = ${tokenId} and ${OPEN}`;
+    from burns where token_id = ${tokenId} and ${OPEN}
+  union all select max(held_from) from batches where token_id = ${tokenId} and held_from is not null`;
 
 export const usageRepository = (session: StoreSession) => {
   const { db } = session;

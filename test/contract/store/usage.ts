@@ -76,6 +76,7 @@ export function usage(store: () => Store): void {
         [0n, 107n, 100n, 100n],
       );
       expect([await used(DAY, 'burn', 'batch-2'), await used(DAY, 'airdrop')]).toStrictEqual([7n, 1n]);
+      expect(await store().read((tx) => tx.usage.latestDay('token-1'))).toBe(DAY);
       await store().transaction((tx) => tx.batches.change('batch-2', { heldFrom: null }));
       expect(await used(YEARS_LATER)).toBe(0n);
     });
