@@ -1,34 +1,14 @@
-/** Event-loop fairness, long synchronous work in pieces, and bounded parallelism. */
+/** Long synchronous work in pieces, and bounded parallelism. */
 import { setImmediate } from 'node:timers/promises';
 
-/**
- * Event-loop turns per call. libuv accepts one new connection per turn, so with a single turn the tenth connection in the queue
- * would wait ten times as long.
- */
-const TURNS = 16;
-
-export async function giveTurns(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn += 1) await setImmediate();
-}
-
 const TURN_MS = 5;
-
-export async function inTurns<Value>(values: Iterable<Value>): Promise<readonly Value[]> {
-  const pause = createPause();
-  const all: Value[] = [];
-  for (const value of values) {
-    all.push(value);
-    await pause();
-  }
-  return all;
-}
 
 /** @returns a function to await between pieces; it yields to the event loop after {@link TURN_MS}. */
 export function createPause(): () => Promise<void> | undefined {
   let turnEndsMs = performance.now() + TURN_MS;
   return () => {
     if (performance.now() < turnEndsMs) return undefined;
-    return giveTurns().then(() => {
+    return setImmediate().then(() => {
       turnEndsMs = performance.now() + TURN_MS;
     });
   };

@@ -1,8 +1,8 @@
 /** The chain on this machine: the VM runs every transaction, and a durable ledger stores it. No network. */
+import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import { base58Decode } from '../../values/base58.js';
-import { giveTurns } from '../../values/event-loop.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   bundleSizeOf,
@@ -145,7 +145,7 @@ class LedgerChain implements LocalChain {
 
   /** The VM, after a turn of the event loop: native memory of earlier calls is freed only then. */
   async #ready(): Promise<Runtime> {
-    await giveTurns();
+    await setImmediate();
     this.#runtime ??= this.loadRuntime();
     return this.#runtime;
   }

@@ -13,7 +13,6 @@ import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { inTurns } from '../../values/event-loop.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
 import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
@@ -221,7 +220,7 @@ async function begin(work: BatchWork, state: BatchState): Promise<readonly (read
   if (foreign.length > 0) await lease.write((tx) => countForeign(tx, work, foreign));
   await holdRoom(work);
   await waitOutTimeLock(deps, batch.id, state, lease);
-  return inTurns(executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch)));
+  return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch))];
 }
 
 const CLOSED = 'The accounts of the batch were closed on chain.';

@@ -6,7 +6,6 @@ import type { Instruction } from '../../chain/transaction/message.js';
 import type { InitBatchResult } from '../../contract/schemas/batch.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchRecord, RequestRecord } from '../../store/records.js';
-import { inTurns } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
 import { type BatchWork, executionsOf, type Failure, type Goal, type Next } from './advance.js';
 import { type BatchContext, flywheelOf, messages } from './batch-context.js';
@@ -28,20 +27,20 @@ const MAX_INDEX_TRIES = 20;
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is rejected; the batch stores the reason and can be resumed.
  */
 export async function setUp(work: BatchWork, request: RequestRecord): Promise<InitBatchResult> {
-  const goal = new SetUp(work, await fillingOf(work, work.batch.batchIndex));
+  const goal = new SetUp(work, fillingOf(work, work.batch.batchIndex));
   const end = await work.run(goal);
   const failure = end?.failure ?? (await goal.difference());
   if (failure !== null) throw await stop(work, goal, failure);
   return finalize(work, goal, request);
 }
 
-async function fillingOf(
+function fillingOf(
   { deps, context, batch }: BatchWork,
   batchIndex: bigint,
-): Promise<readonly (readonly Instruction[])[]> {
+): readonly (readonly Instruction[])[] {
   const { flywheel, token } = context;
-  const [, ...alone] = await inTurns(setupTransactions({ flywheel, batchIndex }, messages(batch)));
-  return deps.chain.pollMs === null ? alone : inTurns(shared(flywheelOf(token, flywheel), alone));
+  const [, ...alone] = setupTransactions({ flywheel, batchIndex }, messages(batch));
+  return deps.chain.pollMs === null ? alone : [...shared(flywheelOf(token, flywheel), alone)];
 }
 
 class SetUp implements Goal {
@@ -120,7 +119,7 @@ class SetUp implements Goal {
         );
       }
       this.#batchIndex = multisig.transactionIndex + 1n;
-      this.#filling = await fillingOf(this.#work, this.#batchIndex);
+      this.#filling = fillingOf(this.#work, this.#batchIndex);
       this.#work.forgetFailure();
     }
     return this.#steps(0, 1);
