@@ -2,7 +2,6 @@
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { configError, FlywheelError } from '../../errors/flywheel-error.js';
-import { loadedNatives } from '../../files/native-packages.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
@@ -161,8 +160,7 @@ async function fundsText(session: Session): Promise<string> {
 /** Loads the virtual machine that simulates batches. The native part of the database is loaded already. */
 async function nativeParts(opened: OpenedService): Promise<string> {
   await opened.simulator();
-  const names = loadedNatives().map(({ name, version }) => `${name} ${version}`);
-  return ['SQLite and the Solana virtual machine are loaded', ...names].join(', ');
+  return 'SQLite and the Solana virtual machine are loaded';
 }
 
 const BEHIND_MARK = '     ';
