@@ -382,10 +382,15 @@ describe('what members have done of a batch', () => {
     const { id } = init.batch;
     // Reads accounts before the members act, for a reader of a state that is not final.
     await serving({ getAccounts }, async (ask) => void (await ask(`${id}/approval`, {})));
+    const { multisig } = test.project.registration;
+    const acts = () => test.chain.history(multisig as Parameters<Chain['history']>[0], {});
+    const { length: earlier } = await acts();
     await executeOutside(test, init, 2);
     await cancelOutside(test, init);
     // These members use the operator's key. A chain search for lost transactions would take them for the engine's own.
-    const history = async () => [];
+    const theirs = new Set((await acts()).slice(0, -earlier).map(({ signature }) => signature));
+    const history: Chain['history'] = async (account, past) =>
+      (await test.chain.history(account, past)).filter(({ signature }) => !theirs.has(signature));
     await serving({ getAccounts, history, pollMs: 1 }, async (ask) => {
       const path = operation === 'cancel' ? `${id}/cancel` : 'execute';
       expect((await ask(path, operation === 'cancel' ? {} : { batchId: id })).status).toBe(200);
