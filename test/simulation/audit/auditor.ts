@@ -113,6 +113,15 @@ export class Auditor {
       .reduce((sum, { items }) => sum + items, 0);
   }
 
+  /** Of a burn by its signature, else of the batch that the transaction executes. */
+  #dayAccepted(wire: Buffer): string {
+    const days = this.#store.batches().map(({ index, heldFrom }) => {
+      const address = this.#addresses.get(index);
+      return address !== undefined && wire.includes(address) ? heldFrom : '';
+    });
+    return this.#store.dayOfBurn(wire) ?? days.sort().at(-1) ?? '';
+  }
+
   #count({ wire, logs, day }: Landed, by: string): readonly Item[] {
     const found = this.#goods.items.filter((item) =>
       item.kind === 'burn' ? wire.includes(burnPattern(item.burns)) : logs.includes(item.hash),
@@ -123,7 +132,7 @@ export class Auditor {
       this.#counts.set(item, count);
       if (count > item.allowed)
         throw new Broken('once', `${item.name} has landed ${count} times, brought by ${by}`);
-      const capDay = [day, this.#store.dayAccepted(wire)].sort().at(-1) ?? day;
+      const capDay = [day, this.#dayAccepted(wire)].sort().at(-1) ?? day;
       this.#use('burn', { day, capDay }, item.burns);
       this.#use('airdrop', { day, capDay }, item.gives);
     }

@@ -144,6 +144,8 @@ export interface StoredBatch {
   /** Index on chain; a batch that was never created may share it with one that was. */
   readonly index: bigint;
   readonly pipelines: string;
+  /** First day on which it counts against the caps; empty: none. */
+  readonly heldFrom: string;
   /** The batch's accounts are closed, or never existed. */
   readonly isOver: boolean;
   readonly isCancelled: boolean;
@@ -167,11 +169,12 @@ export class StoreTables extends Tables {
   batches(): readonly StoredBatch[] {
     return this.rows(
       `SELECT id, batch_index, (SELECT group_concat(proof_hash, ' ') FROM (SELECT proof_hash FROM pipelines WHERE batch_id = id ORDER BY position)),
-         date_closed, date_cancelled, status, execute_result FROM batches ORDER BY ordinal`,
-    ).map(([id, index, pipelines, closed, cancelled, status, result]) => ({
+         held_from, date_closed, date_cancelled, status, execute_result FROM batches ORDER BY ordinal`,
+    ).map(([id, index, pipelines, heldFrom, closed, cancelled, status, result]) => ({
       id: String(id),
       index: BigInt(String(index)),
       pipelines: String(pipelines),
+      heldFrom: String(heldFrom ?? ''),
       isOver: closed !== null,
       isCancelled: cancelled !== null,
       isExecuted: status === 'EXECUTED',
@@ -179,14 +182,11 @@ export class StoreTables extends Tables {
     }));
   }
 
-  /** The day for which a transaction that lands was accepted: of a burn by its signature, else of the batches that can run. */
-  dayAccepted(wire: Buffer): string {
+  /** Day for which a burn was accepted, by its transaction. */
+  dayOfBurn(wire: Buffer): string | undefined {
     const signature = bs58.encode(wire.subarray(1, 65));
-    const [row] = this.rows(
-      'SELECT coalesce((SELECT day FROM burns WHERE signature = ?), (SELECT max(held_from) FROM batches))',
-      signature,
-    );
-    return String(row?.[0] ?? '');
+    const [row] = this.rows('SELECT day FROM burns WHERE signature = ?', signature);
+    return row === undefined ? undefined : String(row[0]);
   }
 
   usage(): readonly Usage[] {
