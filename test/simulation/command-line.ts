@@ -15,6 +15,8 @@ export interface Typed {
   readonly stdin?: string;
   /** Names the data directory by its alias. */
   readonly isAlias?: boolean;
+  /** Reads stdout as it is flushed. */
+  readonly read?: (text: string) => void;
 }
 
 export interface Ended {
@@ -33,7 +35,10 @@ export class Output {
   #problem: string | null = null;
   seen = '';
 
-  constructor(private readonly process: SimProcess) {}
+  constructor(
+    private readonly process: SimProcess,
+    private readonly read: (text: string) => void = () => undefined,
+  ) {}
 
   rest(): string {
     return this.#problem === null ? this.seen + this.#written : this.seen;
@@ -61,6 +66,7 @@ export class Output {
     if (this.#problem === null) {
       this.seen += this.#written;
       this.#written = '';
+      this.read(this.seen);
     }
     await this.process.reach('printed');
     await this.process.suffer([]);

@@ -37,7 +37,7 @@ export class Machine {
   }
 
   async run(process: SimProcess, typed: Typed): Promise<Ended> {
-    const streams = { stdout: new Output(process), stderr: new Output(process) };
+    const streams = { stdout: new Output(process, typed.read), stderr: new Output(process) };
     const context = this.#context(process, typed, streams);
     const ended = await Promise.race([
       running.run(process, () => runCommand(context, typed.words)),

@@ -63,14 +63,18 @@ export class Person {
     if (words.includes('--rest')) narrowed.add(file);
     const isWhole = !narrowed.has(file);
     const items = command.items ?? [];
-    const unseen = this.#unseen(command);
-    const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
     const mark = auditor.landings.length;
-    const ended = await machine.run(process, { words, isTerminal, isAlias: random.oneIn(4) });
+    const ended = await machine.run(process, {
+      ...{ words, isTerminal, isAlias: random.oneIn(4) },
+      read: (text) => this.#read(text),
+    });
     running.delete(words);
     say(`  ${process.name} ends: ${ended.exit ?? 'killed'} ${firstLine(ended.stderr)}`);
+    // Another process may have reported an outcome in the meantime.
+    const unseen = this.#unseen(command);
     this.#read(ended.stdout);
     if (again && ended.exit === 2) for (const item of command.items ?? []) item.allowed -= 1;
+    const check: CommandCheck = { process: process.name, words, items, unseen, isWhole };
     checkEnded(auditor, check, ended, mark);
     this.#last = { command, ended };
     return ended;

@@ -8,7 +8,7 @@ export interface CommandCheck {
   readonly process: string;
   readonly words: readonly string[];
   readonly items: readonly Item[];
-  /** Items that only this command reports, with no reported outcome before it began. */
+  /** Items that only this command reports, with no reported outcome when it ended. */
   readonly unseen: readonly Item[];
   /** No part of its file was left out. */
   readonly isWhole: boolean;
