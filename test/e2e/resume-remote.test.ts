@@ -137,6 +137,40 @@ describe.each(sampleOf(CASES, 3))('$title', ({ title, fault, refusals }) => {
   });
 });
 
+describe('a request that was answered, and whose result cannot be looked up', () => {
+  const content = Buffer.from(JSON.stringify({ error: 'ERR_PAYLOAD_TOO_LARGE', message: 'Not now.' }));
+  const said = { method: 'GET', path: '', key: undefined, status: 413, headers: {}, content };
+  const refused: Fate = { replay: said, withHeaders: false, withItsId: true, reaches: false };
+  const FATES = { refused, unreachable: 'drop' } as const;
+  const TITLES = ['batch execute', 'batch cancel', 'batch run (executing)'] as const;
+  const cases = TITLES.flatMap((title) => Object.entries(FATES).map(([how, fate]) => ({ title, how, fate })));
+
+  it.each(isLong ? cases : cases.filter(({ title }, at) => at % 2 === TITLES.indexOf(title) % 2))(
+    'of $title is no refusal, and its repeat prints what came of it ($how)',
+    async ({ title, how, fate }) => {
+      const deed = DEEDS[title] as Deed;
+      const before = await operator.happened();
+      const words = await deed.words(operator, `answered${title}${how}`.replaceAll(/\W/g, ''));
+      const gate = gateOf(operator);
+      let isAnswered = false;
+      gate.fate = (request) => {
+        isAnswered ||= sent(request, deed);
+        return isAnswered && request.method === 'GET' ? fate : 'pass';
+      };
+      const ended = await operator.run(...words, '--json');
+      gate.fate = () => 'pass';
+      expectDone(before, await operator.happened(), deed);
+      expect([ended.exit, ended.stdout, problemOf(ended).error]).toEqual([7, '', 'ERR_OUTCOME_UNKNOWN']);
+      expect(problemOf(ended).message).not.toContain('Nothing was sent');
+      expect(resumeLineOf(ended)).toMatch(/^flywheel (?:pending resume|batch execute|batch cancel) /);
+      const again = await operator.run(...words, '--json');
+      expect([again.exit, again.stdout === '']).toEqual([0, false]);
+      expectDone(before, await operator.happened(), deed);
+      expect(operator.open()).toEqual([]);
+    },
+  );
+});
+
 describe('a run that was given nodes and pins', () => {
   const lost: Fate = 'drop';
   const runFile = (at: Operator, ...more: readonly string[]): Promise<Spawned> => {

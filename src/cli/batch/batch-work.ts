@@ -37,7 +37,7 @@ import {
   isFinal,
   pipelinesDoneThere,
 } from '../operation/service-record.js';
-import { notSent } from '../operation/verdicts.js';
+import { afterwards, notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
 import { statusOf, totalFields, viewBatch, viewInitBatch } from '../views/batch.js';
@@ -286,7 +286,8 @@ export class BatchWork implements Work<Outcome> {
     if (isExecuted(batch)) return this.#conclude(entry, batch);
     if (isUnsigned) entry.settle({ state: 'waiting', landed: [] });
     session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
-    return this.#conclude(entry, await this.#execute(entry, initiated));
+    const executed = await this.#execute(entry, initiated);
+    return afterwards(() => this.#conclude(entry, executed));
   }
 
   async #setUp(entry: Entry, initiated: Initiated): Promise<Outcome> {

@@ -17,6 +17,7 @@ import { requireConsent, showSubject } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { repeatable } from '../operation/resume-line.js';
 import { getBatch, isEnded } from '../operation/service-record.js';
+import { afterwards } from '../operation/verdicts.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
@@ -47,7 +48,7 @@ export async function cancelBatch(
     // Another machine may have executed it, and this journal still has it as waiting.
     if (before.status === 'EXECUTED') await conclude(before);
     const ended = await endBatch(session, before, signer);
-    await conclude(ended);
+    await afterwards(() => conclude(ended));
     return [before, ended];
   });
   if (before.dateCancelled !== undefined)

@@ -12,7 +12,7 @@ import { foreseeUnchanged } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
 import { getBatch, isFinal, locate, pipelinesDoneThere } from '../operation/service-record.js';
-import { notSent } from '../operation/verdicts.js';
+import { afterwards, notSent } from '../operation/verdicts.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewExecuteResult } from '../views/batch.js';
@@ -100,7 +100,7 @@ async function send(
     .executeBatch(request, call)
     .finally(() => session.output.progress.clear());
   noteReply(session, reply);
-  const batch = await getBatch(session, batchId);
+  const batch = await afterwards(() => getBatch(session, batchId));
   return { ...batch, executeResult: batch.executeResult ?? reply.value.result };
 }
 
@@ -195,7 +195,8 @@ async function execute(
         ? terms.key
         : derivedUuid(batchId, 'execute', signedTx ?? ''),
   });
-  return { batch, landed: await concludeById(session, batch, { approved: { digest, wasSent: true } }) };
+  const approved = { digest, wasSent: true };
+  return { batch, landed: await afterwards(() => concludeById(session, batch, { approved })) };
 }
 
 /** True when the batch is over, or the owner's approval is on the user's chain. False without a chain. */

@@ -1,5 +1,6 @@
 /** Decides what an error says about its operation. */
 import { ERRORS } from '../../errors/codes.js';
+import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Entry, OperationKind } from '../journal/journal.js';
 
@@ -81,6 +82,25 @@ export const outcomeUnknown = (
   hint?: string,
   options: FlywheelErrorOptions = {},
 ): FlywheelError => new FlywheelError('ERR_OUTCOME_UNKNOWN', message, { ...options, ...(hint && { hint }) });
+
+/** Exits that say that nothing was done. */
+const NOTHING_DONE: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.auth, EXIT.refused, EXIT.unavailable]);
+
+/**
+ * Looks up the result of a request that was answered as executed. A refusal of the look-up is none of the request.
+ * @throws `ERR_OUTCOME_UNKNOWN` when it cannot be looked up
+ */
+export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
+  look().catch((error: unknown) => {
+    if (!isFlywheelError(error) || !NOTHING_DONE.has(error.exitCode)) throw error;
+    const { message, options } = error;
+    const problem = message.replace(/ Nothing was sent\.$/, '');
+    throw outcomeUnknown(
+      `The service executed the request, but its result cannot be looked up: ${problem}`,
+      undefined,
+      { requestId: options.requestId, cause: error },
+    );
+  });
 
 /** Some effects of the request may be there already. */
 export const breaksOff = ({ code, options }: FlywheelError): boolean =>
