@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
-import { BIN } from '../support/spawn.js';
+import { BIN, type Spawned } from '../support/spawn.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from './deeds.js';
 import { onTerminal } from './terminal.js';
 
@@ -171,4 +171,28 @@ itLong('a person sees what is cancelled before the question, and a no leaves it 
   expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was signed/s);
   expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
   expect(await operator.pending()).toEqual([]);
+});
+
+describe('a cancellation that is killed before it is told', () => {
+  const WAYS: Readonly<Record<string, (operator: Operator, line: string) => Promise<Spawned>>> = {
+    'the line that `pending` prints': (operator, line) => operator.paste(line),
+    'the command of the file': (operator) => operator.run('batch', 'init', 'waits.json', '--json'),
+  };
+
+  it.each(Object.entries(WAYS))('is told by %s, and is not pending then', async (_, again) => {
+    const operator = await anOperator('embedded', INIT);
+    const id = await initiated(operator, 'waits');
+    const when = "select 1 from operations where state = 'cancelled'";
+    const fault = { signal: 'SIGKILL', when, whenIn: FILES.journal } as const;
+    const killed = await operator.runWith(fault, ...cancelWords(operator, id));
+    const [row, ...others] = await operator.pending();
+    expect([killed.signal, row?.outcome, others]).toEqual(['SIGKILL', 'not printed yet', []]);
+    const told = await again(operator, row?.resume ?? '');
+    expect([told.exit, told.stdout, told.stderr]).toEqual([2, '', expect.stringContaining('was cancelled')]);
+    expect([await operator.pending(), operator.open()]).toEqual([[], []]);
+    // The file is still known as cancelled.
+    expect((await operator.run(...runWords(operator, 'waits.json'))).exit).toBe(2);
+    expect((await operator.run(...runWords(operator, 'waits.json'), '--again')).exit).toBe(0);
+    expect(await operator.happened()).toMatchObject({ burned: '3', batches: ['CANCELLED', 'EXECUTED'] });
+  });
 });

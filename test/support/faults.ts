@@ -15,6 +15,8 @@ export interface Fault {
   readonly traces?: boolean;
   /** Instead of `point`: the first commit after which this query of the store finds a row. */
   readonly when?: string;
+  /** The database of `when`. @default that of the store */
+  readonly whenIn?: string;
   readonly clockAheadMs?: number;
   readonly countFile?: string;
   /** Receives the name of each database at its commit, in order. */
@@ -22,10 +24,10 @@ export interface Fault {
 }
 
 export const faultEnvironment = (
-  { signal, point, traces, when, clockAheadMs, countFile, listFile }: Fault,
+  { signal, point, traces, when, whenIn = FILES.store, clockAheadMs, countFile, listFile }: Fault,
   dataDir: string,
 ): Record<string, string> => ({
-  ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, FILES.store) }),
+  ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, whenIn) }),
   NODE_OPTIONS: `--require=${FAULT_POINTS}`,
   ...(signal === undefined ? {} : { FAULT_SIGNAL: signal }),
   ...(point === undefined ? {} : { FAULT_POINT: String(point) }),

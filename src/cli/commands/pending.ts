@@ -205,6 +205,7 @@ async function resumeOperation(
   if (body === undefined) return 'told before';
   if (entry.state === 'cancelled') {
     const { pipelines = [] } = JSON.parse(body) as Partial<InitBatchRequest>;
+    entry.markPrinted();
     throw wasCancelled(journal, pipelineElements(pipelines), entry.dateChanged);
   }
   const work = await workOf(session, entry, JSON.parse(body), terms);

@@ -127,8 +127,12 @@ async function requireToDo(
     begun.release();
     throw await unfinished(session, begun, '--rest sends nothing of a file that --again repeats.');
   }
-  if (begun.state === 'cancelled' && !(isRest && hasLandedInPart(journal, elements)))
+  if (begun.state === 'cancelled' && !(isRest && hasLandedInPart(journal, elements))) {
+    // The process that noted the cancellation may have died before it told it.
+    const untold = begun.printed ? undefined : await takeOperation(session, journal, begun.id);
+    if (untold?.state === 'cancelled') untold.markPrinted();
     throw wasCancelled(journal, elements, begun.dateChanged, origin.from === 'user');
+  }
   if (!begun.isNew || !isRest || isKnown === true || taken !== null) return;
   begun.remove();
   throw noRest();
