@@ -1,7 +1,7 @@
 /** `flywheel doctor`: checks settings, files, service and chain. Changes nothing without `--repair`. */
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
-import { configError, FlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
@@ -13,9 +13,6 @@ import { callWith } from '../send.js';
 import { statusOf } from '../views/batch.js';
 import { countText, tokensText } from '../views/unit.js';
 
-/** A larger difference shifts dates and daily caps. */
-const MAX_CLOCK_SKEW_MS = 30_000;
-
 function keyText(opened: OpenedService, session: Session): string {
   if (opened.credential === null) throw new FlywheelError('ERR_UNAUTHORIZED', 'No API key.');
   const { source } = session.settings.apiKey;
@@ -24,27 +21,10 @@ function keyText(opened: OpenedService, session: Session): string {
 
 type Look = (name: string, tell: () => string | Promise<string>) => Promise<void>;
 
-/** Requests the current batch, which every valid key may read, and compares the clocks. */
-async function checkService(session: Session, opened: OpenedService, look: Look): Promise<void> {
-  let seen: number | undefined;
-  await look('service', async () => {
-    const reply = await opened.service.currentBatch(callWith(session, opened));
-    seen = reply.meta.serverTimeMs;
-    return reply.value === null
-      ? 'answers; no batch in progress'
-      : `answers; batch ${reply.value.id} ${statusOf(reply.value)}`;
-  });
-  const serverTimeMs = seen;
-  if (serverTimeMs === undefined) return;
-  await look('clock', () => {
-    const skewMs = session.context.clock.nowMs() - serverTimeMs;
-    if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return 'agrees with the service';
-    const seconds = Math.round(skewMs / 1_000);
-    throw configError(
-      `The clock of this machine differs from the service's by ${seconds} s.`,
-      'Set the clock of this machine.',
-    );
-  });
+/** Requests the current batch, which every valid key may read. */
+async function serviceText(session: Session, opened: OpenedService): Promise<string> {
+  const { value } = await opened.service.currentBatch(callWith(session, opened));
+  return `answers; ${value === null ? 'no batch in progress' : `batch ${value.id} ${statusOf(value)}`}`;
 }
 
 async function runChecks(session: Session): Promise<readonly Finding[]> {
@@ -128,7 +108,7 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
   }
   try {
     await look('api key', () => keyText(opened, session));
-    await checkService(session, opened, look);
+    await look('service', () => serviceText(session, opened));
     await look('native parts', () => nativeParts(opened));
     if (settings.apiUrl.value === null && withChain) await look('funds', () => fundsText(session));
     const { chain } = opened;

@@ -6,7 +6,7 @@ import type { NodeReport } from '../../../../src/chain/node-address.js';
 import { nodeAddress } from '../../../../src/chain/node-address.js';
 import type { Answer } from '../../../../src/cli/context.js';
 import { fakeService } from '../../../support/fake-service.js';
-import { NOW_MS, type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { owner, ownerKeypair } from '../../batch-on-chain.js';
 import { VAULT } from '../fixtures.js';
 import { localWith, refuse, reply } from '../single-command.js';
@@ -82,19 +82,6 @@ describe('doctor', () => {
     expect([found.exit, found.ok]).toEqual([exit, false]);
     expect(named(found, 'service')).toMatchObject({ ok: false, error: code, detail: 'It did not work.' });
     expect(named(found, 'rpc')?.ok).toBe(true);
-  });
-
-  it('looks at the clock where the service tells its own', async () => {
-    const service = fakeService();
-    for (const [aheadMs, ok] of [
-      [-30_000, true],
-      [31_000, false],
-    ] as const) {
-      const meta = { replayed: false, serverTimeMs: NOW_MS + aheadMs };
-      service.answer('currentBatch', () => ({ value: null, meta }));
-      const found = await look(testCli({ service }), ...API);
-      expect([found.exit, named(found, 'clock')?.ok]).toEqual([ok ? 0 : 2, ok]);
-    }
   });
 
   it.each([
