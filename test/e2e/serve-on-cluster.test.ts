@@ -106,7 +106,11 @@ describe('flywheel serve on a cluster', () => {
     const key = randomUUID();
     // Nothing lands before the repeat was answered.
     node.faults.set([{ fault: 'drop' }]);
-    await expect(post(server, 'init', { pipelines }, key, AbortSignal.timeout(400))).rejects.toThrow();
+    const client = new AbortController();
+    const left = expect(post(server, 'init', { pipelines }, key, client.signal)).rejects.toThrow();
+    while ((await current(server)) === null) await setTimeout(LOOK_MS);
+    client.abort();
+    await left;
     expect(await untilItWaits(server, key)).toMatch(
       /still running, waiting for the chain to confirm \d+ transactions?, \w+ first/,
     );
