@@ -163,6 +163,8 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     } else await follow(fate, message, body, response);
     open -= 1;
   });
+  // It passes on how long the service keeps a connection.
+  server.keepAliveTimeout = 0;
   const gate: Gate = {
     ...(await onLoopback(server)),
     get open() {
