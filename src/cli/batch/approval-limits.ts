@@ -1,8 +1,6 @@
 /** Checks a batch against the limits and earlier approvals: before the question, and in the write that records the approval. */
 import type { PipelineContent } from '../../actions/pipelines.js';
-import type { BatchContent } from '../../approval/batch-content.js';
 import {
-  type Asked,
   type KnownAddress,
   type LookAlike,
   lookAlikes,
@@ -13,20 +11,20 @@ import {
 } from '../../approval/limits.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
 import type { Flywheel } from '../../chain/flywheel.js';
-import type { Settings } from '../../compose/settings.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
+import type { Sha256 } from '../../values/digest.js';
 import type { Session } from '../command.js';
 import { cancelLine } from '../hints.js';
-import type { ApprovalRecord, Known, PaidProof, Standing } from '../journal/approval-record.js';
+import type { Known, PaidProof, Standing } from '../journal/approval-record.js';
 import type { Entry } from '../journal/journal.js';
 import { typedLine } from '../operation/resume-line.js';
 import { contentAlarms, lookAlikeText, twiceText } from '../views/approval.js';
 import { batchStages } from './batch-stages.js';
 import { isSetUp } from './chain-agrees.js';
 import { refuse } from './pins.js';
-import type { Review } from './review.js';
+import { type Look, type Review, refusalOf } from './review.js';
 
 export interface Earlier {
   readonly alarms: readonly string[];
@@ -108,55 +106,85 @@ const TYPED_DIGEST_LENGTH = 8;
 
 export const TYPE_DIGEST = `Large batch. To approve, type the ${TYPED_DIGEST_LENGTH} characters that follow "sha256:" above`;
 
-/** @param used - `null`: the daily limits are not checked. @throws `ERR_APPROVAL_REFUSED` */
-function requireWithin(
-  { limits, profile }: Settings,
-  asked: Asked,
-  used: Parameters<typeof requireWithinDay>[2] | null,
-): void {
-  for (const { value, source } of limits) {
-    const whose = source === 'flag' ? 'the file of --pins' : `the profile ${profile.value}`;
-    requireWithinLimits(value, asked, whose);
-    if (used !== null) requireWithinDay(value, asked, used, whose);
-  }
-}
-
-const recordOf = async (session: Session): Promise<ApprovalRecord> =>
-  (await (await session.service()).journal()).approvals;
-
-/** Index of the newest batch on the embedded ledger; `null` on a cluster, whose nodes may hide some. */
-async function newestBatch(session: Session, multisig: Address): Promise<bigint | null> {
-  const { isOnThisMachine, chain } = await session.service();
-  if (!isOnThisMachine || chain === null) return null;
-  return (await readMultisigAccount(chain, multisig)).transactionIndex;
+/** A batch, or a file that is none yet. */
+interface Subject {
+  readonly pipelines: readonly PipelineContent[];
+  readonly batchIndex: bigint | null;
+  readonly digest: Sha256 | null;
 }
 
 /** Of a file that is no batch yet. */
-export const PLANNED = { batchIndex: null, digest: null } as const;
+const PLANNED = { batchIndex: null, digest: null, batchId: null } as const;
 
-/** Findings from earlier approvals about a batch, or about a file without index and digest. */
+/** Compares a batch, or a file, with the limits and with the other approvals of this machine. */
+async function standingOf<Asked extends Subject & { readonly batchId: string | null }>(
+  session: Session,
+  { multisig, mint, decimals }: Flywheel,
+  asked: Asked,
+  own: readonly string[] = [],
+) {
+  const { isOnThisMachine, chain, journal } = await session.service();
+  // Nodes of a cluster may hide some.
+  const newest =
+    isOnThisMachine && chain ? (await readMultisigAccount(chain, multisig)).transactionIndex : null;
+  const { settings } = session;
+  const outflow = { outflow: outflowOf(asked.pipelines), decimals };
+  const { approvals: record } = await journal();
+  const batch = { ...asked, multisig, mint, newest, own };
+  return {
+    ...{ record, batch, standing: record.standing(batch) },
+    isLarge: settings.limits.some((limits) => needsDigest(limits.value, outflow)),
+    /** @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount */
+    check: ({ used, renamed }: Standing): void => {
+      if (renamed !== null)
+        throw refuse(
+          `The service says that batch ${batch.batchId} is number ${batch.batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
+          'Stop and investigate: both batches may be executed. Compare them with `flywheel batch inspect` and a block explorer.',
+        );
+      for (const { value, source } of settings.limits) {
+        const whose = source === 'flag' ? 'the file of --pins' : `the profile ${settings.profile.value}`;
+        requireWithinLimits(value, outflow, whose);
+        requireWithinDay(value, outflow, used, whose);
+      }
+    },
+  };
+}
+
+/** Findings from earlier approvals about a file that is no batch yet. */
 export async function earlierOf(
   session: Session,
   flywheel: Flywheel,
-  batch: Pick<BatchContent, 'digest'> & {
-    readonly pipelines: readonly PipelineContent[];
-    readonly batchIndex: bigint | null;
-  },
-  { own, setUp }: Pick<Repeat, 'own' | 'setUp'> = { own: [] },
+  pipelines: readonly PipelineContent[],
+  { own, setUp }: Repeat,
 ): Promise<Earlier> {
-  const { multisig, mint } = flywheel;
-  const newest = await newestBatch(session, multisig);
-  const record = await recordOf(session);
-  const knownBut = (own: readonly string[]) => record.known({ ...batch, multisig, mint, newest, own });
-  let known = knownBut(own);
-  const id = known.paid.length === 0 ? undefined : await setUp?.();
-  if (id !== undefined) known = knownBut([...own, id]);
-  return comparedWith(known, batch.pipelines, flywheel, (await session.service()).symbol);
+  const standingBut = async (but: readonly string[]) =>
+    (await standingOf(session, flywheel, { ...PLANNED, pipelines }, but)).standing;
+  let standing = await standingBut(own);
+  const id = standing.known.paid.length === 0 ? undefined : await setUp?.();
+  if (id !== undefined) standing = await standingBut([...own, id]);
+  return comparedWith(standing.known, pipelines, flywheel, (await session.service()).symbol);
+}
+
+/** The same about a batch that is only inspected, and why it may not be approved. */
+export async function inspectStanding(
+  session: Session,
+  batchId: string,
+  { description: { pipelines, digest, batchIndex }, token, isApproved }: Look,
+  flywheel: Flywheel | null,
+): Promise<{ readonly earlier: Earlier | null; readonly limited: FlywheelError | null }> {
+  if (pipelines === null || flywheel === null) return { earlier: null, limited: null };
+  const asked = { pipelines, digest, batchIndex, batchId };
+  const { standing, check } = await standingOf(session, flywheel, asked);
+  const { symbol } = await session.service();
+  return {
+    earlier: comparedWith(standing.known, pipelines, flywheel, symbol),
+    limited: token === null || isApproved ? null : await refusalOf(() => check(standing)),
+  };
 }
 
 /** Notes how many transactions of a batch were executed. Only warnings depend on it, so a failed write is only a warning. */
 export async function noteExecuted(session: Session, batch: Batch): Promise<void> {
-  const { pins, kind, chain } = await session.service();
+  const { pins, kind, chain, journal } = await session.service();
   if (pins === null || session.isDryRun === true) return;
   const { id, batchIndex, executeResult, status, dateCancelled } = batch;
   // What was approved was set up. A batch said to be over before that was not compared with the chain.
@@ -164,8 +192,8 @@ export async function noteExecuted(session: Session, batch: Batch): Promise<void
   const isOver = isCompared && (status === 'EXECUTED' || dateCancelled !== undefined);
   const count = executeResult?.totalSuccessful ?? 0;
   try {
-    const record = await recordOf(session);
-    record.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver);
+    const { approvals } = await journal();
+    approvals.executed(pins, { batchId: id, batchIndex: BigInt(batchIndex) }, count, isOver);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     session.output.warn(error.message);
@@ -186,64 +214,13 @@ export async function requirePlanApprovable(
   repeat: Repeat | null,
   part?: readonly number[],
 ): Promise<void> {
-  const asked: Asked = { outflow: outflowOf(pipelines), decimals: flywheel.decimals };
-  requireWithin(session.settings, asked, (await recordOf(session)).usedToday(flywheel));
-  if (repeat === null) return;
-  const earlier = await earlierOf(session, flywheel, { ...PLANNED, pipelines }, repeat);
+  const { standing, check } = await standingOf(session, flywheel, { ...PLANNED, pipelines }, repeat?.own);
+  check(standing);
+  const { paid } = standing.known;
   // A batch that the service has already is checked before it is signed.
-  if (earlier.paid.length > 0 && (await repeat.setUp?.()) === undefined)
-    requireUnpaid(
-      session,
-      { paid: earlier.paid.map((one) => ({ ...one, at: part?.[one.at] ?? one.at })) },
-      pipelines,
-      repeat,
-      part && 'No batch was set up.',
-    );
-}
-
-async function toRecord(
-  session: Session,
-  batchId: string,
-  { description: { pipelines, digest, batchIndex }, token: { flywheel } }: OnChain,
-  own: readonly string[],
-) {
-  invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
-  const { multisig, mint, decimals } = flywheel;
-  const newest = await newestBatch(session, multisig);
-  const profile = session.settings.profile.value ?? '';
-  const asked: Asked = { outflow: outflowOf(pipelines), decimals };
-  const batch = { multisig, mint, newest, batchIndex, digest, batchId, profile, pipelines, own };
-  return {
-    batch,
-    check: (standing: Standing) => requireStanding(session.settings, batch, asked, standing),
-    asked,
-  };
-}
-
-interface OnChain {
-  readonly description: Pick<Review['description'], 'pipelines' | 'digest' | 'batchIndex'>;
-  readonly token: Pick<Review['token'], 'flywheel'>;
-}
-
-/** @throws `ERR_APPROVAL_REFUSED` */
-function requireStanding(
-  settings: Settings,
-  { batchId, batchIndex }: { readonly batchId: string; readonly batchIndex: bigint },
-  asked: Asked,
-  { used, renamed }: Standing,
-): void {
-  if (renamed !== null)
-    throw refuse(
-      `The service says that batch ${batchId} is number ${batchIndex} of the multisig. When it was approved on ${renamed.date} it was number ${renamed.batchIndex}.`,
-      `Stop and investigate: both batches may be executed. Compare them with \`flywheel batch inspect\` and a block explorer.`,
-    );
-  requireWithin(settings, asked, used);
-}
-
-/** The checks of {@link holdApproval}, of a batch that is only inspected. @throws `ERR_APPROVAL_REFUSED` */
-export async function requireHoldable(session: Session, batchId: string, onChain: OnChain): Promise<void> {
-  const { batch, check } = await toRecord(session, batchId, onChain, []);
-  check((await recordOf(session)).standing(batch));
+  if (repeat === null || paid.length === 0 || (await repeat.setUp?.()) !== undefined) return;
+  const numbered = paid.map((one) => ({ ...one, at: part?.[one.at] ?? one.at }));
+  requireUnpaid(session, { paid: numbered }, pipelines, repeat, part && 'No batch was set up.');
 }
 
 /**
@@ -252,29 +229,24 @@ export async function requireHoldable(session: Session, batchId: string, onChain
  * @throws `ERR_APPROVAL_REFUSED` with the limit, the requested and the used amount; `ERR_INPUT_INVALID`,
  * `ERR_STORE_UNAVAILABLE`.
  */
-export async function holdApproval<Result>(
+export async function holdApproval(
   session: Session,
   batchId: string,
-  { description, token: { flywheel, symbol } }: Review,
+  { description: { pipelines, digest, batchIndex }, token: { flywheel, symbol } }: Review,
   { repeat, isAsked }: { readonly repeat: Repeat; readonly isAsked: boolean },
-  use: (held: HeldApproval) => Promise<Result>,
-): Promise<Result> {
-  const { settings } = session;
-  const onChain = { description, token: { flywheel } };
-  const { batch, asked, check } = await toRecord(session, batchId, onChain, repeat.own);
-  const { pipelines, digest } = batch;
-  requireWithin(settings, asked, null);
-  const record = await recordOf(session);
-  const standing = record.standing(batch);
+): Promise<HeldApproval> {
+  invariant(pipelines !== null && digest !== null, 'What has been checked is a batch of pipelines.');
+  const profile = session.settings.profile.value ?? '';
+  const asked = { pipelines, digest, batchIndex, batchId, profile };
+  const { record, batch, standing, check, isLarge } = await standingOf(session, flywheel, asked, repeat.own);
   check(standing);
   const earlier = comparedWith(standing.known, pipelines, flywheel, symbol);
   if (!isAsked) requireUnpaid(session, earlier, pipelines, repeat, 'Nothing was signed.');
-  const isTyped = settings.limits.some((limits) => needsDigest(limits.value, asked));
-  return use({
+  return {
     ...earlier,
-    typed: isTyped ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
+    typed: isLarge ? digest.slice(0, TYPED_DIGEST_LENGTH) : null,
     signed: () => record.approve(batch, check, repeat.again ? null : standing.known),
-  });
+  };
 }
 
 function comparedWith(

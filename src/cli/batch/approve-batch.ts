@@ -150,27 +150,26 @@ export async function approveBatch(
   const judgement = await judge(session, asked, keypair);
   const { chain, pins, review, unit, checked } = judgement;
   if (review.isApproved && !mayBeApproved) return null;
-  return holdApproval(session, batchId, review, { repeat, isAsked: false }, async (held) => {
-    showJudgement(session, judgement, held, expectation);
-    const { typed } = held;
-    const question = viewQuestion(review, held, unit);
-    // With `--yes` the digest was given by --expect.
-    await requireConsent(session, typed === null ? question : `${question} ${TYPE_DIGEST}`, {
-      ...(typed !== null && { typed }),
-      otherwise: 'Nothing was signed.',
-    });
-    invariant(checked !== null, 'What was issued has been checked.');
-    const isValid = await chain.isBlockhashValid(checked.blockhash);
-    const { owner, multisig } = pins;
-    const current = isValid
-      ? wire
-      : buildApproval({ owner, multisig, batchIndex, blockhash: (await chain.latestBlockhash()).blockhash });
-    const signer = await keypair.signer();
-    requireOwner(pins, signer.address);
-    const signedTx = Buffer.from(await addSignature(current, signer)).toString('base64');
-    held.signed();
-    return { batchId, batchIndex, signedTx, digest: review.description.digest };
+  const held = await holdApproval(session, batchId, review, { repeat, isAsked: false });
+  showJudgement(session, judgement, held, expectation);
+  const { typed } = held;
+  const question = viewQuestion(review, held, unit);
+  // With `--yes` the digest was given by --expect.
+  await requireConsent(session, typed === null ? question : `${question} ${TYPE_DIGEST}`, {
+    ...(typed !== null && { typed }),
+    otherwise: 'Nothing was signed.',
   });
+  invariant(checked !== null, 'What was issued has been checked.');
+  const isValid = await chain.isBlockhashValid(checked.blockhash);
+  const { owner, multisig } = pins;
+  const current = isValid
+    ? wire
+    : buildApproval({ owner, multisig, batchIndex, blockhash: (await chain.latestBlockhash()).blockhash });
+  const signer = await keypair.signer();
+  requireOwner(pins, signer.address);
+  const signedTx = Buffer.from(await addSignature(current, signer)).toString('base64');
+  held.signed();
+  return { batchId, batchIndex, signedTx, digest: review.description.digest };
 }
 
 /** `--yes` is consent only to the content that `--expect` names. */

@@ -26,7 +26,7 @@ import { wrapText } from '../output/table.js';
 import { contentAlarms, summedUp, viewRows, viewSummary } from '../views/approval.js';
 import { contentTotals, viewLook, viewPastBatch, viewShortLook } from '../views/batch-content.js';
 import { countedFromOne, countText, type Unit } from '../views/unit.js';
-import { earlierOf, requireHoldable } from './approval-limits.js';
+import { inspectStanding } from './approval-limits.js';
 import type { BatchName, IssuedApproval } from './approval-source.js';
 import { unpinned } from './pins.js';
 import {
@@ -67,15 +67,11 @@ async function inspectOpen(
   const trusted = await opened.trusted();
   const refusal = approval && pins && (await refusalOf(() => checkApproval(approval, pins)));
   const look = await lookAtBatch(chain, opened, pins, { ...ref, expectation });
-  const refused = refusal ?? look.refusal ?? (await limitRefusal(session, batch, look));
-  const problem = refused?.message ?? null;
   const unit = unitOf({ symbol, trusted }, look);
   const { pipelines } = look.description;
   const flywheel = look.token?.flywheel ?? trusted;
-  const earlier =
-    pipelines === null || flywheel === null
-      ? null
-      : await earlierOf(session, flywheel, { ...look.description, pipelines });
+  const { earlier, limited } = await inspectStanding(session, batch.id, look, flywheel);
+  const problem = (refusal ?? look.refusal ?? limited)?.message ?? null;
   const warnings = earlier?.alarms ?? contentAlarms(pipelines ?? [], unit);
   const passed =
     warnings.length === 0
@@ -108,12 +104,6 @@ async function inspectOpen(
       ];
     },
   };
-}
-
-async function limitRefusal(session: Session, { id }: BatchName, { description, token, isApproved }: Look) {
-  return token === null || isApproved
-    ? null
-    : refusalOf(() => requireHoldable(session, id, { description, token }));
 }
 
 async function inspectPast(

@@ -20,7 +20,7 @@ import { pipelinesDoneThere } from '../operation/service-record.js';
 import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
-import { againHint, earlierOf, PLANNED, repeatOf, requireUnpaid } from './approval-limits.js';
+import { againHint, earlierOf, repeatOf, requireUnpaid } from './approval-limits.js';
 import { currentStage, partOf } from './batch-stages.js';
 import { pinnedFlywheel } from './pins.js';
 
@@ -115,8 +115,7 @@ export async function showPipelinesPlan(
   const setUp = async () =>
     journal && (await ask([stage?.key ?? journal.keyOf(kind, ofFile, origin)]))?.batch?.id;
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
-  const earlier =
-    flywheel && (await earlierOf(session, flywheel, { ...PLANNED, pipelines: content }, repeat));
+  const earlier = flywheel && (await earlierOf(session, flywheel, content, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);
   const alarms = earlier?.alarms ?? contentAlarms(content, { decimals, symbol: outlook.symbol });
   if (session.output.mode !== 'human') alarms.forEach(session.output.warn);

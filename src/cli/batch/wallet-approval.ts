@@ -70,15 +70,14 @@ export async function approveInWallet(
   if (review.isApproved) return { batchId, alreadyApproved: true };
   await requireWalletPays(opened, pins.owner);
   await requireExecutesFromChain(session, batchId);
-  return holdApproval(session, batchId, review, { repeat, isAsked: true }, async (held) => {
-    showJudgement(session, judgement, held, expectation);
-    await requireDigest(session, batchId, held, expectation);
-    const signed = (): void => {
-      held.signed();
-      onSigned();
-    };
-    return serve(session, judgement, batch, signed, factsOf(judgement, batchId, name, held));
-  });
+  const held = await holdApproval(session, batchId, review, { repeat, isAsked: true });
+  showJudgement(session, judgement, held, expectation);
+  await requireDigest(session, batchId, held, expectation);
+  const signed = (): void => {
+    held.signed();
+    onSigned();
+  };
+  return serve(session, judgement, batch, signed, factsOf(judgement, batchId, name, held));
 }
 
 /** A wallet would sign a vote that cannot be sent or paid. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */

@@ -16,10 +16,11 @@ import { kindsOf } from '../operation/elements.js';
 /** Approvals of all profiles with the same multisig and mint count together. */
 type Project = Pick<Flywheel, 'multisig' | 'mint'>;
 
+/** A batch, or with `null` a file that is none yet. */
 interface AskedBatch extends Project {
-  /** `null`: not set up yet. */
   readonly batchIndex: bigint | null;
   readonly digest: Sha256 | null;
+  readonly batchId: string | null;
   readonly pipelines: readonly PipelineContent[];
   /** Ids of earlier batches of the same operation; their payments are not repeats. */
   readonly own: readonly string[];
@@ -27,7 +28,7 @@ interface AskedBatch extends Project {
   readonly newest: bigint | null;
 }
 
-interface RecordedBatch extends AskedBatch {
+interface ApprovedBatch extends AskedBatch {
   readonly batchIndex: bigint;
   readonly digest: Sha256;
   readonly batchId: string;
@@ -103,12 +104,10 @@ export class ApprovalRecord {
     this.#clock = clock;
   }
 
-  usedToday(project: Project): UsedOfDay {
-    return this.#file.read(() => this.#used(project, ['', '']));
-  }
-
-  standing(batch: RecordedBatch): Standing {
-    return this.#file.read(() => this.#standing(batch));
+  standing(batch: AskedBatch): Standing {
+    return this.#file.read(() => ({
+      ...{ used: this.#used(batch), known: this.#known(batch), renamed: this.#renamed(batch) },
+    }));
   }
 
   /**
@@ -118,9 +117,9 @@ export class ApprovalRecord {
    * @param shown - what the owner has seen; `null`: consent to pay proofs of other batches again
    * @throws `ERR_INPUT_INVALID` if another batch with one of the proofs was approved since
    */
-  approve(batch: RecordedBatch, check: (standing: Standing) => void, shown: Known | null): void {
+  approve(batch: ApprovedBatch, check: (standing: Standing) => void, shown: Known | null): void {
     this.#file.write(() => {
-      const standing = this.#standing(batch);
+      const standing = this.standing(batch);
       check(standing);
       const seen = new Set(shown?.paid.map(paymentText));
       const isNew = !standing.known.paid.every((paid) => seen.has(paymentText(paid)));
@@ -129,14 +128,10 @@ export class ApprovalRecord {
     });
   }
 
-  known(batch: AskedBatch): Known {
-    return this.#file.read(() => this.#known(batch));
-  }
-
   /** @param isOver - no further transaction can be executed */
   executed(
     { multisig, mint }: Project,
-    { batchId, batchIndex }: Pick<RecordedBatch, 'batchId' | 'batchIndex'>,
+    { batchId, batchIndex }: Pick<ApprovedBatch, 'batchId' | 'batchIndex'>,
     count: number,
     isOver: boolean,
   ): void {
@@ -149,16 +144,11 @@ export class ApprovalRecord {
     );
   }
 
-  #standing(batch: RecordedBatch): Standing {
-    const used = this.#used(batch, [String(batch.batchIndex), batch.digest]);
-    return { used, known: this.#known(batch), renamed: this.#renamed(batch) };
-  }
-
-  #renamed({ multisig, mint, batchId, batchIndex }: RecordedBatch): EarlierApproval | null {
+  #renamed({ multisig, mint, batchId, batchIndex }: AskedBatch): EarlierApproval | null {
     const [row] = this.#all(
       `SELECT batch_id, batch_index, date FROM approvals
        WHERE multisig = ? AND mint = ? AND lower(batch_id) = ? AND batch_index <> ? ORDER BY id DESC LIMIT 1`,
-      [multisig, mint, batchId.toLowerCase(), String(batchIndex)],
+      [multisig, mint, batchId?.toLowerCase() ?? '', String(batchIndex)],
     );
     return row === undefined ? null : earlier(row);
   }
@@ -203,18 +193,18 @@ export class ApprovalRecord {
     });
   }
 
-  /** Amount of all batches except `but` today. */
-  #used({ multisig, mint }: Project, but: readonly [batchIndex: string, digest: string]): UsedOfDay {
+  /** Amount of all other batches today. */
+  #used({ multisig, mint, batchIndex, digest }: AskedBatch): UsedOfDay {
     const day = utcDay(this.#clock.nowMs());
     const amounts = this.#all(
       'SELECT total FROM approvals WHERE multisig = ? AND mint = ? AND day = ? AND NOT (batch_index = ? AND digest = ?)',
-      [multisig, mint, day, ...but],
+      [multisig, mint, day, String(batchIndex ?? ''), digest ?? ''],
     );
     return { day, used: amounts.reduce((sum, [amount]) => sum + BigInt(String(amount)), 0n) };
   }
 
   #insert(
-    { multisig, mint, digest, batchId, profile, pipelines, batchIndex }: RecordedBatch,
+    { multisig, mint, digest, batchId, profile, pipelines, batchIndex }: ApprovedBatch,
     day: UtcDay,
   ): void {
     const date = isoTime(this.#clock.nowMs());

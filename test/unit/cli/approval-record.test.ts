@@ -44,11 +44,11 @@ async function open(nowMs = NOON): Promise<ApprovalRecord> {
   opened = [...opened, journal];
   return journal.approvals;
 }
-const used = (record: ApprovalRecord): bigint => record.usedToday(batch(99n)).used;
+const used = (record: ApprovalRecord): bigint => record.standing(batch(99n)).used.used;
 const pass = (): void => undefined;
 /** Approves without consent to pay again; the owner saw what the record says now. */
 const approve = (record: ApprovalRecord, one: RecordedBatch): void =>
-  record.approve(one, pass, record.known(one));
+  record.approve(one, pass, record.standing(one).known);
 
 describe('an approval', () => {
   it('counts for the other processes, which are checked when they sign', async () => {
@@ -67,7 +67,7 @@ describe('an approval', () => {
   it('counts for the day on which it was given, beyond 64 bits', async () => {
     for (const index of [1n, 2n]) approve(await open(), batch(index, burning(2n ** 64n - 1n)));
     expect(used(await open())).toBe(2n ** 65n - 2n);
-    expect((await open(TOMORROW)).usedToday(batch(3n))).toEqual({ day: '2026-02-01', used: 0n });
+    expect((await open(TOMORROW)).standing(batch(3n)).used).toEqual({ day: '2026-02-01', used: 0n });
   });
 
   it('counts a batch that is signed once more as one, on each of its days', async () => {
@@ -78,7 +78,7 @@ describe('an approval', () => {
       approve(record, again);
       expect(used(record)).toBe(70n);
     }
-    expect([used(first), first.known(batch(2n)).count]).toEqual([70n, 2]);
+    expect([used(first), first.standing(batch(2n)).known.count]).toEqual([70n, 2]);
   });
 
   it('of another flywheel is nothing to this one', async () => {
@@ -96,13 +96,13 @@ describe('what is known', () => {
     const record = await open();
     const first = batch(1n, [pipeline('a', airdrop(alice, 7n)), pipeline('b', airdrop(bob, 1n))]);
     const both = batch(2n, [pipeline('c', airdrop(alice, 5n), airdrop(bob, 6n))]);
-    expect(record.known(both)).toEqual(none);
+    expect(record.standing(both).known).toEqual(none);
     approve(record, first);
-    expect(record.known(first)).toEqual(none);
+    expect(record.standing(first).known).toEqual(none);
     const some = { paid: [], count: 1, unseen: [alice, bob], alike: [alice, bob] };
-    expect(record.known(both)).toEqual(some);
+    expect(record.standing(both).known).toEqual(some);
     record.executed(first, { batchId: 'batch 1', batchIndex: 1n }, 1, true);
-    expect(record.known(both)).toEqual({ ...some, unseen: [bob] });
+    expect(record.standing(both).known).toEqual({ ...some, unseen: [bob] });
   });
 
   it('of proofs is what other batches have paid, or may pay as long as they have not ended', async () => {
@@ -116,8 +116,8 @@ describe('what is known', () => {
     };
     const paid = (more = {}) =>
       record
-        .known({ ...asked, ...more })
-        .paid.map(({ at, batchId, isExecuted, isSame }) => [at, batchId, isExecuted, isSame]);
+        .standing({ ...asked, ...more })
+        .known.paid.map(({ at, batchId, isExecuted, isSame }) => [at, batchId, isExecuted, isSame]);
     expect(paid()).toEqual([]);
     approve(record, first);
     const approved = [
@@ -141,7 +141,7 @@ describe('what is known', () => {
 
   it('of a proof may come while the batch is shown: then nothing is signed without consent', async () => {
     const record = await open();
-    const shown = record.known(batch(2n));
+    const shown = record.standing(batch(2n)).known;
     approve(record, batch(1n));
     expect(() => record.approve(batch(2n), pass, shown)).toThrow('approved meanwhile');
     expect(() => record.approve(batch(2n), pass, null)).not.toThrow();
