@@ -100,7 +100,8 @@ export async function initiate(
     },
     { names: `batch ${id}`, isNamed: reply.meta.requestId !== undefined },
   );
-  if (entry.hasBatchOfAnother(id))
+  const owner = (await opened.journal()).ofBatch(id);
+  if (owner !== undefined && owner.id !== entry.id)
     throw outcomeUnknown(`The service answered with batch ${id}, which belongs to another operation.`);
   // This order matters: a stored answer is not requested again, so the batch id must be noted first.
   addToStage(entry, { batchId: id });

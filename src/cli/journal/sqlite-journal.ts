@@ -1,13 +1,15 @@
 /** The journal in an SQLite file. Every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
-import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
-import { openSqliteFile, type SqliteFile } from '../../files/sqlite-file.js';
+import { openSqliteFile, type SqliteFile, type SqlValue } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
+import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
 import { derivedUuid, type Ids } from '../../values/ids.js';
+import { type Clock, isoTime } from '../../values/time.js';
 import { pick } from '../operation/elements.js';
-import { notSent } from '../operation/verdicts.js';
+import { notSent, outcomeUnknown } from '../operation/verdicts.js';
 import { ApprovalRecord } from './approval-record.js';
 import {
   type Begun,
@@ -20,15 +22,44 @@ import {
   type OperationRequest,
   type OperationSummary,
   type Overlap,
+  type Processes,
+  type Refused,
 } from './journal.js';
 import { prepareJournal } from './schema.js';
-import { SqliteEntry } from './sqlite-entry.js';
-import { digestBytes, Tables } from './tables.js';
+import { pack, SqliteEntry } from './sqlite-entry.js';
 
-type JournalOptions = ConstructorParameters<typeof Tables>[1] & {
+/**
+ * Where operations go. Two targets are the same if their projects are the same, or, while a project is unknown, their
+ * addresses. API keys and profiles are not part of it, so changing them changes nothing.
+ */
+interface Target {
+  /** `embedded:` and the id of the ledger, or the address of an API. */
+  readonly address: string;
+  /** Multisig and mint; `null`: unknown. */
+  readonly flywheel: string | null;
+}
+
+interface JournalOptions {
   readonly directory: string;
+  readonly target: Target;
+  readonly processes: Processes;
+  readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
-};
+}
+
+type Column = 'origin' | 'content' | 'state' | 'told' | 'holder' | 'resumed' | 'command' | 'notes' | 'body';
+type Columns = Readonly<Partial<Record<Column, SqlValue>>>;
+
+const COLUMNS =
+  'serial, id, kind, key, origin, content, state, told, holder, held_until, resumed, command, notes, date_begun, date_changed';
+
+const ID_LENGTH = 8;
+
+const LEASE_MS = 15_000;
+
+const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
+const digestOf = (value: SqlValue | undefined): Sha256 =>
+  readBuffer(value as ReadonlyBytes).toString('hex') as Sha256;
 
 /** @throws `ERR_STORE_UNAVAILABLE` with the file and the reason. */
 export async function openSqliteJournal(options: JournalOptions): Promise<SqliteJournal> {
@@ -49,22 +80,42 @@ export async function openSqliteJournal(options: JournalOptions): Promise<Sqlite
 
 const PROLONG_EVERY_MS = 5_000;
 
-export class SqliteJournal extends Tables {
+export class SqliteJournal {
+  readonly file: SqliteFile;
   readonly approvals: ApprovalRecord;
   readonly #options: JournalOptions;
   readonly #timer: NodeJS.Timeout;
+  readonly #target: number;
+  /** Targets that count as the same, as an SQL list. */
+  readonly #place: string;
 
   constructor(file: SqliteFile, options: JournalOptions) {
-    super(file, options);
+    const { target } = options;
+    this.file = file;
     this.approvals = new ApprovalRecord(file, options.clock);
     this.#options = options;
     this.#timer = setInterval(() => this.#prolong(), PROLONG_EVERY_MS).unref();
+    const own = [target.address, target.flywheel ?? ''];
+    const find = (): SqlValue | undefined =>
+      file.read(() => this.get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', own))?.[0];
+    if (find() === undefined)
+      file.write(() =>
+        this.run('INSERT INTO targets (address, flywheel) VALUES (?, ?) ON CONFLICT DO NOTHING', own),
+      );
+    this.#target = Number(find());
+    const same = `SELECT id FROM targets WHERE (flywheel <> '' AND flywheel = ?2) OR (address = ?1 AND (flywheel = '' OR ?2 = ''))`;
+    this.#place = `(${file
+      .read(() => this.all(same, own))
+      .map(([id]) => Number(id))
+      .join(', ')})`;
   }
 
-  /** A later attempt, or the next step of the operation, tells of a file that cannot be written. */
+  /** Prolongs the leases of this process. A later attempt, or the next step, tells of a file that cannot be written. */
   #prolong(): void {
     try {
-      this.prolong();
+      this.file.write(() =>
+        this.run('UPDATE operations SET held_until = ? WHERE holder = ?', [this.#leaseEnd, this.self]),
+      );
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     }
@@ -142,10 +193,9 @@ export class SqliteJournal extends Tables {
   noteLanded(kind: OperationKind, elements: readonly Element[], date: string): void {
     const key = this.#options.ids.uuid();
     this.file.write(() => {
-      const { serial } = this.insert({
-        ...{ kind, key, origin: 'elsewhere', content: sha256(key), state: 'done', holder: null },
-        ...{ command: [], notes: {}, body: null, date },
-      });
+      const content = digestBytes(sha256(key));
+      const columns = { origin: 'elsewhere', content, state: 'done', command: '[]', notes: '{}' };
+      const { serial } = this.#add(kind, key, date, columns);
       this.claim(serial, elements);
       const digests = elements.map(({ digest }) => digest);
       this.land(serial, digests);
@@ -255,9 +305,9 @@ export class SqliteJournal extends Tables {
       ...(again && { again: before ?? true }),
       ...(allowChanged && { allowChanged }),
     };
-    const row = this.insert({
-      ...{ kind, key, origin: origin.from, content, state: 'open', holder: this.self },
-      ...{ command, notes, body: request.body(), date: this.now },
+    const row = this.#add(kind, key, this.now, {
+      ...{ origin: origin.from, content: digestBytes(content), state: 'open', holder: this.self },
+      ...{ command: JSON.stringify(command), notes: JSON.stringify(notes), body: pack(request.body()) },
     });
     this.claim(row.serial, pick(elements, taken));
     return { status: 'taken', entry: new SqliteEntry(this, row, true) };
@@ -273,6 +323,186 @@ export class SqliteJournal extends Tables {
 
   #entry(row: OperationSummary): SqliteEntry {
     return new SqliteEntry(this, row, false);
+  }
+
+  get self(): string {
+    return this.#options.processes.self();
+  }
+
+  get now(): string {
+    return isoTime(this.#options.clock.nowMs());
+  }
+
+  row(where: string, parameters: readonly SqlValue[]): OperationSummary | undefined {
+    return this.rows(`${where} LIMIT 1`, parameters)[0];
+  }
+
+  rows(where: string, parameters: readonly SqlValue[]): readonly OperationSummary[] {
+    return this.all(
+      `SELECT ${COLUMNS} FROM operations WHERE target IN ${this.#place} AND ${where}`,
+      parameters,
+    ).map((row) => this.file.decode(() => this.#toRow(row)));
+  }
+
+  /** @param date - when it began */
+  #add(kind: OperationKind, key: string, date: string, columns: Columns): OperationSummary {
+    const all = {
+      ...{ id: sha256(`${kind} ${key}`).slice(0, ID_LENGTH), target: this.#target, kind, key, told: 1 },
+      ...{ held_until: this.#leaseEnd, date_begun: date, date_changed: date, ...columns },
+    };
+    const names = Object.keys(all);
+    this.run(
+      `INSERT INTO operations (${names.join()}) VALUES (${names.map(() => '?').join()})`,
+      Object.values(all),
+    );
+    return this.#written('kind = ? AND key = ?', [kind, key]);
+  }
+
+  change(serial: number, changes: Columns): OperationSummary {
+    const columns = Object.entries({ ...changes, held_until: this.#leaseEnd });
+    const set = [...columns.map(([column]) => `${column} = ?`), 'date_changed = ?'].join(', ');
+    this.run(`UPDATE operations SET ${set} WHERE serial = ?`, [
+      ...columns.map(([, value]) => value),
+      ...[this.now, serial],
+    ]);
+    return this.#written('serial = ?', [serial]);
+  }
+
+  get #leaseEnd(): number {
+    return this.#options.clock.nowMs() + LEASE_MS;
+  }
+
+  /**
+   * @param holder - who held it when it was read.
+   * @throws `ERR_OUTCOME_UNKNOWN` for an operation that another process dropped or took over meanwhile.
+   */
+  require({ serial, holder }: Pick<OperationSummary, 'serial' | 'holder'>): void {
+    const found = this.get('SELECT holder FROM operations WHERE serial = ?', [serial]);
+    if (found !== undefined && (holder !== this.self || found[0] === holder)) return;
+    const [what, hint] =
+      found === undefined
+        ? ['dropped', 'Check what landed before you send it again: `flywheel history`']
+        : ['took over', 'See how it stands: `flywheel pending`'];
+    throw outcomeUnknown(
+      `Another process ${what} this operation while it was running. Its requests may have been executed.`,
+      hint,
+      { keyUnused: false },
+    );
+  }
+
+  #written(where: string, parameters: readonly SqlValue[]): OperationSummary {
+    const row = this.row(where, parameters);
+    invariant(row !== undefined, 'What was written can be read, and an operation that is held stays.');
+    return row;
+  }
+
+  claim(serial: number, elements: readonly Element[]): void {
+    for (const { digest, content, subject } of elements)
+      this.run(
+        `INSERT INTO elements (target, digest, operation, landed, content, subject)
+         SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?
+         ON CONFLICT DO UPDATE SET landed = 0 WHERE landed < 0`,
+        [digestBytes(digest), digestBytes(content), digestBytes(subject), serial],
+      );
+  }
+
+  land(serial: number, digests: readonly Sha256[]): void {
+    for (const digest of digests)
+      this.run(
+        `UPDATE elements SET landed = 1 WHERE target IN ${this.#place} AND digest = ? AND operation = ?`,
+        [digestBytes(digest), serial],
+      );
+  }
+
+  /**
+   * Elements that other operations landed, or whose subject may still land there; at most one overlap per element.
+   * @param serial - of the operation itself. @param from - the first operation whose landings count.
+   */
+  overlaps(elements: readonly Element[], serial: number | null, from = 0): readonly Overlap[] {
+    const isMet = 'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.subject = ? AND e.landed = 0';
+    const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.told, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND (${isMet}) AND o.serial <> ? ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
+    return elements.flatMap(({ digest, subject }) => {
+      const found = this.get(sql, [digestBytes(digest), from, digestBytes(subject), serial ?? 0]);
+      if (found === undefined) return [];
+      const [landed, date, id, kind, state, told, ...texts] = found;
+      const [command, notes] = texts.map((text) => JSON.parse(String(text)));
+      const operation = { id, kind, state, printed: told === 1, command, notes } as Overlap['operation'];
+      return { digest, hasLanded: landed === 1, date: String(date), operation };
+    });
+  }
+
+  /** @param except - the id of an operation to leave out. */
+  isOpen({ digest }: Element, except = ''): boolean {
+    const own = `SELECT serial FROM operations WHERE id = ?`;
+    const where = `target IN ${this.#place} AND digest = ? AND landed = 0 AND operation NOT IN (${own})`;
+    return this.file.read(() => this.hasElement(where, [digestBytes(digest), except]));
+  }
+
+  /** Elements whose subject landed with another content that is neither in this file nor beside this content in another. */
+  changes(elements: readonly Element[], indexes: readonly number[]): Refused['changes'] {
+    const contents = new Set(elements.map(({ content }) => content));
+    const sql = `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
+         AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`;
+    return this.file.read(() =>
+      indexes.flatMap((index) => {
+        const element = elements[index];
+        if (element === undefined) return [];
+        const others = this.all(sql, [digestBytes(element.subject), digestBytes(element.content)]);
+        const other = others.find(([content]) => !contents.has(digestOf(content)));
+        return other === undefined ? [] : { index, date: String(other[1]) };
+      }),
+    );
+  }
+
+  /**
+   * Landed elements by content. @param from - the first operation that counts; `null`: all do, and what one sent again counts
+   * again.
+   */
+  countLanded(elements: readonly Element[], from: number | null): ReadonlyMap<Sha256, number> {
+    const sql = `SELECT count(${from === null ? '*' : 'DISTINCT digest'}) FROM elements
+       WHERE target IN ${this.#place} AND subject = ? AND content = ? AND landed = 1 AND operation >= ?`;
+    const count = ({ subject, content }: Element): number =>
+      Number(this.get(sql, [digestBytes(subject), digestBytes(content), from ?? 0])?.[0] ?? 0);
+    return this.file.read(() => new Map(elements.map((element) => [element.content, count(element)])));
+  }
+
+  /** Those that any operation landed. @param from - the first operation that counts */
+  landed(elements: readonly Element[], from = 0): ReadonlySet<Sha256> {
+    const where = `target IN ${this.#place} AND digest = ? AND landed = 1 AND operation >= ?`;
+    const hasLanded = ({ digest }: Element): boolean => this.hasElement(where, [digestBytes(digest), from]);
+    return this.file.read(() => new Set(elements.filter(hasLanded).map(({ digest }) => digest)));
+  }
+
+  hasElement(where: string, parameters: readonly SqlValue[]): boolean {
+    return this.get(`SELECT 1 FROM elements WHERE ${where} LIMIT 1`, parameters) !== undefined;
+  }
+
+  #toRow(row: readonly SqlValue[]): OperationSummary {
+    const [serial, id, kind, key, origin, content, state, told, holder, until, resumed, ...rest] = row;
+    const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
+    const name = typeof holder === 'string' ? holder : null;
+    const isHeld = (): boolean => Number(until) > this.#options.clock.nowMs();
+    return {
+      ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
+      ...{ origin: origin as OperationSummary['origin'], state: state as OperationSummary['state'] },
+      ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
+      busy: name !== null && name !== this.self && (this.#options.processes.isRunning(name) ?? isHeld()),
+      ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },
+    };
+  }
+
+  all(sql: string, parameters: readonly SqlValue[]): readonly (readonly SqlValue[])[] {
+    return this.file.prepare(sql).all(parameters);
+  }
+
+  get(sql: string, parameters: readonly SqlValue[]): readonly SqlValue[] | undefined {
+    return this.file.prepare(sql).get(parameters);
+  }
+
+  run(sql: string, parameters: readonly SqlValue[]): void {
+    this.file.prepare(sql).run(parameters);
   }
 }
 
