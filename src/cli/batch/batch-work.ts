@@ -25,18 +25,22 @@ import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import { type Element, type Entry, hasRest, isOver, type Notes } from '../journal/journal.js';
 import type { KeypairSource } from '../keypair-source.js';
 import { OwnerKeypair } from '../load-keypair.js';
-import { hasAllLanded, landedOf, lostThere, noteDone, requireThere } from '../operation/done-there.js';
+import {
+  type AskDoneThere,
+  findBatch,
+  hasAllLanded,
+  isEnded,
+  isFinal,
+  landedOf,
+  lostThere,
+  noteDone,
+  pipelinesDoneThere,
+  requireThere,
+} from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
-import {
-  type AskDoneThere,
-  findBatch,
-  isEnded,
-  isFinal,
-  pipelinesDoneThere,
-} from '../operation/service-record.js';
 import { afterwards, notSent } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';

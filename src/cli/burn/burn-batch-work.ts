@@ -8,11 +8,16 @@ import { grouped } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
-import { noteDone, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
+import {
+  burnsDoneThere,
+  noteDone,
+  requireAnswersBurn,
+  requireRefused,
+  requireThere,
+} from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
-import { burnsDoneThere } from '../operation/service-record.js';
 import { outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';

@@ -14,9 +14,8 @@ import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { checkDecimals, knownDecimals, readAmountText } from '../input/amount.js';
 import { inputError, openInput, readOptionText, readProof } from '../input/read-input.js';
 import type { KeyOrigin, OperationRequest } from '../journal/journal.js';
-import { takenByDryRun } from '../operation/begin-operation.js';
 import { burnElements, contentOf, pick, warnOfEqual } from '../operation/elements.js';
-import { runOperation } from '../operation/run-operation.js';
+import { runOperation, takenByDryRun } from '../operation/run-operation.js';
 import {
   AGAIN_OPTION,
   ALLOW_CHANGED_OPTION,

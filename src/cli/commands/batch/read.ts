@@ -28,7 +28,7 @@ import {
   pipelineQuery,
   timesQuery,
 } from '../../lists.js';
-import { getBatch, isEnded, isFinal } from '../../operation/service-record.js';
+import { getBatch, isEnded, isFinal } from '../../operation/done-there.js';
 import { EXPECT_OPTION, parseBatchId } from '../../options.js';
 import type { Style } from '../../output/color.js';
 import type { Columns } from '../../output/table.js';

@@ -20,8 +20,8 @@ import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { cancelLine } from '../../hints.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
 import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../load-keypair.js';
+import { getBatch } from '../../operation/done-there.js';
 import { commandLine, repeatable } from '../../operation/resume-line.js';
-import { getBatch } from '../../operation/service-record.js';
 import {
   EXPECT_OPTION,
   idempotencyKeyOption,
