@@ -10,7 +10,10 @@ import {
 } from '../../actions/pipelines.js';
 import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
+import type { Pins } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
+import type { ChainReader } from '../../chain/chain.js';
+import type { Flywheel } from '../../chain/flywheel.js';
 import type {
   Batch,
   ExecuteResult,
@@ -26,7 +29,6 @@ import { type Element, type Entry, hasRest, isOver, type Notes } from '../journa
 import type { KeypairSource } from '../keypair-source.js';
 import { OwnerKeypair } from '../load-keypair.js';
 import {
-  type AskDoneThere,
   findBatch,
   hasAllLanded,
   isEnded,
@@ -48,7 +50,7 @@ import { statusOf, totalFields, viewBatch, viewInitBatch } from '../views/batch.
 import { countText } from '../views/unit.js';
 import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64, writeApproval } from './approval-source.js';
-import { approveBatch, judge, type Signed } from './approve-batch.js';
+import { approveBatch, judge, type Signed, type ToApprove } from './approve-batch.js';
 import {
   addToStage,
   answeredBatches,
@@ -109,127 +111,93 @@ type Outcome =
 
 const REFUSED: ReadonlySet<string> = new Set(['ERR_APPROVAL_REFUSED', 'ERR_INVALID_REQUEST']);
 
-/** @param next - may name the cancellation itself. */
-const besides = (next: string | undefined, batchId: string, cancel: string): string =>
-  next === undefined || next.includes(`batch cancel ${batchId}`)
-    ? cancel
-    : `${next.replace(/\.$/, '')}. ${cancel}`;
+/** The project as it is on chain, if its votes can be checked. @throws `ERR_APPROVAL_REFUSED` */
+async function requireVoters(session: Session, chain: ChainReader, pins: Pins): Promise<Flywheel> {
+  const multisig = await readMultisigAccount(chain, pins.multisig);
+  checkVoters(multisig, pins);
+  const { facts, flywheel } = await readTokenOnChain(chain, pins);
+  if (pins.facts !== undefined) requireAsPinned(pins.facts, { ...multisigFacts(multisig), ...facts });
+  else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
+  return flywheel;
+}
 
-export class BatchWork implements Work<Outcome> {
-  readonly ask: AskDoneThere;
-  readonly elements: readonly Element[];
-  readonly rest: boolean;
-  readonly allowChanged: boolean;
-  readonly outputs: readonly OutputFile[];
-  readonly #session: Session;
-  readonly #request: InitBatchRequest;
-  readonly #how: Terms;
-  readonly #options: BatchOptions;
-  readonly #wallet: boolean;
-  readonly #keypair: OwnerKeypair | null;
+/** The operation of a pipelines file. @param how - to end it as it was begun, `rest` and `allowChanged` are false. */
+export function batchWork(
+  session: Session,
+  request: InitBatchRequest,
+  how: Terms,
+  { run, out, failedOut }: BatchOptions,
+): Work<Outcome> & { readonly notes: Notes } {
+  const elements = pipelineElements(request.pipelines);
+  const ask = pipelinesDoneThere(session, request.pipelines);
+  const looked = { ask, elements };
+  const isWallet = run?.wallet === true;
+  const keypair = run?.keypair == null ? null : new OwnerKeypair(session.context, run.keypair);
   /** Of an operation that was over before this command; only printed. */
-  #stored: RunResult | undefined;
-
-  constructor(session: Session, request: InitBatchRequest, how: Terms, options: BatchOptions) {
-    const { run, out, failedOut } = options;
-    this.#session = session;
-    this.#request = request;
-    this.elements = pipelineElements(request.pipelines);
-    this.#how = how;
-    this.#options = options;
-    this.#wallet = run?.wallet === true;
-    this.#keypair = run?.keypair == null ? null : new OwnerKeypair(session.context, run.keypair);
-    this.ask = pipelinesDoneThere(session, request.pipelines);
-    this.rest = how.rest;
-    this.allowChanged = how.allowChanged;
-    this.outputs = [out, failedOut].filter((file) => file !== null);
-  }
+  let stored: RunResult | undefined;
 
   /** What `run` adds to the notes of its operation. */
-  get notes(): Notes {
-    const { run, failedOut } = this.#options;
-    if (run === null) return {};
-    const keypair = typeof run.keypair === 'string' ? run.keypair : null;
-    return { run: { keypair, wallet: run.wallet, failedOut } satisfies RunNote };
-  }
+  const noted = typeof run?.keypair === 'string' ? run.keypair : null;
+  const notes: Notes = run ? { run: { keypair: noted, wallet: isWallet, failedOut } satisfies RunNote } : {};
 
-  /** For a waiting batch `init` only fetches a fresh approval. */
-  isRepeat(state: Entry['state']): boolean {
-    return isOver(state) || (state === 'waiting' && this.#options.run === null);
-  }
-
-  readonly unanswered = (operation: Entry) => unansweredOf(operation, this.elements);
-
-  leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean {
-    const all = currentStage(entry).indexes(this.elements);
-    const left = all.filter((index) => !indexes.has(index));
-    if (left.length > 0) addToStage(entry, { indexes: left });
-    return left.length > 0;
-  }
-
-  async prepare(entry: Entry): Promise<boolean> {
-    const stored = this.#storedResult(entry);
-    this.#stored = stored;
+  async function prepare(entry: Entry): Promise<boolean> {
+    stored = storedResult(entry);
     // `done` with pipelines left: other batches landed them.
     if (stored !== undefined) return entry.state !== 'done' || stored.left.length === 0;
     // The operation may come from `batch init`; `resume` then runs it as `batch run`.
-    if (this.#options.run !== null && !entry.isNew) entry.note(this.notes);
-    if (this.rest && hasRest(entry.state) && !(await this.#beginRest(entry))) return false;
+    if (run !== null && !entry.isNew) entry.note(notes);
+    if (how.rest && hasRest(entry.state) && !(await startRest(entry))) return false;
     const stage = currentStage(entry);
     // A batch that is set up may be over by now; finding out needs no keypair.
-    if (this.#options.run !== null && stage.initAnswer === undefined)
-      await this.#requireApprovable(this.#source(stage), entry);
-    return this.#session.isDryRun !== true || isOver(entry.state) || (await this.#isLeft(entry));
+    if (run !== null && stage.initAnswer === undefined) await requireApprovable(source(stage), entry);
+    return session.isDryRun !== true || isOver(entry.state) || (await isLeft(entry));
   }
 
   /** The result of a run that is over, to print again. A failed batch that is not cancelled may have changed. */
-  #storedResult(entry: Entry): RunResult | undefined {
-    if (this.#options.run === null) return undefined;
-    const stored = currentStage(entry).runAnswer;
-    const mayChange = entry.state === 'partial' && stored !== undefined && !isEnded(stored.batch);
-    return mayChange || (this.rest && hasRest(entry.state)) ? undefined : stored;
+  function storedResult(entry: Entry): RunResult | undefined {
+    if (run === null) return undefined;
+    const { runAnswer } = currentStage(entry);
+    const mayChange = entry.state === 'partial' && runAnswer !== undefined && !isEnded(runAnswer.batch);
+    return mayChange || (how.rest && hasRest(entry.state)) ? undefined : runAnswer;
   }
 
   /** @returns false when other batches landed all that was left. */
-  async #beginRest(entry: Entry): Promise<boolean> {
-    const session = this.#session;
+  async function startRest(entry: Entry): Promise<boolean> {
     const stage = currentStage(entry);
     const { batchId } = stage.note;
-    const all = this.elements;
-    const own = stage.indexes(all);
+    const own = stage.indexes(elements);
     let batch = batchId === undefined ? undefined : await seenBatch(session, batchId, stage);
     // A dry run assumes that the batch can be cancelled.
     if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
-      await this.#end(batch, stage.runAnswer?.left ?? own);
+      await end(batch, stage.runAnswer?.left ?? own);
       batch = await seenBatch(session, batch.id, stage);
     }
     // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
-    const left = batch ? (await concludeStage(session, stage, batch, all)).left : own;
+    const left = batch ? (await concludeStage(session, stage, batch, elements)).left : own;
     if (left.length === 0) {
-      entry.settle({ state: 'done', landed: all.map(({ digest }) => digest) });
+      entry.settle({ state: 'done', landed: elements.map(({ digest }) => digest) });
       return true;
     }
-    const hasLanded = all.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
+    const hasLanded = elements.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
     // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
-    await noteDone(session, entry, this, { keys: [stage.key], own: hasLanded });
+    await noteDone(session, entry, looked, { keys: [stage.key], own: hasLanded });
     return beginRest(session, entry, {
-      ...{ all, indexes: left, allowChanged: this.allowChanged, hasLanded },
+      ...{ all: elements, indexes: left, allowChanged: how.allowChanged, hasLanded },
       notes: (indexes) => nextStage(entry, indexes),
     });
   }
 
   /** Makes sure that nothing of a batch can land any more, if its rest could begin. @param left - indexes of that rest */
-  async #end(batch: Batch, left: readonly number[]): Promise<void> {
-    const session = this.#session;
+  async function end(batch: Batch, left: readonly number[]): Promise<void> {
     const cancel = cancelLine(session, batch.id);
-    if (this.#options.run === null)
+    if (run === null)
       throw notSent(
         `Members of the multisig can still execute the rest of batch ${batch.id}.`,
         `Cancel the batch first: ${cancel}. \`batch run --rest\` cancels it and runs the rest.`,
       );
-    await this.#requireApprovable(toSourcePipelines(partOf(this.#request, left).pipelines), null);
+    await requireApprovable(toSourcePipelines(partOf(request, left).pipelines), null);
     await endBatch(session, batch, () => {
-      if (!this.#wallet) return this.#signing.signer();
+      if (!isWallet) return signing().signer();
       throw notSent(
         `To cancel the rest of batch ${batch.id}, the owner has to vote. --wallet signs approvals only.`,
         `Cancel it first: ${cancel}, or with the tools of the multisig.`,
@@ -238,16 +206,16 @@ export class BatchWork implements Work<Outcome> {
   }
 
   /** Dry run only: makes the checks that `perform` makes after the set-up. */
-  async #isLeft(entry: Entry): Promise<boolean> {
+  async function isLeft(entry: Entry): Promise<boolean> {
     const stage = currentStage(entry);
-    const batchId = stage.note.batchId ?? (await this.ask([stage.key]))?.batch?.id;
-    const batch = batchId && (await seenBatch(this.#session, batchId, stage));
+    const batchId = stage.note.batchId ?? (await ask([stage.key]))?.batch?.id;
+    const batch = batchId && (await seenBatch(session, batchId, stage));
     if (!batch) return true;
-    await this.#requireWanted(entry, batch);
+    await requireWanted(entry, batch);
     if (batch.status === 'FINALIZED' && batch.dateCancelled === undefined) {
-      const expectation = expectedPipelines(this.#source(stage));
+      const expectation = expectedPipelines(source(stage));
       const asked = { batch: batchName(batch), wire: null, expectation };
-      await judge(this.#session, asked, this.#keypair);
+      await judge(session, asked, keypair);
     }
     return !isFinal(batch);
   }
@@ -255,14 +223,12 @@ export class BatchWork implements Work<Outcome> {
   /**
    * @throws `ERR_INPUT_INVALID` when the first batch was cancelled and no batch landed a pipeline; the operation is over then.
    */
-  async #requireWanted(entry: Entry, batch: Batch): Promise<void> {
-    const session = this.#session;
-    const elements = this.elements;
+  async function requireWanted(entry: Entry, batch: Batch): Promise<void> {
     const stage = currentStage(entry);
     if (batch.dateCancelled === undefined || stage.at !== 0 || isOver(entry.state)) return;
     if ((await concludeStage(session, stage, batch, elements)).landed.length > 0) return;
     if (entry.since === 0) {
-      await noteDone(session, entry, this);
+      await noteDone(session, entry, looked);
       if (entry.landed(elements).size > 0) return;
     }
     entry.settle({ state: 'cancelled', landed: [] });
@@ -271,37 +237,35 @@ export class BatchWork implements Work<Outcome> {
     throw wasCancelled(journal, elements, batch.dateCancelled);
   }
 
-  async perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
-    const session = this.#session;
-    if (this.#stored !== undefined) {
-      await this.requireKnown(entry);
-      return { result: await this.#withRest(entry, this.#stored) };
+  async function perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
+    if (stored !== undefined) {
+      await requireKnown(entry);
+      return { result: await withRest(entry, stored) };
     }
-    const isLast = this.#options.run === null;
-    const initiated = await initiate(session, entry, this.#request, { isLast });
+    const isLast = run === null;
+    const initiated = await initiate(session, entry, request, { isLast });
     const { batch } = initiated;
-    if (!initiated.isNew) await this.#requireWanted(entry, batch);
+    if (!initiated.isNew) await requireWanted(entry, batch);
     const isUnsigned = entry.state === 'open' && currentStage(entry).note.digest === undefined;
     if (isLast) {
-      const result = await this.#setUp(entry, initiated);
+      const result = await setUp(entry, initiated);
       // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
       return isUnsigned ? { result, verdict: { state: 'waiting', landed: [] } } : { result };
     }
-    if (isExecuted(batch)) return this.#conclude(entry, batch);
+    if (isExecuted(batch)) return conclude(entry, batch);
     if (isUnsigned) entry.settle({ state: 'waiting', landed: [] });
     session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
-    const executed = await this.#execute(entry, initiated);
-    return afterwards(() => this.#conclude(entry, executed));
+    const executed = await execute(entry, initiated);
+    return afterwards(() => conclude(entry, executed));
   }
 
-  async #setUp(entry: Entry, initiated: Initiated): Promise<Outcome> {
-    const session = this.#session;
+  async function setUp(entry: Entry, initiated: Initiated): Promise<Outcome> {
     const { batch } = initiated;
     if (batch.status !== 'FINALIZED')
       session.output.tell(`Batch ${batch.id}: ${statusOf(batch)} (${batch.dateUpdated}).`);
-    const isListed = this.#options.failedOut !== null && isFinal(batch);
+    const isListed = failedOut !== null && isFinal(batch);
     const { left } = isListed
-      ? await concludeStage(session, currentStage(entry), batch, this.elements)
+      ? await concludeStage(session, currentStage(entry), batch, elements)
       : { left: [] };
     const answer = await freshAnswer(session, initiated);
     return {
@@ -311,14 +275,12 @@ export class BatchWork implements Work<Outcome> {
     };
   }
 
-  async present(outcome: Outcome): Promise<FlywheelError | undefined> {
-    const session = this.#session;
+  async function present(outcome: Outcome): Promise<FlywheelError | undefined> {
     const { output, settings } = session;
-    const { out, failedOut } = this.#options;
     const { batch, left } = outcome;
     if ('answer' in outcome && !isFinal(batch))
       output.tell(`Approval file: ${writeApproval(settings, outcome.answer, out)}`);
-    if (failedOut !== null) writeRest(session, failedOut, partOf(this.#request, left));
+    if (failedOut !== null) writeRest(session, failedOut, partOf(request, left));
     const failure = batchFailure(session, batch);
     const { symbol } = await session.service();
     if ('answer' in outcome) {
@@ -329,7 +291,7 @@ export class BatchWork implements Work<Outcome> {
       ]);
       return failure;
     }
-    const landed = pick(this.#request.pipelines, outcome.landed);
+    const landed = pick(request.pipelines, outcome.landed);
     output.result({ batch, result: outcome.result }, (style) =>
       viewBatch(batch, style, totalFields(totalsOf(landed), symbol)),
     );
@@ -337,7 +299,7 @@ export class BatchWork implements Work<Outcome> {
     return outcome.isRestDone ? failure?.with({ hint }) : failure;
   }
 
-  summary(outcome: Outcome): string {
+  function summary(outcome: Outcome): string {
     const { batch } = outcome;
     if ('answer' in outcome)
       return isFinal(batch)
@@ -348,37 +310,38 @@ export class BatchWork implements Work<Outcome> {
   }
 
   /** Where the service lost the batch, every landed pipeline is looked up: others may have landed them again, or before. */
-  async requireKnown(entry: Entry): Promise<void> {
-    const session = this.#session;
+  async function requireKnown(entry: Entry): Promise<void> {
     const stage = currentStage(entry);
     const { batchId } = stage.note;
-    if (this.#stored === undefined && batchId !== undefined) await seenBatch(session, batchId, stage);
+    if (stored === undefined && batchId !== undefined) await seenBatch(session, batchId, stage);
     if (!isOver(entry.state)) return;
-    const elements = this.elements;
     const landed = landedOf(entry, elements);
-    await requireThere(session, entry, this, landed, async () => {
-      const batch = await findBatch(session, batchId ?? '');
-      const own = new Set(pick(elements, stage.note.indexes));
-      if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
-      const lost = await lostThere(this.ask, elements, landed, entry.before);
-      if (lost === null && batch === null) return landed;
-      // Its hint says --again.
-      for (const one of lost?.length ? answeredBatches(entry) : [])
-        await requireNothingOnChain(session, one.batch, one.indexes);
-      return lost;
-    });
+    await requireThere(session, entry, looked, landed, () => lostOf(entry, stage, landed));
+  }
+
+  /** Elements of `landed` that the service does not have; `null`: it cannot be asked. */
+  async function lostOf(entry: Entry, { note }: CurrentStage, landed: readonly Element[]) {
+    const batch = await findBatch(session, note.batchId ?? '');
+    const own = new Set(pick(elements, note.indexes));
+    if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
+    const lost = await lostThere(ask, elements, landed, entry.before);
+    if (lost === null && batch === null) return landed;
+    // Its hint says --again.
+    for (const one of lost?.length ? answeredBatches(entry) : [])
+      await requireNothingOnChain(session, one.batch, one.indexes);
+    return lost;
   }
 
   /** Another machine may have landed what this batch has not. */
-  async #withRest(entry: Entry, result: RunResult): Promise<Outcome> {
-    const isRestDone = result.left.length > 0 && (await hasAllLanded(this.ask, this.elements, entry));
-    const own = currentStage(entry).indexes(this.elements);
+  async function withRest(entry: Entry, result: RunResult): Promise<Outcome> {
+    const isRestDone = result.left.length > 0 && (await hasAllLanded(ask, elements, entry));
+    const own = currentStage(entry).indexes(elements);
     return { ...result, landed: own.filter((index) => !result.left.includes(index)), isRestDone };
   }
 
-  get #signing(): OwnerKeypair {
-    invariant(this.#keypair !== null, 'What signs has a keypair.');
-    return this.#keypair;
+  function signing(): OwnerKeypair {
+    invariant(keypair !== null, 'What signs has a keypair.');
+    return keypair;
   }
 
   /**
@@ -386,50 +349,40 @@ export class BatchWork implements Work<Outcome> {
    * @param entry - `null`: of a rest. What landed elsewhere is left out of it later, so paid proofs are checked before it is signed.
    * @throws `ERR_APPROVAL_REFUSED`; `ERR_UNAVAILABLE`
    */
-  async #requireApprovable(sources: readonly SourcePipeline[], entry: Entry | null): Promise<void> {
-    const session = this.#session;
-    const owner = (await this.#keypair?.address()) ?? null;
+  async function requireApprovable(sources: readonly SourcePipeline[], entry: Entry | null): Promise<void> {
+    const owner = await keypair?.address();
     const opened = await session.service();
     const chain = requireChain(opened);
     const pins = requirePins(opened.pins);
-    if (owner !== null) requireOwner(pins, owner);
-    if (this.#wallet) await requireWalletPays(opened, pins.owner);
-    const multisig = await readMultisigAccount(chain, pins.multisig);
-    checkVoters(multisig, pins);
-    const token = await readTokenOnChain(chain, pins);
-    if (pins.facts !== undefined) requireAsPinned(pins.facts, { ...multisigFacts(multisig), ...token.facts });
-    else if (!canAsk(session) || session.settings.yes) throw unpinned(pins);
-    const { flywheel } = token;
+    if (owner != null) requireOwner(pins, owner);
+    if (isWallet) await requireWalletPays(opened, pins.owner);
+    const flywheel = await requireVoters(session, chain, pins);
     const content = sources.map((pipeline) => pipelineContent(pipeline, flywheel.decimals));
-    const repeat = entry === null || this.#wallet ? null : this.#repeatOfFile(entry);
-    const part = entry !== null && this.rest ? currentStage(entry).indexes(this.elements) : undefined;
+    const repeat = entry === null || isWallet ? null : repeatOfFile(entry);
+    const part = entry !== null && how.rest ? currentStage(entry).indexes(elements) : undefined;
     await requirePlanApprovable(session, flywheel, content, repeat, part);
   }
 
-  #repeatOfFile(entry: Entry): Repeat {
-    const forget = commandLine(this.#session.settings, 'pending', 'forget', entry.id);
+  function repeatOfFile(entry: Entry): Repeat {
+    const forget = commandLine(session.settings, 'pending', 'forget', entry.id);
     const hint =
-      entry.isNew || this.rest
-        ? againHint(this.#session)
+      entry.isNew || how.rest
+        ? againHint(session)
         : `If they were paid, drop this operation: \`${forget}\`. To pay again, drop it and run the file with --again.`;
-    const setUp = async () => (await this.ask([currentStage(entry).key]))?.batch?.id;
-    return { ...this.#repeat(entry, hint), setUp };
+    const setUp = async () => (await ask([currentStage(entry).key]))?.batch?.id;
+    return repeatOf(entry, { ...how, hint, setUp });
   }
 
-  #repeat(entry: Entry, hint: string): Repeat {
-    return repeatOf(entry, { ...this.#how, hint });
-  }
-
-  #execute(entry: Entry, initiated: Initiated): Promise<Executed> {
+  function execute(entry: Entry, initiated: Initiated): Promise<Executed> {
     const stage = currentStage(entry);
-    const digest = pipelinesDigest(this.#source(stage));
+    const digest = pipelinesDigest(source(stage));
     const note = (approval: { readonly signedTx?: string }): void => {
       if (entry.state === 'waiting') entry.reopen([], {});
       addToStage(entry, { ...approval, digest });
     };
-    return executeUntilFinal(this.#session, initiated.batch, {
+    return executeUntilFinal(session, initiated.batch, {
       signedTx: stage.note.signedTx,
-      sign: () => this.#sign(entry, initiated, () => note({})),
+      sign: () => sign(entry, initiated, () => note({})),
       wasSent: stage.note.digest !== undefined,
       keep: ({ signedTx }) => note({ signedTx }),
       digest,
@@ -437,77 +390,107 @@ export class BatchWork implements Work<Outcome> {
     });
   }
 
-  #source(stage: CurrentStage): readonly SourcePipeline[] {
-    return toSourcePipelines(stage.partOf(this.#request).pipelines);
+  function source(stage: CurrentStage): readonly SourcePipeline[] {
+    return toSourcePipelines(stage.partOf(request).pipelines);
   }
 
   /**
    * Checks, asks and signs. An error says that the batch still waits.
    * @param onSigned - called before a wallet's approval is sent. @returns `null`: the wallet's approval is on chain.
    */
-  async #sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
-    const expectation = expectedPipelines(this.#source(currentStage(entry)));
+  async function sign(entry: Entry, initiated: Initiated, onSigned: () => void): Promise<Signed | null> {
+    const expectation = expectedPipelines(source(currentStage(entry)));
     const { id } = initiated.batch;
-    const { settings } = this.#session;
-    const file = this.#keypair?.file;
-    const keypair = file == null ? [] : ['--keypair', file];
-    const digest = digestText(expectation.digest);
-    const again = agreedLine(settings, 'batch', 'execute', id, ...keypair, '--expect', digest, '--again');
-    const repeat = this.#repeat(entry, `To pay them again: \`${again}\``);
+    const { settings } = session;
+    const file = keypair?.file;
+    const typed = file == null ? [] : ['--keypair', file];
+    const expected = ['--expect', digestText(expectation.digest)];
+    const again = agreedLine(settings, 'batch', 'execute', id, ...typed, ...expected, '--again');
+    const repeat = repeatOf(entry, { ...how, hint: `To pay them again: \`${again}\`` });
     try {
-      if (this.#wallet) {
-        const batch = batchName(initiated.batch);
-        const asked = { batch, expectation, repeat };
-        await approveInWallet(this.#session, asked, 'the pipelines file', onSigned);
-        const needsApproval = () => requireExecutesFromChain(this.#session, batch.id);
-        await lookUntil(this.#session, needsApproval, (isNeeded) => !isNeeded);
-        return null;
-      }
-      const { proposalApproveTx, batch } = await freshAnswer(this.#session, initiated);
-      const wire = decodeBase64('proposalApproveTx', proposalApproveTx);
-      const asked = { wire, batch: batchName(batch), expectation, repeat };
-      return await approveBatch(this.#session, asked, this.#signing);
+      return await approve(initiated, { expectation, repeat }, onSigned);
     } catch (error) {
       if (!isFlywheelError(error) || entry.state !== 'waiting') throw error;
-      const { hint } = error.options;
       // A file that cannot be read is in no line.
-      const owner = error.code === 'ERR_KEYPAIR_INVALID' ? ['--keypair', 'OWNER.json'] : keypair;
-      const line = await this.#approveLine(id, owner, digest);
-      const cancel = `Cancel it: ${cancelLine(this.#session, id, owner)}`;
-      // What a limit, a check or the service refused is not advised.
-      const isRefused = REFUSED.has(error.code) || hint?.endsWith(repeat.hint) === true;
-      const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
-      // A batch is set up before the question.
-      const said = error.message.replace(' or changed', '');
-      const kept = 'still waits for approval. Its rent and its share of the daily caps stay reserved';
-      throw new FlywheelError(error.code, `${said} Batch ${id} ${kept}.`, {
-        ...{
-          ...error.options,
-          hint: besides(next, id, cancel),
-          cause: error,
-        },
-      });
+      const owner = error.code === 'ERR_KEYPAIR_INVALID' ? ['--keypair', 'OWNER.json'] : typed;
+      throw await stillWaiting(error, id, { owner, expected, payAgain: repeat.hint });
     }
   }
 
-  async #approveLine(id: string, owner: readonly string[], digest: string): Promise<string> {
-    const { settings } = this.#session;
-    if (this.#wallet) return commandLine(settings, 'batch', 'approve', id, '--wallet');
-    return settings.yes
-      ? agreedLine(settings, 'batch', 'execute', id, ...owner, '--expect', digest)
-      : nextCommand(this.#session, id, { typed: owner[1] });
+  async function approve(
+    initiated: Initiated,
+    asked: Omit<ToApprove, 'batch' | 'wire'>,
+    onSigned: () => void,
+  ): Promise<Signed | null> {
+    if (!isWallet) {
+      const { proposalApproveTx, batch } = await freshAnswer(session, initiated);
+      const wire = decodeBase64('proposalApproveTx', proposalApproveTx);
+      return approveBatch(session, { ...asked, wire, batch: batchName(batch) }, signing());
+    }
+    const batch = batchName(initiated.batch);
+    await approveInWallet(session, { ...asked, batch }, 'the pipelines file', onSigned);
+    const needsApproval = () => requireExecutesFromChain(session, batch.id);
+    await lookUntil(session, needsApproval, (isNeeded) => !isNeeded);
+    return null;
   }
 
-  async #conclude(entry: Entry, batch: Executed) {
-    const session = this.#session;
-    const { pipelines } = this.#request;
+  /** A batch is set up before the question. */
+  async function stillWaiting(
+    error: FlywheelError,
+    id: string,
+    {
+      owner,
+      expected,
+      payAgain,
+    }: { owner: readonly string[]; expected: readonly string[]; payAgain: string },
+  ): Promise<FlywheelError> {
+    const { settings } = session;
+    const { hint } = error.options;
+    const line = isWallet
+      ? commandLine(settings, 'batch', 'approve', id, '--wallet')
+      : settings.yes
+        ? agreedLine(settings, 'batch', 'execute', id, ...owner, ...expected)
+        : await nextCommand(session, id, { typed: owner[1] });
+    // What a limit, a check or the service refused is not advised.
+    const isRefused = REFUSED.has(error.code) || hint?.endsWith(payAgain) === true;
+    const next = isRefused ? hint : `Approve and execute it: \`${line}\``;
+    // The hint may name the cancellation itself.
+    const others = next?.includes(`batch cancel ${id}`) === true ? undefined : next?.replace(/\.$/, '');
+    const cancel = `Cancel it: ${cancelLine(session, id, owner)}`;
+    const kept = 'still waits for approval. Its rent and its share of the daily caps stay reserved';
+    return new FlywheelError(error.code, `${error.message.replace(' or changed', '')} Batch ${id} ${kept}.`, {
+      ...error.options,
+      hint: [...(others === undefined ? [] : [others]), cancel].join('. '),
+      cause: error,
+    });
+  }
+
+  async function conclude(entry: Entry, batch: Executed) {
+    const { pipelines } = request;
     const stage = currentStage(entry);
-    const approved = { digest: pipelinesDigest(this.#source(stage)), wasSent: true };
+    const approved = { digest: pipelinesDigest(source(stage)), wasSent: true };
     const found = await concludeStage(session, stage, batch, pipelines, approved);
     const ran = { batch, result: batch.executeResult, left: found.left };
     return {
-      result: await this.#withRest(entry, ran),
+      result: await withRest(entry, ran),
       verdict: verdictOf(entry, stage, batch, found, pipelines),
     };
   }
+
+  return {
+    ...looked,
+    ...{ rest: how.rest, allowChanged: how.allowChanged, notes },
+    ...{ prepare, perform, present, summary, requireKnown },
+    outputs: [out, failedOut].filter((file) => file !== null),
+    // For a waiting batch `init` only fetches a fresh approval.
+    isRepeat: (state) => isOver(state) || (state === 'waiting' && run === null),
+    unanswered: (operation) => unansweredOf(operation, elements),
+    leaveOut: (entry, indexes) => {
+      const left = currentStage(entry)
+        .indexes(elements)
+        .filter((index) => !indexes.has(index));
+      if (left.length > 0) addToStage(entry, { indexes: left });
+      return left.length > 0;
+    },
+  };
 }

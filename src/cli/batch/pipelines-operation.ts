@@ -40,12 +40,11 @@ const canonicalPayload = (payload: string): string => {
   return canonicalJson(proof);
 };
 
-/** @param notes - of a new operation, beside its stages */
 const operationOf = (
   session: Session,
   request: InitBatchRequest,
   { origin, again, allowChanged }: HowOften,
-  notes: Notes = {},
+  notes: Notes,
 ): OperationRequest => ({
   ...{ kind: 'batch', origin, again, allowChanged },
   content: fingerprint(request as unknown as JsonObject),
@@ -56,15 +55,15 @@ const operationOf = (
   taken: null,
 });
 
+/** @param work - `notes`: of a new operation, beside its stages */
 export async function runBatchOperation<Result>(
   session: Session,
   request: InitBatchRequest,
   how: HowOften,
-  work: Work<Result>,
-  notes: Notes = {},
+  work: Work<Result> & { readonly notes: Notes },
 ): Promise<void> {
   warnOfEqual(session, work.elements, 'pipeline', 'executed');
-  await runOperation(session, operationOf(session, request, how, notes), work);
+  await runOperation(session, operationOf(session, request, how, work.notes), work);
 }
 
 type Foreseen = Awaited<ReturnType<NonNullable<OpenedService['foresight']>['batch']>>;
@@ -85,7 +84,7 @@ export async function showPipelinesPlan(
   workOf: (session: Session) => Preparation,
   signs: boolean,
 ): Promise<undefined> {
-  const request = operationOf(session, whole, how);
+  const request = operationOf(session, whole, how, {});
   const { kind, content: ofFile, origin } = request;
   const taken = await takenByDryRun(session, request, workOf);
   const part = partOf(whole, taken);

@@ -225,7 +225,7 @@ async function workOf(session: Session, entry: Entry, body: unknown, terms: Term
       return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
     }
     case 'batch':
-      return batchWork(session, entry, body as InitBatchRequest, terms);
+      return workOfBatch(session, entry, body as InitBatchRequest, terms);
   }
 }
 
@@ -260,25 +260,25 @@ async function requireAllAgreed(
 }
 
 /** Resumes a batch as its last command would: only set up, or run to the end. */
-async function batchWork(
+async function workOfBatch(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
   { keypair: typed, isExecuted = false }: Terms,
 ): Promise<Work<unknown>> {
-  const { BatchWork, runNoteOf } = await import('../batch/batch-work.js');
+  const { batchWork, runNoteOf } = await import('../batch/batch-work.js');
   const run =
     runNoteOf(entry) ??
     (isExecuted && entry.state === 'waiting' ? { keypair: null, wallet: false, failedOut: null } : undefined);
   if (run === undefined)
-    return new BatchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
+    return batchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
   const { context, settings } = session;
   const wallet = run.wallet && typed === undefined;
   if (!wallet) requireAgreed(session, entry);
   const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
   const keypair = wallet ? null : absoluteSource(context, location());
   const failedOut = stillFree(session, run.failedOut);
-  return new BatchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });
+  return batchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });
 }
 
 /** The first error is thrown after all were tried. @returns the number of operations */

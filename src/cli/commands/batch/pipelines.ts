@@ -1,7 +1,8 @@
 /** `flywheel batch init` and `run`: make a file of pipelines a batch that waits for approval, or execute it. */
 import type { Command } from '@commander-js/extra-typings';
+import type { InitBatchRequest } from '../../../contract/schemas/batch.js';
 import { isFlywheelError, usageError } from '../../../errors/flywheel-error.js';
-import { BatchWork } from '../../batch/batch-work.js';
+import { batchWork } from '../../batch/batch-work.js';
 import { checkedPipelines, runBatchOperation, showPipelinesPlan } from '../../batch/pipelines-operation.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { canAsk, withoutQuestion } from '../../consent.js';
@@ -11,6 +12,7 @@ import {
   AGAIN_OPTION,
   ALLOW_CHANGED_OPTION,
   COLUMN_OPTION,
+  type HowOften,
   howOften,
   idempotencyKeyOption,
   KEYPAIR_OPTION,
@@ -54,9 +56,21 @@ async function init(
   const input = await openInput(session.context, file, options);
   const { dryRun = false } = options;
   const request = await checkedPipelines(session, input, dryRun);
-  const workOf = (of: Session) => new BatchWork(of, request, how, { run: null, out, failedOut });
-  if (dryRun) return showPipelinesPlan(session, request, how, workOf, false);
-  await runBatchOperation(session, request, how, workOf(session));
+  await runOrPlan(session, request, how, dryRun, { run: null, out, failedOut });
+}
+
+async function runOrPlan(
+  session: Session,
+  request: InitBatchRequest,
+  how: HowOften,
+  dryRun: boolean,
+  options: Parameters<typeof batchWork>[3],
+): Promise<void> {
+  const workOf = (of: Session) => batchWork(of, request, how, options);
+  const signs = options.run?.wallet === false;
+  await (dryRun
+    ? showPipelinesPlan(session, request, how, workOf, signs)
+    : runBatchOperation(session, request, how, workOf(session)));
 }
 
 const runOptions = (command: Command) =>
@@ -82,11 +96,7 @@ async function runFile(
   const input = await openInput(context, file, options);
   const request = await checkedPipelines(session, input, dryRun);
   const keypair = wallet ? null : keypairOf(session, options.keypair, dryRun);
-  const run = { keypair, wallet };
-  const workOf = (of: Session) => new BatchWork(of, request, how, { run, out: null, failedOut });
-  if (dryRun) return showPipelinesPlan(session, request, how, workOf, !wallet);
-  const work = workOf(session);
-  await runBatchOperation(session, request, how, work, work.notes);
+  await runOrPlan(session, request, how, dryRun, { run: { keypair, wallet }, out: null, failedOut });
 }
 
 /** A dry run signs nothing; it uses a keypair only to compare the owner. */
