@@ -16,7 +16,7 @@ import {
 } from '../actions/registry.js';
 import { type PastDescription, readPastContent } from '../approval/batch-content.js';
 import type { Pins } from '../approval/pins.js';
-import { type ChainReader, dateLanded, type TokenChange, type TransactionRecord } from '../chain/chain.js';
+import { type ChainReader, dateLanded, type TransactionRecord } from '../chain/chain.js';
 import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.js';
 import { associatedTokenAddress, transactionAddress } from '../chain/squads/addresses.js';
 import { instructionName } from '../chain/squads/instructions.js';
@@ -25,9 +25,7 @@ import { type Call, callsIn, type Instruction } from '../chain/transaction/messa
 import { decodeTransaction } from '../chain/transaction/wire.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
-import { isJsonObject, type JsonValue } from '../values/canonical-json.js';
 import { proofHash, type Sha256 } from '../values/digest.js';
-import { parseStrictJson } from '../values/strict-json.js';
 import { formatTokenAmount, grouped } from '../values/token-amount.js';
 import { isFeeCharged } from './batch/inspect-batch.js';
 import { requireReadable } from './batch/pins.js';
@@ -36,7 +34,7 @@ import { readAmountText } from './input/amount.js';
 import { readBurnsFile } from './input/burns-file.js';
 import { readPipelinesFile } from './input/pipelines-file.js';
 import { toSourcePipelines } from './input/pipelines-plan.js';
-import { inputError, type NamedText, textInput } from './input/read-input.js';
+import { inputError, isKind, type NamedText, textInput, wholeJson } from './input/read-input.js';
 import type { Style } from './output/color.js';
 import { type Field, fieldLines } from './output/table.js';
 import { countedFromOne } from './views/unit.js';
@@ -71,14 +69,8 @@ const ACTION_COLUMN = /(?:^|[,;\t"])action(?:[,;\t"]|$)/;
 
 function isPipelines({ name, text }: NamedText): boolean {
   if (textInput({ name, text }).format === 'csv') return ACTION_COLUMN.test(text.split(/[\r\n]/, 1)[0] ?? '');
-  try {
-    const value: JsonValue = parseStrictJson(text).value;
-    const list = isJsonObject(value) ? value['pipelines'] : value;
-    return Array.isArray(list) && isJsonObject(list[0]) && 'actions' in list[0];
-  } catch {
-    // NDJSON is not JSON as a whole.
-    return false;
-  }
+  const value = wholeJson(text);
+  return value !== undefined && isKind('a pipelines file', value);
 }
 
 const pipelinesIn = async (file: NamedText): Promise<readonly Entry[]> =>
@@ -103,81 +95,66 @@ interface ProofQuestion {
   readonly pins: Pins | null;
 }
 
+type ProofVerified = Awaited<ReturnType<typeof verifyProof>>;
+
 /**
  * @throws `ERR_NOT_FOUND` if not landed, `ERR_NOT_VERIFIED` if it failed, has no such hash, or amounts differ or are unknown.
  */
 export async function verifyProof(opened: Pick<OpenedService, 'chain'>, question: ProofQuestion) {
-  const value = await verified(requireReadable(opened, 'nothing can be verified'), question);
-  return { value, view: (style: Style) => viewOf(value, question.pins, style) };
-}
-
-type ProofVerified = Awaited<ReturnType<typeof verified>>;
-
-async function verified(chain: ChainReader, { tx, hash, candidates, pins }: ProofQuestion) {
-  const [record] = await chain.lookUp([tx]);
-  const wire = record?.wire ?? null;
-  if (record == null || wire === null)
-    throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
-  if (record.error !== null)
-    throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} failed on chain.`);
-  const landed = { chain, wire, record };
-  const read = await readMoved(landed);
-  const memo = proofMemos(landed, read).find((found) => found.hash === hash);
+  const { tx, hash, candidates, pins } = question;
+  const landed = await lookUp(requireReadable(opened, 'nothing can be verified'), tx);
+  const { record } = landed;
+  const { sequences, untold } = await readMoved(landed);
+  const memo = proofMemos(landed, sequences).find((found) => found.hash === hash);
   if (memo === undefined)
     throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} has no memo with the hash ${hash}.`, {
       hint: 'Check the transaction and the proof. A single burn records its proof only with --persist-onchain.',
     });
-  const told = toldOf(read, hash);
-  const moved = 'untold' in told ? null : mintOf(movedBy(told.ofProof), tx, pins);
-  const held = candidates === null ? null : holdCandidates(candidates, memo, told, moved, tx);
-  const date = dateLanded(record);
+  const refuse = (reason: string): never => {
+    throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
+  };
+  if (untold !== undefined && candidates !== null) refuse(`its amounts cannot be decoded: ${untold}`);
+  const ofProof = sequences.flatMap((sequence) => sectionsOf(sequence, hash));
+  const moved = untold === undefined ? movedBy(ofProof, pins, refuse) : null;
+  const held = candidates && matching(candidates, memo, moved, refuse);
   return {
     ...{ verified: true, txHash: record.signature, hash, type: memo.type, slot: String(record.slot) },
-    ...(date !== undefined && { dateLanded: date }),
-    amounts: amountsOf(told, held),
-    ...('untold' in told && { untold: told.untold }),
-    ...(held?.place != null && { entry: held.place }),
+    dateLanded: dateLanded(record),
+    amounts: untold !== undefined ? 'not told' : held === null ? 'not compared' : 'agree',
+    untold,
+    entry: held?.place ?? undefined,
     moved: moved && {
       mint: moved.mint,
-      burned: amountOf(moved.burned, moved),
-      sent: [...moved.received].map(([account, amount]) => ({ account, ...amountOf(amount, moved) })),
+      burned: amountOf(moved.sums.get(BURNED) ?? 0n, moved),
+      sent: [...moved.sums].flatMap(([account, amount]) =>
+        account === BURNED ? [] : { account, ...amountOf(amount, moved) },
+      ),
     },
-    balances: 'untold' in told ? 'not kept' : await holdBalances(landed, told, moved?.mint ?? null, tx),
+    balances: moved === null ? 'not kept' : await holdBalances(landed, sequences.flat(), moved.mint, refuse),
   };
 }
 
-/** `not compared`: no expectation was given; `not told`: only the hash is verified. */
-const amountsOf = (told: Told, held: Candidate | null): 'agree' | 'not compared' | 'not told' =>
-  'untold' in told ? 'not told' : held === null ? 'not compared' : 'agree';
+type Refuse = (reason: string) => never;
 
-const notVerified = (tx: string, reason: string): FlywheelError =>
-  new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} is not verified: ${reason}.`);
-
-/** The one mint that was moved; it must be the project's if that is pinned. */
-function mintOf(moved: readonly MovedTokens[], tx: string, pins: Pins | null): MovedTokens | null {
-  const [first, second] = moved;
-  const stranger = moved.find(({ mint }) => pins !== null && mint !== pins.mint);
-  const own = `but the mint of the project is ${pins?.mint}`;
-  if (stranger !== undefined) throw notVerified(tx, `it moves tokens of the mint ${stranger.mint}, ${own}`);
-  if (first !== undefined && second !== undefined)
-    throw notVerified(tx, `it moves tokens of several mints, ${first.mint} and ${second.mint}`);
-  return first ?? null;
+async function lookUp(chain: ChainReader, tx: string): Promise<LandedTransaction> {
+  const [record] = await chain.lookUp([tx]);
+  if (record == null || record.wire === null)
+    throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
+  if (record.error === null) return { chain, wire: record.wire, record };
+  throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} failed on chain.`);
 }
 
-/** Finds the matching candidate. @throws `ERR_NOT_VERIFIED` with the difference to the first one. */
-function holdCandidates(
+/** @throws `ERR_NOT_VERIFIED` with the difference to the first candidate. */
+function matching(
   candidates: readonly Candidate[],
   memo: ProofMemo,
-  told: Told,
   moved: MovedTokens | null,
-  tx: string,
+  refuse: Refuse,
 ): Candidate {
-  if ('untold' in told) throw notVerified(tx, `its amounts cannot be decoded: ${told.untold}`);
   const judged = candidates.map((candidate) => candidateDifferences(candidate, memo, moved));
   const found = candidates.find((_, at) => judged[at]?.length === 0);
-  if (found !== undefined) return found;
   const place = candidates[0]?.place ?? null;
-  throw notVerified(tx, `${place === null ? '' : `by ${place}, `}${judged[0]?.join('; ') ?? ''}`);
+  return found ?? refuse(`${place === null ? '' : `by ${place}, `}${judged[0]?.join('; ') ?? ''}`);
 }
 
 function candidateDifferences(
@@ -190,25 +167,11 @@ function candidateDifferences(
   const isMoving = actions.some((action) => usageOf(action) !== null);
   if (moved === null) return isMoving ? [...otherType, 'no tokens were moved for this proof'] : otherType;
   try {
-    return [...otherType, ...movedDifferences(moved, expectedOf(actions, moved))];
+    return [...otherType, ...movedDifferences(moved, actions)];
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     return [...otherType, error.message.replace(/\.$/, '')];
   }
-}
-
-/** The balances of the node, if stored, must confirm the whole transaction. */
-async function holdBalances(
-  { chain, record }: LandedTransaction,
-  { all }: Exclude<Told, Untold>,
-  mint: Address | null,
-  tx: string,
-): Promise<'agree' | 'not kept'> {
-  const { tokenChanges } = record;
-  if (tokenChanges === undefined || mint === null) return 'not kept';
-  const found = balanceDifferences(tokenChanges, all, mint, await isFeeCharged(chain, mint));
-  if (found.length > 0) throw notVerified(tx, found.join('; '));
-  return 'agree';
 }
 
 const amountOf = (baseUnits: bigint, { decimals }: MovedTokens) => ({
@@ -219,7 +182,7 @@ const amountOf = (baseUnits: bigint, { decimals }: MovedTokens) => ({
 const amountText = ({ amount, baseUnits }: ReturnType<typeof amountOf>): string =>
   `${grouped(amount)} tokens (${baseUnits} base units)`;
 
-function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly string[] {
+export function viewProof(value: ProofVerified, pins: Pins | null, style: Style): readonly string[] {
   const { moved } = value;
   const fields: readonly Field[] = [
     ['transaction', value.txHash],
@@ -236,19 +199,19 @@ function viewOf(value: ProofVerified, pins: Pins | null, style: Style): readonly
   ];
   return [
     style.good('Verified: the transaction has the hash of this proof.'),
-    AMOUNTS[value.amounts](value),
+    amountsText(value),
     ...fieldLines(fields, style),
   ];
 }
 
-const AMOUNTS: Readonly<Record<ProofVerified['amounts'], (value: ProofVerified) => string>> = {
-  agree: ({ entry }) =>
-    entry === undefined
-      ? 'The burned amount matches --amount.'
-      : `Amounts and recipients match ${countedFromOne(entry)} of the file.`,
-  'not compared': () => 'Amounts were not compared. Add --amount or --expect to compare them.',
-  'not told': ({ untold }) => `Amounts cannot be decoded: ${untold}. Only the hash is verified.`,
-};
+function amountsText({ amounts, entry, untold }: ProofVerified): string {
+  if (untold !== undefined) return `Amounts cannot be decoded: ${untold}. Only the hash is verified.`;
+  if (amounts === 'not compared')
+    return 'Amounts were not compared. Add --amount or --expect to compare them.';
+  return entry === undefined
+    ? 'The burned amount matches --amount.'
+    : `Amounts and recipients match ${countedFromOne(entry)} of the file.`;
+}
 
 interface ProofMemo {
   readonly type: string;
@@ -265,25 +228,22 @@ function parseProofMemo(text: string): ProofMemo | undefined {
 }
 
 /** Of its own instructions, of inner calls that the node reports, and of the batch that it executed. */
-function proofMemos({ wire, record }: LandedTransaction, read: Read): readonly ProofMemo[] {
+function proofMemos({ wire, record }: LandedTransaction, sequences: Read['sequences']): readonly ProofMemo[] {
   const calls = [...callsIn(decodeTransaction(wire).message), ...(record.innerCalls ?? [])];
   const own = calls.flatMap(({ program, data }) =>
     program === MEMO_PROGRAM ? Buffer.from(data).toString('utf8') : [],
   );
-  const executed =
-    'untold' in read ? [] : read.sequences.flat().flatMap((one) => (isMemo(one) ? one.text : []));
+  const executed = sequences.flat().flatMap((one) => (isMemo(one) ? one.text : []));
   return [...own, ...executed].flatMap((text) => parseProofMemo(text) ?? []);
 }
 
 type Sequence = readonly DecodedInstruction[];
 
-/** The reason, without a full stop. */
-interface Untold {
-  readonly untold: string;
+interface Read {
+  readonly sequences: readonly Sequence[];
+  /** Why they are not all that was moved, without a full stop. */
+  readonly untold?: string;
 }
-
-type Read = { readonly sequences: readonly Sequence[] } | Untold;
-type Told = { readonly ofProof: Sequence; readonly all: Sequence } | Untold;
 
 interface LandedTransaction {
   readonly chain: ChainReader;
@@ -294,7 +254,10 @@ interface LandedTransaction {
 async function readMoved(landed: LandedTransaction): Promise<Read> {
   const instructions = ownInstructions(landed);
   if (instructions === undefined)
-    return { untold: 'the transaction uses a lookup table whose accounts the RPC node does not return' };
+    return {
+      sequences: [],
+      untold: 'the transaction uses a lookup table whose accounts the RPC node does not return',
+    };
   const own: DecodedInstruction[] = [];
   const sequences: Sequence[] = [own];
   for (const instruction of [...instructions, ...innerCallsOf(landed)]) {
@@ -304,18 +267,13 @@ async function readMoved(landed: LandedTransaction): Promise<Read> {
       continue;
     }
     const executed = await executedBy(landed, instruction);
-    if (typeof executed === 'string') return { untold: executed };
+    if (typeof executed === 'string') return { sequences, untold: executed };
     sequences.push(executed);
   }
-  return { sequences };
-}
-
-function toldOf(read: Read, hash: string): Told {
-  if ('untold' in read) return read;
-  const all = read.sequences.flat();
-  const unknown = all.find((one) => one.kind === 'unknown');
-  if (unknown?.kind === 'unknown') return { untold: `unknown instruction of the program ${unknown.program}` };
-  return { ofProof: read.sequences.flatMap((sequence) => sectionsOf(sequence, hash)), all };
+  const unknown = sequences.flat().find((one) => one.kind === 'unknown');
+  return unknown?.kind === 'unknown'
+    ? { sequences, untold: `unknown instruction of the program ${unknown.program}` }
+    : { sequences };
 }
 
 const MOVES_NO_TOKENS: ReadonlySet<Address> = new Set([COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM]);
@@ -388,68 +346,70 @@ function sectionsOf(sequence: Sequence, hash: string): Sequence {
   });
 }
 
-interface MovedTokens {
-  readonly mint: Address;
-  readonly tokenProgram: Address;
-  readonly decimals: number;
-  readonly burned: bigint;
-  readonly received: ReadonlyMap<Address, bigint>;
+interface MovedTokens extends Pick<DecodedMove, 'mint' | 'tokenProgram' | 'decimals'> {
+  /** By receiving account, and {@link BURNED}. */
+  readonly sums: ReadonlyMap<Address | typeof BURNED, bigint>;
 }
 
-const add = (sums: Map<Address, bigint>, account: Address, amount: bigint): void =>
-  void sums.set(account, (sums.get(account) ?? 0n) + amount);
+type DecodedMove = Extract<DecodedInstruction, { readonly kind: 'burn' | 'transfer' }>;
 
-function movedBy(decoded: readonly DecodedInstruction[]): readonly MovedTokens[] {
-  const found = new Map<Address, MovedTokens & { readonly received: Map<Address, bigint> }>();
-  for (const one of decoded) {
-    if (one.kind !== 'burn' && one.kind !== 'transfer') continue;
-    const { mint, tokenProgram, decimals, amount } = one;
-    const before = found.get(mint) ?? { mint, tokenProgram, decimals, burned: 0n, received: new Map() };
-    if (one.kind === 'transfer') add(before.received, one.to, amount);
-    found.set(mint, { ...before, burned: before.burned + (one.kind === 'burn' ? amount : 0n) });
-  }
-  return [...found.values()];
+const BURNED = 'burned';
+
+const add = <Key>(sums: Map<Key, bigint>, key: Key, amount: bigint): void =>
+  void sums.set(key, (sums.get(key) ?? 0n) + amount);
+
+/** Of the one mint, which must be the project's if that is pinned; `null`: no tokens were moved. */
+function movedBy(decoded: Sequence, pins: Pins | null, refuse: Refuse): MovedTokens | null {
+  const moves = decoded.filter((one) => one.kind === 'burn' || one.kind === 'transfer');
+  const [first] = moves;
+  if (first === undefined) return null;
+  const { mint, tokenProgram, decimals } = first;
+  const stranger = moves.find((one) => pins !== null && one.mint !== pins.mint)?.mint;
+  if (stranger !== undefined)
+    refuse(`it moves tokens of the mint ${stranger}, but the mint of the project is ${pins?.mint}`);
+  const other = moves.find((one) => one.mint !== mint)?.mint;
+  if (other !== undefined) refuse(`it moves tokens of several mints, ${mint} and ${other}`);
+  const sums = new Map<Address | typeof BURNED, bigint>();
+  for (const one of moves) add(sums, one.kind === 'burn' ? BURNED : one.to, one.amount);
+  return { mint, tokenProgram, decimals, sums };
 }
 
-function expectedOf(
+/** @throws `ERR_INVALID_REQUEST` for an amount finer than the token */
+function movedDifferences(
+  { mint, tokenProgram, decimals, sums }: MovedTokens,
   actions: readonly SourceAction[],
-  { mint, tokenProgram, decimals }: Pick<MovedTokens, 'mint' | 'tokenProgram' | 'decimals'>,
-): MovedTokens {
-  const received = new Map<Address, bigint>();
-  let burned = 0n;
+): readonly string[] {
+  const wanted = new Map<Address | typeof BURNED, bigint>();
   for (const action of actions.map((one): PipelineAction => actionContent(one, decimals))) {
-    burned += totalOf('burn', [action]);
-    for (const recipient of actionRecipients(action))
-      add(received, associatedTokenAddress(recipient, mint, tokenProgram), totalOf('airdrop', [action]));
+    add(wanted, BURNED, totalOf('burn', [action]));
+    for (const recipient of actionRecipients(action)) {
+      const account = associatedTokenAddress(recipient, mint, tokenProgram);
+      add(wanted, account, totalOf('airdrop', [action]));
+    }
   }
-  return { mint, tokenProgram, decimals, burned, received };
-}
-
-function movedDifferences(actual: MovedTokens, expected: MovedTokens): readonly string[] {
-  const sums = ({ burned, received }: MovedTokens) =>
-    new Map([
-      ['burned', burned],
-      ...[...received].map(([account, amount]) => [`sent to the token account ${account}`, amount] as const),
-    ]);
-  const [found, wanted] = [sums(actual), sums(expected)];
-  return [...new Set([...found.keys(), ...wanted.keys()])].flatMap((what) => {
-    const [is, due] = [found.get(what) ?? 0n, wanted.get(what) ?? 0n];
-    if (is === due) return [];
-    const [shown, wants] = [is, due].map((one) => grouped(formatTokenAmount(one, expected.decimals)));
-    return [`${shown} tokens were ${what}, expected ${wants}`];
+  return [...new Set([...sums.keys(), ...wanted.keys()])].flatMap((key) => {
+    const [is, due] = [sums.get(key) ?? 0n, wanted.get(key) ?? 0n];
+    const [shown, wants] = [is, due].map((one) => grouped(formatTokenAmount(one, decimals)));
+    const what = key === BURNED ? key : `sent to the token account ${key}`;
+    return is === due ? [] : [`${shown} tokens were ${what}, expected ${wants}`];
   });
 }
 
-/** Compares the balances before and after a transaction with its instructions. A fee may be withheld from transfers. */
-function balanceDifferences(
-  changes: readonly TokenChange[],
-  decoded: readonly DecodedInstruction[],
+/**
+ * The balances of the node, if stored, must confirm the instructions of the whole transaction. A fee may be withheld from
+ * transfers.
+ */
+async function holdBalances(
+  { chain, record: { tokenChanges } }: LandedTransaction,
+  all: Sequence,
   mint: Address,
-  feeCharged: boolean,
-): readonly string[] {
+  refuse: Refuse,
+): Promise<'agree' | 'not kept'> {
+  if (tokenChanges === undefined) return 'not kept';
+  const isCharged = await isFeeCharged(chain, mint);
   const due = new Map<Address, bigint>();
   const received = new Set<Address>();
-  for (const one of decoded) {
+  for (const one of all) {
     if (!('mint' in one) || one.mint !== mint) continue;
     if (one.kind === 'burn') add(due, one.account, -one.amount);
     if (one.kind !== 'transfer') continue;
@@ -457,11 +417,12 @@ function balanceDifferences(
     add(due, one.to, one.amount);
     received.add(one.to);
   }
-  for (const { account, mint: of, before, after } of changes)
+  for (const { account, mint: of, before, after } of tokenChanges)
     if (of === mint) add(due, account, (before ?? 0n) - after);
-  return [...due].flatMap(([account, missing]) =>
-    missing === 0n || (feeCharged && received.has(account) && missing > 0n)
+  const found = [...due].flatMap(([account, missing]) =>
+    missing === 0n || (isCharged && received.has(account) && missing > 0n)
       ? []
-      : [`the token account ${account} changed by ${-missing} base units more than its instructions say`],
+      : `the token account ${account} changed by ${-missing} base units more than its instructions say`,
   );
+  return found.length === 0 ? 'agree' : refuse(found.join('; '));
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { proofHash } from '../../values/digest.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { readInputText, readProof } from '../input/read-input.js';
-import { burnOfAmount, entriesOf, verifyProof } from '../verify-proof.js';
+import { burnOfAmount, entriesOf, verifyProof, viewProof } from '../verify-proof.js';
 
 const verifyOptions = (command: Command) =>
   command
@@ -19,8 +19,8 @@ async function verify(session: Session, _args: [], options: OptionsOf<typeof ver
     expect === undefined ? null : await entriesOf(await readInputText(session.context, expect), hash);
   const candidates = amount === undefined ? entries : [burnOfAmount(amount)];
   const opened = await session.service();
-  const { value, view } = await verifyProof(opened, { tx, hash, candidates, pins: opened.pins });
-  session.output.result(value, view);
+  const value = await verifyProof(opened, { tx, hash, candidates, pins: opened.pins });
+  session.output.result(value, (style) => viewProof(value, opened.pins, style));
 }
 
 export const commands = {

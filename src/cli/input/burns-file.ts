@@ -7,7 +7,7 @@ import { parseStrictJson } from '../../values/strict-json.js';
 import { checkDecimals, reasonOf } from './amount.js';
 import { amountProblem, objectOf, type TableKind, type TableRow, tableRows } from './csv.js';
 import { type Element, elementsOfList, Problems, withNumberAmount } from './problems.js';
-import { type Input, inInput, inputError, proofProblem, requireKind } from './read-input.js';
+import { type Input, inInput, inputError, proofProblem, requireKind, wholeJson } from './read-input.js';
 
 const MAX_BURNS = 100_000;
 
@@ -34,7 +34,8 @@ export function readBurnsFile(input: Input, decimals: number | null): readonly B
 function elementsOf(input: Input, problems: Problems): readonly Element[] {
   if (input.format === 'csv') return tableRows(input, TABLE, problems).map((row) => burnOf(row, problems));
   if (input.format === 'ndjson') {
-    const whole = wholeObject(input.text);
+    // An input of another kind is one object, which looks like NDJSON.
+    const whole = wholeJson(input.text);
     if (whole !== undefined) requireKind(input.name, whole, 'a burns file');
     return elementsOfLines(input, problems);
   }
@@ -42,15 +43,6 @@ function elementsOf(input: Input, problems: Problems): readonly Element[] {
   requireKind(input.name, value, 'a burns file');
   if (!Array.isArray(value)) throw neither(input);
   return elementsOfList(value, problems);
-}
-
-/** An input of another kind is one object, which looks like NDJSON. */
-function wholeObject(text: string): JsonValue | undefined {
-  try {
-    return parseStrictJson(text).value;
-  } catch {
-    return undefined;
-  }
 }
 
 const neither = ({ name }: Input) =>

@@ -163,6 +163,17 @@ const KINDS = {
   },
 } satisfies Readonly<Record<string, { is(value: JsonValue): boolean; readonly hint: string }>>;
 
+export const isKind = (kind: keyof typeof KINDS, value: JsonValue): boolean => KINDS[kind].is(value);
+
+/** `undefined` for text that is not JSON as a whole, such as NDJSON. */
+export function wholeJson(text: string): JsonValue | undefined {
+  try {
+    return parseStrictJson(text).value;
+  } catch {
+    return undefined;
+  }
+}
+
 export function requireKind(name: string, value: JsonValue, wanted: keyof typeof KINDS): void {
   for (const [kind, { is, hint }] of Object.entries(KINDS))
     if (kind !== wanted && is(value))
