@@ -5,12 +5,12 @@ import { LIMIT_NAMES } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
-import { configError, invalidInput, usageError } from '../../errors/flywheel-error.js';
+import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { PROFILES_FILE } from '../config/paths.js';
-import { type Profile, readProfileKey, readProfiles } from '../config/profile-file.js';
+import { type Profile, readProfileKey, readProfiles, requireProfile } from '../config/profile-file.js';
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { typedPath } from '../keypair-source.js';
@@ -56,33 +56,20 @@ const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
   ),
 ];
 
-function profileViews({ settings, context }: Session): readonly ProfileView[] {
+/** @throws `ERR_CONFIG_INVALID` for an unknown profile, and if no profile is in use */
+function profileView({ settings, context }: Session, name: string | null): ProfileView {
   const directory = settings.configDir.value;
   const { current, profiles } = readProfiles(directory);
-  return Object.entries(profiles)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, profile]) => {
-      const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
-      const { databaseUrl } = profile;
-      return {
-        name,
-        current: name === current,
-        hasApiKey: readProfileKey(directory, name, context.platform) !== null,
-        ...profile,
-        ...(first === undefined ? {} : { rpcUrl: others.length === 0 ? first : [first, ...others] }),
-        ...(databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' }),
-      };
-    });
-}
-
-/** @throws `ERR_CONFIG_INVALID` for an unknown profile, and if no profile is in use */
-function profileView(session: Session, name: string | null): ProfileView {
-  const profile = profileViews(session).find((view) => view.name === name);
-  if (profile !== undefined) return profile;
-  throw configError(
-    name === null ? 'No profile is in use.' : `No profile ${JSON.stringify(name)}.`,
-    'List profiles: `flywheel profile list`',
-  );
+  const { databaseUrl, ...profile } = requireProfile(profiles, name);
+  const [first, ...others] = rpcUrlsOf(profile).map(shownUrl);
+  return {
+    name: name ?? '',
+    current: name === current,
+    hasApiKey: readProfileKey(directory, name ?? '', context.platform) !== null,
+    ...profile,
+    ...(first === undefined ? {} : { rpcUrl: others.length === 0 ? first : [first, ...others] }),
+    ...(databaseUrl === undefined ? {} : { databaseUrl: databasePlace(databaseUrl) ?? '***' }),
+  };
 }
 
 /** A profile edited by hand may hold anything in place of an address, even a key. */
@@ -127,11 +114,12 @@ async function add(session: Session, [given]: [string], options: AddOptions): Pr
     ...(keypair === undefined ? {} : { keypair: keypairPath(session, keypair) }),
     ...(pinned === undefined ? {} : { pinned }),
   };
-  checkQuorum(session, name, changes);
   const typed = LIMIT_NAMES.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]));
-  const withChanges = ({ limits: before = {} }: Profile): Profile => {
+  const withChanges = (before: Profile): Profile => {
+    if (changes.rpcUrl !== undefined || changes.rpcQuorum !== undefined)
+      checkQuorum({ ...before, ...changes });
     if (typed.length === 0) return changes;
-    const all = Object.entries({ ...before, ...Object.fromEntries(typed) });
+    const all = Object.entries({ ...before.limits, ...Object.fromEntries(typed) });
     return { ...changes, limits: Object.fromEntries(all.filter(([, limit]) => limit !== 'none')) };
   };
   const key = options.apiKeyStdin === true ? await readKey(session) : null;
@@ -179,14 +167,12 @@ function typedFields(settings: Settings): Profile {
   return Object.fromEntries(fields);
 }
 
-/** The changed profile needs at least as many nodes as its quorum. @throws `ERR_USAGE` */
-function checkQuorum({ settings }: Session, name: string, changes: Profile): void {
-  if (changes.rpcUrl === undefined && changes.rpcQuorum === undefined) return;
-  const { profiles } = readProfiles(settings.configDir.value);
-  const profile = { ...(Object.hasOwn(profiles, name) ? profiles[name] : {}), ...changes };
-  const nodes = rpcUrlsOf(profile).map((text) => nodeAddress(text, 'rpcUrl of the profile'));
-  requireQuorum(nodes, { value: profile.rpcQuorum ?? 1, source: 'flag' });
-}
+/** @throws `ERR_USAGE` for fewer nodes than the quorum */
+const checkQuorum = (profile: Profile): void =>
+  requireQuorum(
+    rpcUrlsOf(profile).map((text) => nodeAddress(text, 'rpcUrl of the profile')),
+    { value: profile.rpcQuorum ?? 1, source: 'flag' },
+  );
 
 function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
   const names = ['multisig', 'owner', 'operator', 'mint'] as const;
@@ -265,7 +251,10 @@ export const commands = {
     ],
   }),
   list: defineCommand({
-    run: async (session) => profileViews(session),
+    run: async (session) =>
+      Object.keys(readProfiles(session.settings.configDir.value).profiles)
+        .sort()
+        .map((name) => profileView(session, name)),
     view: (profiles, { width }) =>
       profiles.length === 0
         ? ['No profiles found. Add one: `flywheel profile add NAME --api-url URL --api-key-stdin`']

@@ -122,6 +122,16 @@ export function readProfiles(configDir: string): ProfileFile {
   return { ...others, current, profiles: Object.fromEntries(read) };
 }
 
+/** @throws `ERR_CONFIG_INVALID` for an unknown profile */
+export function requireProfile(profiles: ProfileFile['profiles'], name: string | null): Profile {
+  const profile = name !== null && Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile !== undefined) return profile;
+  throw configError(
+    name === null ? 'No profile is in use.' : `No profile ${JSON.stringify(name)}.`,
+    'List profiles: `flywheel profile list`',
+  );
+}
+
 const OTHERS = 0o077;
 
 /** API keys by profile. @throws `ERR_CONFIG_INVALID`, naming the file and the problem */

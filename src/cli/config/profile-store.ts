@@ -8,38 +8,51 @@ import { configError } from '../../errors/flywheel-error.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { servicePlace } from '../../values/host.js';
-import type { Secret } from '../../values/secret.js';
+import { Secret } from '../../values/secret.js';
 import { openPendingCount } from '../journal/names.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import { type Profile, type ProfileFile, readKeys, readProfiles } from './profile-file.js';
+import { type Profile, type ProfileFile, readKeys, readProfiles, requireProfile } from './profile-file.js';
 
 /** An empty database; its write lock is held during a change. The system releases it however a process ends. */
 const LOCK_FILE = 'profiles.lock';
 
-async function alone<Result>(configDir: string, change: () => Result): Promise<Result> {
+interface Stored {
+  readonly file: ProfileFile;
+  /** API keys by profile; a new one is a `Secret`. */
+  readonly keys: Readonly<Record<string, unknown>>;
+}
+
+/** @throws `ERR_CONFIG_INVALID` for a change that sends a key or pending operations to another service */
+async function change(configDir: string, changed: (before: Stored) => Stored): Promise<void> {
   makePrivateDirectory(configDir, 'ERR_CONFIG_INVALID');
+  const pending = await openPendingCount(configDir);
   const path = join(configDir, LOCK_FILE);
   const lock = await openSqliteFile({ path, noun: 'lock of the profiles', create: true });
   try {
-    return lock.write(change);
+    lock.write(() => {
+      const before = { file: readProfiles(configDir), keys: readKeys(configDir) };
+      const after = changed(before);
+      const kept = Object.entries(before.keys).filter(([name, key]) => after.keys[name] === key);
+      for (const [name, profile] of Object.entries(before.file.profiles)) {
+        const now = after.file.profiles[name] ?? {};
+        if (placeOf(profile) !== placeOf(now)) requireNotInUse(pending.at(placeOf(profile) ?? ''), name);
+        if (kept.some(([of]) => of === name)) requireSameService(name, profile, now);
+      }
+      // A process that is killed in between leaves no key, never the old one beside the new address.
+      if (after.keys !== before.keys) write(configDir, API_KEYS_FILE, Object.fromEntries(kept));
+      write(configDir, PROFILES_FILE, after.file);
+      const revealed = ([name, key]: [string, unknown]) => [name, key instanceof Secret ? key.reveal() : key];
+      if (after.keys !== before.keys)
+        write(configDir, API_KEYS_FILE, Object.fromEntries(Object.entries(after.keys).map(revealed)));
+    });
   } finally {
     lock.close();
-  }
-}
-
-type PendingCount = Awaited<ReturnType<typeof openPendingCount>>;
-
-async function withPending(configDir: string, change: (pending: PendingCount) => void): Promise<void> {
-  const pending = await openPendingCount(configDir);
-  try {
-    await alone(configDir, () => change(pending));
-  } finally {
     pending.close();
   }
 }
 
-function write(configDir: string, file: string, content: Readonly<Record<string, unknown>>): void {
+function write(configDir: string, file: string, content: object): void {
   const conf = new Conf({
     cwd: configDir,
     configName: file.replace(/\.json$/, ''),
@@ -47,16 +60,15 @@ function write(configDir: string, file: string, content: Readonly<Record<string,
     configFileMode: 0o600,
     clearInvalidConfig: false,
   });
-  conf.store = content;
+  conf.store = { ...content };
 }
 
 /** An API key must not go to another service than the one it is for. @throws `ERR_CONFIG_INVALID` */
-function requireSameService(configDir: string, name: string, before: Profile, after: Profile): void {
+function requireSameService(name: string, before: Profile, after: Profile): void {
   const originOf = ({ apiUrl }: Profile): string | undefined =>
     apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
   const [old, now] = [originOf(before), originOf(after)];
   if (old === undefined || now === undefined || old === now) return;
-  if (!Object.hasOwn(readKeys(configDir), name)) return;
   throw configError(
     `The API key of profile ${JSON.stringify(name)} is for ${old}, but would be sent to ${now}. Nothing was changed.`,
     'Set a key for the new address too: `flywheel profile add NAME --update --api-url URL --api-key-stdin`',
@@ -66,13 +78,11 @@ function requireSameService(configDir: string, name: string, before: Profile, af
 const placeOf = ({ apiUrl }: Profile): string | undefined =>
   apiUrl !== undefined && URL.canParse(apiUrl) ? servicePlace(apiUrl) : apiUrl;
 
-/** @throws `ERR_CONFIG_INVALID` if operations are pending at the profile's address. @param unchanged - such as "Nothing was removed." */
-function requireNotInUse(pending: PendingCount, name: string, profile: Profile, unchanged: string): void {
-  const place = placeOf(profile);
-  const count = place === undefined ? 0 : pending.at(place);
+/** @throws `ERR_CONFIG_INVALID` if operations are pending at the profile's address */
+function requireNotInUse(count: number, name: string): void {
   if (count === 0) return;
   throw configError(
-    `The profile ${name} has ${count} pending operations or waiting batches. ${unchanged}`,
+    `The profile ${name} has ${count} pending operations or waiting batches. Nothing was changed.`,
     `Run \`flywheel pending resume --profile ${shellLine([name])}\`. Execute or cancel waiting batches.`,
   );
 }
@@ -86,13 +96,8 @@ interface ProfileChange {
 }
 
 /** Adds a profile or changes its fields; the first profile becomes the current one. @throws `ERR_CONFIG_INVALID` */
-export function saveProfile(
-  configDir: string,
-  name: string,
-  { changes, key, isNew }: ProfileChange,
-): Promise<void> {
-  return withPending(configDir, (pending) => {
-    const file = readProfiles(configDir);
+export const saveProfile = (configDir: string, name: string, { changes, key, isNew }: ProfileChange) =>
+  change(configDir, ({ file, keys }) => {
     const { current, profiles } = file;
     const isThere = Object.hasOwn(profiles, name);
     if (isThere && isNew)
@@ -101,58 +106,28 @@ export function saveProfile(
         'Add --update to change the profile and keep its other values.',
       );
     const before = (isThere ? profiles[name] : undefined) ?? {};
-    const profile = { ...before, ...changes(before) };
-    if (placeOf(before) !== placeOf(profile)) requireNotInUse(pending, name, before, 'Nothing was changed.');
-    if (key === null) requireSameService(configDir, name, before, profile);
-    const writeProfile = (): void =>
-      write(configDir, PROFILES_FILE, {
+    return {
+      file: {
         ...file,
         current: current ?? (Object.keys(profiles).length === 0 ? name : null),
-        profiles: { ...profiles, [name]: profile },
-      });
-    if (key === null) writeProfile();
-    else replaceKey(configDir, name, key, writeProfile);
+        profiles: { ...profiles, [name]: { ...before, ...changes(before) } },
+      },
+      keys: key === null ? keys : { ...keys, [name]: key },
+    };
   });
-}
-
-/** A process that is killed in between leaves no key, never the old one beside the new address. */
-function replaceKey(configDir: string, name: string, key: Secret, writeProfile: () => void): void {
-  const { [name]: _old, ...others } = readKeys(configDir);
-  write(configDir, API_KEYS_FILE, others);
-  writeProfile();
-  write(configDir, API_KEYS_FILE, { ...others, [name]: key.reveal() });
-}
 
 /** @param name - `null` for no current profile. @throws `ERR_CONFIG_INVALID` for an unknown profile */
-export function useProfile(configDir: string, name: string | null): Promise<void> {
-  return alone(configDir, () => {
-    const file = name === null ? readProfiles(configDir) : requireProfile(configDir, name);
-    write(configDir, PROFILES_FILE, { ...file, current: name });
+export const useProfile = (configDir: string, name: string | null) =>
+  change(configDir, ({ file, keys }) => {
+    if (name !== null) requireProfile(file.profiles, name);
+    return { file: { ...file, current: name }, keys };
   });
-}
 
 /** Removes a profile and its key. @throws `ERR_CONFIG_INVALID` for an unknown profile, or if operations are pending at its address */
-export function removeProfile(configDir: string, name: string): Promise<void> {
-  return withPending(configDir, (pending) => {
-    const { current, profiles, ...others } = requireProfile(configDir, name);
-    const { [name]: removed = {}, ...rest } = profiles;
-    requireNotInUse(pending, name, removed, 'Nothing was removed.');
-    const { [name]: _key, ...keys } = readKeys(configDir);
-    write(configDir, API_KEYS_FILE, keys);
-    write(configDir, PROFILES_FILE, {
-      ...others,
-      current: current === name ? null : current,
-      profiles: rest,
-    });
+export const removeProfile = (configDir: string, name: string) =>
+  change(configDir, ({ file, keys: { [name]: _key, ...keys } }) => {
+    const { current, profiles } = file;
+    requireProfile(profiles, name);
+    const { [name]: _removed, ...others } = profiles;
+    return { file: { ...file, current: current === name ? null : current, profiles: others }, keys };
   });
-}
-
-/** @throws `ERR_CONFIG_INVALID` for an unknown profile */
-function requireProfile(configDir: string, name: string): ProfileFile {
-  const file = readProfiles(configDir);
-  if (Object.hasOwn(file.profiles, name)) return file;
-  throw configError(
-    `No profile ${JSON.stringify(name)} in ${join(configDir, PROFILES_FILE)}.`,
-    'List profiles: `flywheel profile list`',
-  );
-}
