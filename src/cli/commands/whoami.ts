@@ -1,8 +1,7 @@
 /** `flywheel whoami`: the effective settings and their sources. Makes network requests only with `--check`. */
 import type { Command } from '@commander-js/extra-typings';
-import type { Pins } from '../../approval/pins.js';
 import type { DataChain } from '../../compose/place.js';
-import type { Setting, Settings } from '../../compose/settings.js';
+import type { Setting, Settings, Source } from '../../compose/settings.js';
 import type { AnswerOf } from '../../contract/service.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
@@ -16,7 +15,7 @@ import { limitFields, words } from '../views/project.js';
 
 interface Row {
   readonly value: string | number | null;
-  readonly source: Setting<unknown>['source'];
+  readonly source: Source;
   /** Why the value cannot be read. The command still succeeds. */
   readonly problem?: string;
 }
@@ -29,38 +28,34 @@ function shown(value: unknown): Row['value'] {
   return typeof value === 'object' && 'command' in value ? String(value.command) : 'a keypair';
 }
 
-function describe(settings: Settings): Readonly<Record<string, Row>> {
-  const { signers, keypair, database: _, databasePool: __, project: ___, ...rest } = settings;
-  const named: Readonly<Record<string, unknown>> = {
-    ...rest,
-    ...{ operatorSigner: signers.operator, burnSigner: signers.burnWallet },
-    keypair: keypair.value instanceof Secret ? { ...keypair, value: 'a key, not a file' } : keypair,
+/** The settings of the table. Nothing is requested from a database. */
+async function settingRows(settings: Settings): Promise<Readonly<Record<string, Row>>> {
+  const { signers, apiUrl, database, databasePool, project, ...rest } = settings;
+  const named = { ...rest, apiUrl, operatorSigner: signers.operator, burnSigner: signers.burnWallet };
+  const rows: Record<string, Row> = {
+    target: { value: apiUrl.value === null ? 'embedded' : 'remote', source: apiUrl.source },
   };
-  const isSetting = (value: unknown): value is Setting<unknown> =>
-    typeof value === 'object' && value !== null && 'source' in value;
-  const rows = Object.keys(SETTING_ROWS).flatMap((name): readonly (readonly [string, Row])[] => {
-    const setting = named[name];
-    return isSetting(setting) ? [[name, { value: shown(setting.value), source: setting.source }]] : [];
-  });
-  const target = settings.apiUrl.value === null ? 'embedded' : 'remote';
-  return { target: { value: target, source: settings.apiUrl.source }, ...Object.fromEntries(rows) };
+  for (const name of Object.keys(SETTING_ROWS)) {
+    const setting: unknown = named[name as keyof typeof named];
+    if (typeof setting !== 'object' || setting === null || !('source' in setting)) continue;
+    const { value, source } = setting as Setting<unknown>;
+    rows[name] = { value: shown(value), source };
+  }
+  const { value: address, source } = database;
+  if (address === null) return rows;
+  const place = await attempt(() => `${address.shown} by ${address.name}`);
+  return { ...rows, database: { ...place, source }, databasePool, project };
 }
 
-async function rowOf(source: Row['source'], tell: () => Row['value'] | Promise<Row['value']>): Promise<Row> {
+async function attempt<Value>(
+  tell: () => Value | Promise<Value>,
+): Promise<{ readonly value: Value | null; readonly problem?: string }> {
   try {
-    return { value: await tell(), source };
+    return { value: await tell() };
   } catch (error) {
     if (!isFlywheelError(error)) throw error;
-    return { value: null, source, problem: error.message };
+    return { value: null, problem: error.message };
   }
-}
-
-/** The database and the selected project. Nothing is requested from the database. */
-async function databaseRows(settings: Settings): Promise<Readonly<Record<string, Row>>> {
-  const { value, source } = settings.database;
-  if (value === null) return {};
-  const { databasePool, project } = settings;
-  return { database: await rowOf(source, () => `${value.shown} by ${value.name}`), databasePool, project };
 }
 
 const chainText = (chain: DataChain | null): string => {
@@ -71,19 +66,15 @@ const chainText = (chain: DataChain | null): string => {
 };
 
 /** The effective pins. Those of the data directory replace the profile's, unless `--pins` or a database is given. */
-async function pinsOf({ context }: Session, settings: Settings): Promise<Readonly<Record<string, Row>>> {
-  let { value: pins, source }: Setting<Pick<Pins, 'multisig' | 'mint' | 'owner'> | null> = settings.pinned;
-  let problem: string | undefined;
-  if (source !== 'flag' && settings.database.value === null)
-    try {
-      const here = await context.dataPins(settings);
-      if (here !== null) [pins, source] = [here, 'data directory'];
-    } catch (error) {
-      if (!isFlywheelError(error)) throw error;
-      [pins, source, problem] = [null, 'data directory', error.message];
-    }
+async function pinRows({ context }: Session, settings: Settings): Promise<Readonly<Record<string, Row>>> {
+  const { pinned, database } = settings;
+  const isReplaced = pinned.source !== 'flag' && database.value === null;
+  const own = await attempt(() => (isReplaced ? context.dataPins(settings) : null));
+  const isOwn = own.value !== null || own.problem !== undefined;
+  const pins = isOwn ? own.value : pinned.value;
+  const source = isOwn ? 'data directory' : pinned.source;
   return {
-    multisig: { value: pins?.multisig ?? null, source, ...(problem === undefined ? {} : { problem }) },
+    multisig: { ...own, value: pins?.multisig ?? null, source },
     mint: { value: pins?.mint ?? null, source },
     pinnedOwner: { value: pins?.owner ?? null, source },
   };
@@ -111,29 +102,28 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
   const settings = await context.effectiveSettings(session.settings);
   const path = solanaCliSetting(context.home, 'keypair_path');
   // Commands use the Solana CLI's keypair if no setting names one.
-  const { value: keypair, source }: Settings['keypair'] =
+  const keypair: Settings['keypair'] =
     settings.keypair.value === null && path !== undefined
       ? { value: path, source: 'solana config' }
       : settings.keypair;
+  const { value: place, source } = keypair;
+  const owner = await attempt(() => (place === null ? null : new OwnerKeypair(context, place).address()));
   const rows = {
-    ...describe({ ...settings, keypair: { value: keypair, source } }),
-    ...(await pinsOf(session, settings)),
-    ...(await databaseRows(settings)),
+    ...(await settingRows({ ...settings, keypair })),
+    ...(await pinRows(session, settings)),
+    owner: { ...owner, source },
   };
   const { limits } = settings;
-  const owner = await rowOf(source, () =>
-    keypair === null ? null : new OwnerKeypair(context, keypair).address(),
-  );
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;
   const key = check === true ? await askForKey(session) : null;
-  const value = { ...rows, owner, chain, ...(check === true ? { key } : {}), limits };
+  const value = { ...rows, chain, ...(check === true ? { key } : {}), limits };
   session.output.result(value, (style) =>
     fieldLines(
       [
         ['key', check === true ? keyText(key) : null],
         ['chain', isAsked ? chainText(chain) : 'unknown without --check'],
-        ...Object.entries({ ...rows, owner }).flatMap(([name, { value, source, problem }]) => [
+        ...Object.entries<Row>(rows).flatMap(([name, { value, source, problem }]) => [
           [words(name), `${value ?? 'none'} (${source})`] as const,
           ['', problem] as const,
         ]),
