@@ -16,7 +16,6 @@ const AMOUNT = 'burnAmount';
 const TABLE: TableKind = {
   fields: ['type', 'amount', 'persistOnchain'],
   object: 'proof',
-  aliases: { [AMOUNT]: 'amount' },
   required: ['type', 'amount'],
   text: [],
 };

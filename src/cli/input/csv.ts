@@ -14,7 +14,6 @@ export interface TableKind {
   readonly fields: readonly string[];
   /** Field that is a JSON object: a column of JSON text, or one column `field.key` for each key. */
   readonly object: string;
-  readonly aliases: Readonly<Record<string, string>>;
   readonly required: readonly string[];
   /** Fields whose cells may have spaces around them. */
   readonly text: readonly string[];
@@ -29,7 +28,7 @@ export interface TableRow {
   label(...fields: readonly string[]): string;
 }
 
-/** `field` is the name without aliases; `proof.orderId` is a key of the object. */
+/** `proof.orderId` is a key of the object. */
 interface Column {
   readonly name: string;
   readonly field: string;
@@ -122,25 +121,21 @@ function unreadableTable(name: string, error: unknown): FlywheelError {
 }
 
 function readHeader(
-  kind: TableKind,
+  { fields, object, required }: TableKind,
   mapped: Input['columns'],
   names: readonly string[],
   complain: (reason: string) => void,
 ): readonly Column[] {
-  const { fields, object, aliases } = kind;
   if (names.length > MAX_COLUMNS) {
     complain(`${names.length} columns; at most ${MAX_COLUMNS} are allowed`);
     return [];
   }
-  const plain = (field: string): string =>
-    Object.hasOwn(aliases, field) ? (aliases[field] ?? field) : field;
+  const prefix = `${object}.`;
   const isField = (field: string): boolean =>
-    fields.includes(field) || field === object || field.startsWith(`${object}.`);
+    fields.includes(field) || field === object || field.startsWith(prefix);
   const quoted = (texts: readonly string[]): string => texts.map((one) => JSON.stringify(one)).join(', ');
-  const known = quoted([...fields, object, `${object}.KEY`]);
-  const own = new Map([...mapped].map(([field, name]) => [plain(field), name]));
-  const byName = new Map([...own].map(([field, name]) => [name, field]));
-  for (const [field, name] of own) {
+  const known = quoted([...fields, object, `${prefix}KEY`]);
+  for (const [field, name] of mapped) {
     const option = `--column ${field}=${name}`;
     if (!isField(field)) complain(`${option}: unknown field ${JSON.stringify(field)}; known: ${known}`);
     else if (!names.includes(name))
@@ -148,47 +143,33 @@ function readHeader(
         `${option}: no column ${JSON.stringify(name)}; the file has ${namedText(names.map((one) => JSON.stringify(one)))}`,
       );
   }
-  const unknown: string[] = [];
-  const problemOf = (name: string, at: number): string | undefined => {
-    if (name.trim() === '') return `column ${at + 1} has no name`;
-    if (names.indexOf(name) < at) return `column ${JSON.stringify(name)} occurs twice`;
-    if (byName.has(name)) return undefined;
-    const field = plain(name);
-    if (!isField(field)) {
-      unknown.push(name);
-      return undefined;
-    }
-    if (names.includes(own.get(field) ?? ''))
-      return `the file has a column ${field}, but --column names another column for it`;
-    return field === `${object}.` || field.slice(object.length + 1).includes('.')
-      ? `${JSON.stringify(name)}: a nested ${object} goes into one column ${JSON.stringify(object)}, as JSON`
-      : undefined;
-  };
-  const columns = names.map((name, at) => {
-    const problem = problemOf(name, at);
-    if (problem !== undefined) complain(problem);
-    return { name, field: problem === undefined ? (byName.get(name) ?? plain(name)) : '' };
-  });
+  const byName = new Map([...mapped].map(([field, name]) => [name, field]));
+  const columns = names.map((name): Column => ({ name, field: byName.get(name) ?? name }));
+  const own = columns.map(({ field }) => field);
+  const unknown = own.filter((field) => !isField(field));
   if (unknown.length > 0)
     complain(`unknown column${unknown.length === 1 ? '' : 's'} ${quoted(unknown)}; known: ${known}`);
-  checkFields(columns, kind, complain);
+  for (const field of required)
+    if (!own.includes(field)) complain(`no column for ${field}; name one: --column ${field}=NAME`);
+  const twice = own.find((field, at) => own.indexOf(field) < at);
+  if (twice !== undefined) complain(`two columns for ${JSON.stringify(twice)}`);
+  checkObject(own, object, complain);
   return columns;
 }
 
-function checkFields(
-  columns: readonly Column[],
-  { object, required }: TableKind,
-  complain: (reason: string) => void,
-): void {
-  const fields = columns.map(({ field }) => field);
-  const twice = fields.find((field, at) => field !== '' && fields.indexOf(field) < at);
-  if (twice !== undefined) complain(`two columns for ${twice}`);
-  const [whole, keys] = [JSON.stringify(object), JSON.stringify(`${object}.KEY`)];
-  const hasKeys = fields.some((field) => field.startsWith(`${object}.`));
-  if (hasKeys && fields.includes(object)) complain(`use either a column ${whole} or columns ${keys}`);
-  if (!hasKeys && !fields.includes(object)) complain(`no column ${whole} or ${keys}`);
-  for (const field of required)
-    if (!fields.includes(field)) complain(`no column for ${field}; name one: --column ${field}=NAME`);
+function checkObject(own: readonly string[], object: string, complain: (reason: string) => void): void {
+  const prefix = `${object}.`;
+  const keys = own.filter((field) => field.startsWith(prefix)).map((field) => field.slice(prefix.length));
+  const [whole, each] = [JSON.stringify(object), JSON.stringify(`${prefix}KEY`)];
+  for (const key of keys)
+    if (key === '' || key.includes('.'))
+      complain(
+        `${JSON.stringify(`${prefix}${key}`)}: a nested ${object} goes into one column ${whole}, as JSON`,
+      );
+  if (keys.length > 0 === own.includes(object))
+    complain(
+      keys.length > 0 ? `use either a column ${whole} or columns ${each}` : `no column ${whole} or ${each}`,
+    );
 }
 
 function readRow(

@@ -30,7 +30,6 @@ const GROUP = 'pipeline';
 const TABLE: TableKind = {
   fields: [GROUP, 'type', ...ACTION_FIELDS],
   object: 'payload',
-  aliases: {},
   required: ['type', 'action'],
   text: ['message'],
 };
