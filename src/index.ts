@@ -13,12 +13,12 @@ export type {
   FundInput,
   KeyTerms,
   RegisterInput,
-  Registration,
 } from './contract/admin.js';
 export type { BatchCost, Call, ElementOutcome, Reply, ReplyMeta } from './contract/call.js';
 export type * from './contract/schemas/batch.js';
 export type * from './contract/schemas/burn.js';
 export type { AnswerOf, InputOf, Service } from './contract/service.js';
+export type { Registration } from './engine/admin/project.js';
 export type { EngineDeps, EngineLimits } from './engine/deps.js';
 export { createEngine, type Engine } from './engine/engine.js';
 export { ERRORS, type ErrorCode } from './errors/codes.js';

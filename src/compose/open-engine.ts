@@ -5,16 +5,8 @@ import { localGenesis } from '../chain/local/ledger/ledger.js';
 import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { type ChainSender, createSender } from '../chain/send.js';
-import {
-  IDEMPOTENCY_RETENTION_DAYS,
-  MAX_BURN_BATCH_ELEMENTS,
-  MAX_OPEN_RENT_LAMPORTS,
-  MAX_PIPELINES,
-  MAX_PROOF_BYTES,
-  MIN_OPERATOR_LAMPORTS,
-} from '../contract/limits.js';
 import type { Measured } from '../contract/served-engine.js';
-import type { EngineLimits, EngineParts, Keyring } from '../engine/deps.js';
+import { DEFAULT_LIMITS, type EngineLimits, type EngineParts, type Keyring } from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
@@ -67,17 +59,6 @@ export interface EngineOptions {
   /** Wraps store and ledger, to inject delays and faults. @default nothing */
   readonly between?: (files: EngineFiles) => EngineFiles;
 }
-
-export const DEFAULT_LIMITS: EngineLimits = {
-  maxBurnBatchElements: MAX_BURN_BATCH_ELEMENTS,
-  burnsPerCommit: 128,
-  bundlesPerCommit: 32,
-  maxPipelines: MAX_PIPELINES,
-  maxProofBytes: MAX_PROOF_BYTES,
-  idempotencyRetentionDays: IDEMPOTENCY_RETENTION_DAYS,
-  minOperatorLamports: MIN_OPERATOR_LAMPORTS,
-  maxOpenRentLamports: MAX_OPEN_RENT_LAMPORTS,
-};
 
 /** For servers: smaller commits cost some throughput, and keep each client's wait short. */
 export const SHARED_LIMITS = {

@@ -3,7 +3,7 @@ import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
 import type { Flywheel } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
-import { type FoundRegistration, findRegistration, registeredMultisig } from '../engine/admin/project.js';
+import { findRegistration, projectOf, registeredMultisig } from '../engine/admin/project.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';
 import { apiKeyHash } from '../engine/operation.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
@@ -24,13 +24,6 @@ export interface Project {
   readonly pins: Pins | null;
 }
 
-async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistration | undefined> {
-  const record = await tx.apiKeys.find({ hash: apiKeyHash(key) });
-  const token = record && (await tx.tokens.find({ id: record.tokenId }));
-  const flywheel = token && (await tx.flywheels.find({ tokenId: token.id }));
-  return token && flywheel && { token, flywheel };
-}
-
 /**
  * The project of the API key, else the named one, else the only one.
  * @throws `ERR_CONFIG_INVALID` if several are possible, or the key belongs to another project than the named one;
@@ -39,7 +32,8 @@ async function ofKey(tx: StoreTransaction, key: Secret): Promise<FoundRegistrati
 export async function findProject(tx: StoreTransaction, settings: Settings): Promise<Project> {
   const given = settings.apiKey.value;
   const name = databaseOf(settings) === null ? null : settings.project.value;
-  const own = given === null ? undefined : await ofKey(tx, given);
+  const key = given === null ? undefined : await tx.apiKeys.find({ hash: apiKeyHash(given) });
+  const own = key && (await projectOf(tx, key.tokenId));
   if (own !== undefined && name !== null && own.flywheel.name !== name)
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',

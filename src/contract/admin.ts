@@ -54,26 +54,6 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-export interface Registration {
-  readonly tokenId: string;
-  readonly name: string;
-  readonly symbol: string;
-  readonly mintAddress: string;
-  readonly decimals: number;
-  readonly tokenProgram: 'token' | 'token-2022';
-  readonly tokenGeneration: 'v1' | 'v2';
-  readonly flywheelId: string;
-  readonly multisig: string;
-  readonly vaultIndex: number;
-  readonly vaultAddress: string;
-  readonly burnWallet: string;
-  readonly owner: string;
-  readonly operator: string;
-  readonly proofTypes: readonly string[];
-  /** Whole tokens as decimal text; `null` for no cap. */
-  readonly dailyLimits: { readonly burn: string | null; readonly airdrop: string | null };
-}
-
 /** Whole tokens as decimal text; `null` removes the cap, `undefined` leaves it unchanged. */
 export interface CapChanges {
   readonly burn?: string | null | undefined;

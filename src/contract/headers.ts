@@ -27,24 +27,12 @@ export function checkIdempotencyKey(
   key: string | undefined,
   rule: 'uuid' | 'optional' | 'none',
 ): string | undefined {
-  if (rule === 'none') return undefined;
-  if (key === undefined) {
-    if (rule === 'optional') return undefined;
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      `The header ${IDEMPOTENCY_KEY_HEADER} is required: a UUID.`,
-    );
-  }
-  if (rule === 'uuid' && !isUuid(key)) {
-    throw new FlywheelError('ERR_INVALID_REQUEST', `The header ${IDEMPOTENCY_KEY_HEADER} must be a UUID.`);
-  }
-  if (!isIdempotencyKey(key)) {
-    throw new FlywheelError(
-      'ERR_INVALID_REQUEST',
-      `The header ${IDEMPOTENCY_KEY_HEADER} must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters.`,
-    );
-  }
-  return normalKey(key);
+  if (rule === 'none' || (rule === 'optional' && key === undefined)) return undefined;
+  const isUuidOnly = rule === 'uuid';
+  if (key !== undefined && (isUuidOnly ? isUuid(key) : isIdempotencyKey(key))) return normalKey(key);
+  const form = isUuidOnly ? 'a UUID' : `1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters`;
+  const problem = key === undefined ? `is required: ${form}` : `must be ${form}`;
+  throw new FlywheelError('ERR_INVALID_REQUEST', `The header ${IDEMPOTENCY_KEY_HEADER} ${problem}.`);
 }
 
 /** UUIDs are case-insensitive. */

@@ -1,6 +1,7 @@
 /** Dependencies of the engine (store, chain, keys, clock, ids), and its in-memory state. */
 import type { Chain } from '../chain/chain.js';
 import type { Signer } from '../chain/transaction/sign.js';
+import * as limits from '../contract/limits.js';
 import type { Store } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
@@ -18,21 +19,22 @@ export interface Keyring {
   create(): Signer;
 }
 
-export interface EngineLimits {
-  readonly maxBurnBatchElements: number;
+export const DEFAULT_LIMITS = {
+  maxBurnBatchElements: limits.MAX_BURN_BATCH_ELEMENTS,
   /**
    * Burns per ledger commit, at most 128: each lands in its own block, and all must land within the 150 blocks of their
    * blockhash. A commit blocks the event loop.
    */
-  readonly burnsPerCommit: number;
-  readonly bundlesPerCommit: number;
-  readonly maxPipelines: number;
-  readonly maxProofBytes: number;
+  burnsPerCommit: 128,
+  bundlesPerCommit: 32,
+  maxPipelines: limits.MAX_PIPELINES,
+  maxProofBytes: limits.MAX_PROOF_BYTES,
   /** Days on which the store was in use, not calendar days. */
-  readonly idempotencyRetentionDays: number;
-  readonly minOperatorLamports: bigint;
-  readonly maxOpenRentLamports: bigint;
-}
+  idempotencyRetentionDays: limits.IDEMPOTENCY_RETENTION_DAYS,
+  minOperatorLamports: limits.MIN_OPERATOR_LAMPORTS,
+  maxOpenRentLamports: limits.MAX_OPEN_RENT_LAMPORTS,
+};
+export type EngineLimits = Readonly<typeof DEFAULT_LIMITS>;
 
 export interface EngineParts {
   readonly store: Store;

@@ -1,6 +1,5 @@
 /** Events of the engine for logs, under the id of the request or batch. No decision depends on events. */
 import type { KeyedOperationId } from '../contract/operations.js';
-import type { StoreTransaction } from '../store/store.js';
 import type { EngineDeps } from './deps.js';
 import type { Fate, Unit } from './settle.js';
 
@@ -27,13 +26,6 @@ export type EngineEvent = {
 );
 
 export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
-
-/** Emits after commit, so that nothing is reported for a rollback. */
-export const tellWritten = (
-  deps: Pick<EngineDeps, 'onEvent'>,
-  tx: Pick<StoreTransaction, 'whenCommitted'>,
-  event: EngineEvent,
-): void => tx.whenCommitted(() => tell(deps, event));
 
 const signaturesOf = (units: readonly Pick<Unit, 'transactions'>[]): readonly string[] =>
   units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));

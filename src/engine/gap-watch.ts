@@ -106,7 +106,6 @@ export async function requireOneWhole(store: Store): Promise<void> {
 }
 
 export class GapWatch {
-  readonly #deps: GapDeps;
   #copy = '';
   #lineage = '';
   /** Lineages that this process saw replaced; a database restored again does not know of the replacement. */
@@ -116,9 +115,7 @@ export class GapWatch {
   readonly #seen = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
 
-  constructor(deps: GapDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: GapDeps) {}
 
   /**
    * Runs before any write for a project. Every transaction is stored before it is sent, so one that the store lacks shows that
@@ -127,7 +124,7 @@ export class GapWatch {
    * unchecked, or as {@link requireExpired}.
    */
   async require(tokenId: string): Promise<void> {
-    if (this.#deps.chain.pollMs === null) return;
+    if (this.deps.chain.pollMs === null) return;
     this.#forgetOthers();
     if (this.#whole.has(tokenId)) return;
     await this.#refuseBehind(tokenId);
@@ -146,7 +143,7 @@ export class GapWatch {
    * @throws `ERR_UNAVAILABLE` when the database was restarted or replaced in between.
    */
   requireIn({ copy }: Pick<StoreTransaction, 'copy'>, tokenId: string): void {
-    if (this.#deps.chain.pollMs === null) return;
+    if (this.deps.chain.pollMs === null) return;
     if (copy === this.#copy && this.#whole.has(tokenId)) return;
     throw replacedJustNow();
   }
@@ -156,10 +153,10 @@ export class GapWatch {
    * @throws as {@link requireExpired}
    */
   async again(): Promise<readonly GapRecord[]> {
-    const { store, chain } = this.#deps;
+    const { store, chain } = this.deps;
     if (chain.pollMs === null) return [];
     this.#forgetOthers();
-    await requireExpired(this.#deps, this.#replaced);
+    await requireExpired(this.deps, this.#replaced);
     const unseen = (await store.read((tx) => tx.tokens.list())).filter(({ id }) => !this.#seen.has(id));
     for (const { id } of unseen.slice(0, PROJECTS_A_ROUND)) {
       this.#seen.add(id);
@@ -178,7 +175,7 @@ export class GapWatch {
    * @throws as {@link requireExpired}
    */
   async lookNow(tokenId: string, most?: number): Promise<number> {
-    if (this.#deps.chain.pollMs === null) return 0;
+    if (this.deps.chain.pollMs === null) return 0;
     // A look without a limit must not end with a limited one.
     const key = `${tokenId} ${most}`;
     const running =
@@ -188,7 +185,7 @@ export class GapWatch {
   }
 
   #forgetOthers(): void {
-    const { copy, lineage } = this.#deps.store;
+    const { copy, lineage } = this.deps.store;
     if (copy !== this.#copy) this.#whole.clear();
     this.#copy = copy;
     if (lineage === this.#lineage) return;
@@ -197,15 +194,15 @@ export class GapWatch {
   }
 
   async #refuseBehind(tokenId: string): Promise<void> {
-    const gap = await this.#deps.store.read((tx) => tx.gaps.open(tokenId));
+    const gap = await this.deps.store.read((tx) => tx.gaps.open(tokenId));
     if (gap !== undefined) throw storeBehind(gap);
   }
 
   /** Expiry comes before look-up: a listing made while transactions may still land does not prove that they never land. */
   async #look(tokenId: string, most?: number): Promise<number> {
-    const { store } = this.#deps;
-    const copy = await requireExpired(this.#deps, this.#replaced);
-    const { marks, lost, left } = await unknownOf(this.#deps, tokenId, most);
+    const { store } = this.deps;
+    const copy = await requireExpired(this.deps, this.#replaced);
+    const { marks, lost, left } = await unknownOf(this.deps, tokenId, most);
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {

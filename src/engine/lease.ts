@@ -59,12 +59,9 @@ export const newLease = (
 });
 
 export class Leases {
-  readonly instance: string;
   readonly held = new Set<HeldLease>();
 
-  constructor(instance: string) {
-    this.instance = instance;
-  }
+  constructor(readonly instance: string) {}
 
   waitingFor(id: string): WaitingForChain | undefined {
     return [...this.held].find((lease) => lease.isOf(id))?.waiting;
@@ -95,9 +92,6 @@ export async function underLease<Result>(
 }
 
 export class HeldLease {
-  readonly #deps: EngineDeps;
-  readonly #holding: Holding;
-  readonly #caller: Caller;
   readonly #timer: NodeJS.Timeout;
   waiting: WaitingForChain | undefined;
   /** A lease taken on another lineage is invalid on this one. */
@@ -106,10 +100,11 @@ export class HeldLease {
   #untilMs: number;
   #isLost = false;
 
-  constructor(deps: EngineDeps, holding: Holding, caller: Caller) {
-    this.#caller = caller;
-    this.#deps = deps;
-    this.#holding = holding;
+  constructor(
+    private readonly deps: EngineDeps,
+    private readonly holding: Holding,
+    private readonly caller: Caller,
+  ) {
     this.#lineage = deps.store.lineage;
     const of = holding.batch ?? holding.request;
     invariant(of != null, 'Work is on a batch or a request.');
@@ -124,14 +119,14 @@ export class HeldLease {
 
   end(): void {
     clearInterval(this.#timer);
-    this.#deps.leases.held.delete(this);
+    this.deps.leases.held.delete(this);
   }
 
   /** Never fails: without the store the lease expires. */
   async giveUp(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#isLost) return;
-    await this.#deps.store.transaction((tx) => release(tx, this.#holding), this.#of).catch(() => undefined);
+    await this.deps.store.transaction((tx) => release(tx, this.holding), this.#of).catch(() => undefined);
   }
 
   /**
@@ -139,7 +134,7 @@ export class HeldLease {
    * @throws when another engine has the lease; nothing is written then.
    */
   readonly write = <Result>(work: (tx: StoreTransaction) => Promise<Result>): Promise<Result> =>
-    this.#deps.store.transaction(async (tx) => {
+    this.deps.store.transaction(async (tx) => {
       await this.#renew(tx);
       return work(tx);
     }, this.#of);
@@ -150,7 +145,7 @@ export class HeldLease {
    * @throws as {@link HeldLease.write}
    */
   writeLast(work: (tx: StoreTransaction, holder: string) => Promise<boolean>): Promise<void> {
-    return this.#deps.store.transaction(
+    return this.deps.store.transaction(
       (tx) => this.#require(tx, () => work(tx, holderOf(this.#of))),
       this.#of,
     );
@@ -158,7 +153,7 @@ export class HeldLease {
 
   async #renew(tx: StoreTransaction): Promise<void> {
     const untilMs = tx.nowMs + LEASE_MS;
-    await this.#require(tx, () => prolong(tx, this.#holding, untilMs));
+    await this.#require(tx, () => prolong(tx, this.holding, untilMs));
     tx.whenCommitted(() => {
       this.#untilMs = untilMs;
     });
@@ -167,8 +162,8 @@ export class HeldLease {
   async #require(tx: StoreTransaction, isHeld: () => Promise<boolean>): Promise<void> {
     if (tx.lineage === this.#lineage && (await isHeld())) return;
     this.#isLost = true;
-    tell(this.#deps, { operationId: this.id, event: 'lease lost' });
-    throw this.#holding.lost();
+    tell(this.deps, { operationId: this.id, event: 'lease lost' });
+    throw this.holding.lost();
   }
 
   get id(): string {
@@ -176,24 +171,24 @@ export class HeldLease {
   }
 
   isOf(id: string): boolean {
-    return this.#of.id === id || this.#holding.request?.id === id;
+    return this.#of.id === id || this.holding.request?.id === id;
   }
 
   get signal(): AbortSignal | undefined {
-    return this.#caller.signal;
+    return this.caller.signal;
   }
 
   readonly tell = (waiting: WaitingForChain): void => {
     this.waiting = waiting;
-    this.#caller.onWaiting?.(waiting);
+    this.caller.onWaiting?.(waiting);
   };
 
-  readonly tellSteps = (steps: Steps): void => this.#caller.onSteps?.(steps);
+  readonly tellSteps = (steps: Steps): void => this.caller.onSteps?.(steps);
 
   /** Runs before every send. @throws when another engine has the lease. */
   readonly check = async (): Promise<void> => {
-    if (this.#isLost) throw this.#holding.lost();
-    if (this.#untilMs - this.#deps.store.latestMs() < SHORT_MS) await this.#prolong();
+    if (this.#isLost) throw this.holding.lost();
+    if (this.#untilMs - this.deps.store.latestMs() < SHORT_MS) await this.#prolong();
   };
 
   /** @throws at once on abort; after the wait when another engine has the lease. */

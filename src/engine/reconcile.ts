@@ -20,14 +20,11 @@ const FIRST_RETRY_MS = 15_000;
 const MAX_RETRY_MS = 300_000;
 
 export class Reconciler {
-  readonly #deps: EngineDeps;
   readonly #delays = new Map<string, { failures: number; untilMs: number; reason: string }>();
   #running: Promise<Reconciled> | undefined;
   #day: UtcDay | undefined;
 
-  constructor(deps: EngineDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EngineDeps) {}
 
   /** Requests of burns stay open: a repeat by the client gets the answer and runs the missing elements. */
   run(terms: ReconcileTerms = {}): Promise<Reconciled> {
@@ -38,7 +35,7 @@ export class Reconciler {
   }
 
   async #run(terms: ReconcileTerms): Promise<Reconciled> {
-    const deps = this.#deps;
+    const deps = this.deps;
     const { tokenId = null } = terms;
     await this.#forgetOld(terms);
     await this.#try('on-chain transactions that the store lacks', 'gaps', terms, async () => {
@@ -75,7 +72,7 @@ export class Reconciler {
   }
 
   async #forgetOld({ signal }: ReconcileTerms): Promise<void> {
-    const { store, limits } = this.#deps;
+    const { store, limits } = this.deps;
     if (utcDay(store.latestMs()) === this.#day) return;
     const day = await store.transaction(async (tx) => {
       const today = utcDay(tx.nowMs);
@@ -96,7 +93,7 @@ export class Reconciler {
     { signal, onProblem }: ReconcileTerms,
     work: () => Promise<Result>,
   ): Promise<Result | undefined> {
-    const { clock } = this.#deps;
+    const { clock } = this.deps;
     const delay = this.#delays.get(id);
     if (signal?.aborted === true || (delay !== undefined && clock.nowMs() < delay.untilMs)) return undefined;
     try {

@@ -13,7 +13,7 @@ import type { Sha256 } from '../values/digest.js';
 import { parseStrictJson } from '../values/strict-json.js';
 import { isoTime } from '../values/time.js';
 import type { EngineDeps } from './deps.js';
-import { tellWritten } from './events.js';
+import { tell } from './events.js';
 import { isWorkedOn, newLease } from './lease.js';
 import type { Principal } from './operation.js';
 
@@ -119,9 +119,8 @@ export async function openRequest(
     deps.gaps.requireIn(tx, tokenId);
     call.onOperation?.(operationId);
     const requestId = call.requestId === undefined ? {} : { requestId: call.requestId };
-    tellWritten(deps, tx, {
-      ...{ operationId, event: 'begun', operation, project: tokenId, keyId, ...requestId },
-    });
+    const begun = { operationId, event: 'begun', operation, project: tokenId, keyId, ...requestId } as const;
+    tx.whenCommitted(() => tell(deps, begun));
     return request;
   }
   const earlier = await tx.requests.find({ tokenId, operation, value });
@@ -140,7 +139,7 @@ export async function claimRequest(
 ): Promise<RequestRecord> {
   const lease = newLease(deps, tx);
   await tx.requests.take(request.id, lease);
-  tellWritten(deps, tx, { operationId: request.id, event: 'taken over', from: request.holder });
+  tx.whenCommitted(() => tell(deps, { operationId: request.id, event: 'taken over', from: request.holder }));
   return { ...request, ...lease };
 }
 

@@ -27,13 +27,11 @@ export class Requests {
   readonly #open = new Set<Notes>();
   readonly #working = new Set<Notes>();
   readonly #waiting: (() => void)[] = [];
-  readonly #maxRunning: number;
-  readonly #onEnd: (notes: Notes) => void;
 
-  constructor(maxRunning: number, onEnd: (notes: Notes) => void) {
-    this.#maxRunning = maxRunning;
-    this.#onEnd = onEnd;
-  }
+  constructor(
+    private readonly maxRunning: number,
+    private readonly onEnd: (notes: Notes) => void,
+  ) {}
 
   get running(): number {
     return this.#working.size;
@@ -57,7 +55,7 @@ export class Requests {
 
   /** @throws `ERR_UNAVAILABLE` when the maximum number of calls is running. */
   refuseWhenFull(): void {
-    if (this.running < this.#maxRunning) return;
+    if (this.running < this.maxRunning) return;
     throw new FlywheelError('ERR_UNAVAILABLE', 'Too many requests are running.');
   }
 
@@ -85,7 +83,7 @@ export class Requests {
   #endIfOver(notes: Notes): void {
     const isGone = notes.response.closed || notes.request.socket.destroyed;
     if (!isGone || this.#working.has(notes) || !this.#open.delete(notes)) return;
-    this.#onEnd(notes);
+    this.onEnd(notes);
     if (this.#open.size === 0) for (const done of this.#waiting.splice(0)) done();
   }
 }

@@ -11,18 +11,16 @@ interface Queue {
 }
 
 export class Mutex {
-  readonly #patienceMs: number;
-  readonly #overdue: () => Error;
   readonly #queues = new Map<string, Queue>();
 
   /**
    * @param patienceMs - longest time that one holder may keep the lock while others wait, whatever the queue's length
    * @param overdue - makes the error for all waiting callers
    */
-  constructor(patienceMs: number, overdue: () => Error) {
-    this.#patienceMs = patienceMs;
-    this.#overdue = overdue;
-  }
+  constructor(
+    private readonly patienceMs: number,
+    private readonly overdue: () => Error,
+  ) {}
 
   /** @throws the error of `overdue` when a holder keeps the lock too long */
   async run<Result>(work: () => Promise<Result>, name = ''): Promise<Result> {
@@ -59,7 +57,7 @@ export class Mutex {
     clearTimeout(queue.timer);
     if (queue.waiting.length === 0) return;
     queue.timer = setTimeout(() => {
-      for (const { fail } of queue.waiting.splice(0)) fail(this.#overdue());
-    }, this.#patienceMs);
+      for (const { fail } of queue.waiting.splice(0)) fail(this.overdue());
+    }, this.patienceMs);
   }
 }

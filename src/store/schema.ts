@@ -4,7 +4,7 @@
  */
 import type { Selectable } from 'kysely';
 import { ACTION_NAMES, type SourceAction } from '../actions/registry.js';
-import type { Registration } from '../contract/admin.js';
+import type { RegisterInput } from '../contract/admin.js';
 import type { KeyedOperationId } from '../contract/operations.js';
 import type { BatchStatus, ExecuteResult, InitResult } from '../contract/schemas/batch.js';
 import type { Address } from '../values/address.js';
@@ -47,8 +47,8 @@ export const TABLES = {
       symbol: text(),
       mintAddress: text<Address>(),
       decimals: integer('between 0 and 255'),
-      tokenProgram: oneOf<Registration['tokenProgram']>('token', 'token-2022'),
-      generation: oneOf<Registration['tokenGeneration']>('v1', 'v2'),
+      tokenProgram: oneOf<RegisterInput['tokenProgram']>('token', 'token-2022'),
+      generation: oneOf<RegisterInput['tokenGeneration']>('v1', 'v2'),
       /** Base units ever minted. */
       supply: u64(),
       /** Source of single burns; pays their fees. */

@@ -8,7 +8,8 @@ import { Keypair } from '@solana/web3.js';
 import Database from 'libsql';
 import { bundleSizeOf, type Chain } from '../../src/chain/chain.js';
 import { dataFiles } from '../../src/compose/local-config.js';
-import type { KeyTerms, RegisterInput, Registration } from '../../src/contract/admin.js';
+import type { KeyTerms, RegisterInput } from '../../src/contract/admin.js';
+import type { Registration } from '../../src/engine/admin/project.js';
 
 import type { EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';

@@ -15,16 +15,16 @@ import {
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
 import {
-  DEFAULT_LIMITS,
   type EngineFiles,
   type LedgerEngine,
   openLedgerEngine,
 } from '../../src/compose/open-engine.js';
-import type { RegisterInput, Registration } from '../../src/contract/admin.js';
+import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
-import type { EngineLimits, EngineParts } from '../../src/engine/deps.js';
+import type { Registration } from '../../src/engine/admin/project.js';
+import { DEFAULT_LIMITS, type EngineLimits, type EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
 import type { Store, StoreTransaction } from '../../src/store/store.js';

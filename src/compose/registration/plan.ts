@@ -32,10 +32,11 @@ import {
   type Mint,
   type TokenAccount,
 } from '../../chain/tokens/accounts.js';
-import type { ClusterRegistration, Registration } from '../../contract/admin.js';
+import type { ClusterRegistration } from '../../contract/admin.js';
 import { registeredMultisig, THRESHOLD } from '../../engine/admin/project.js';
 import { newTokenAccountBytes } from '../../engine/batches/funds.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { TokenRecord } from '../../store/records.js';
 import type { Address } from '../../values/address.js';
 import { parseTokenAmount } from '../../values/token-amount.js';
 
@@ -211,7 +212,7 @@ export async function planRegistration(
   return { plan, squadsTreasury: made?.treasury ?? null };
 }
 
-const programName = ({ tokenProgram }: Mint): Registration['tokenProgram'] =>
+const programName = ({ tokenProgram }: Mint): TokenRecord['tokenProgram'] =>
   tokenProgram === TOKEN_2022_PROGRAM ? 'token-2022' : 'token';
 
 function requireMembers({ owner, operator }: Places): void {

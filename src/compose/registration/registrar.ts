@@ -15,14 +15,14 @@ import type {
   ApiKeyCreated,
   ClusterRegistration,
   GivenKey,
-  Registration,
   RegistrationInput,
 } from '../../contract/admin.js';
-import type { FoundRegistration } from '../../engine/admin/project.js';
 import {
+  type FoundRegistration,
   insertFirstKey,
   insertProject,
   projectRecords,
+  type Registration,
   registeredMultisig,
   registrationView,
 } from '../../engine/admin/project.js';

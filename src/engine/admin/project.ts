@@ -3,7 +3,7 @@
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { ALL_PERMISSIONS, NO_AUTHORITY } from '../../chain/squads/accounts.js';
 import { associatedTokenAddress, vaultAddress } from '../../chain/squads/addresses.js';
-import type { ApiKeyCreated, AuditQuery, CapChanges, KeyTerms, Registration } from '../../contract/admin.js';
+import type { ApiKeyCreated, AuditQuery, CapChanges, KeyTerms } from '../../contract/admin.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, TokenRecord } from '../../store/records.js';
 import type { UsageKind } from '../../store/repositories/usage.js';
@@ -249,7 +249,9 @@ export const registeredMultisig = ({ owner, operator }: Pick<FlywheelRecord, 'ow
   rentCollector: operator,
 });
 
-export function registrationView({ token, flywheel }: FoundRegistration): Registration {
+export type Registration = ReturnType<typeof registrationView>;
+
+export function registrationView({ token, flywheel }: FoundRegistration) {
   const cap = (amount: bigint | null): string | null =>
     amount === null ? null : formatTokenAmount(amount, token.decimals);
   return {
@@ -258,6 +260,7 @@ export function registrationView({ token, flywheel }: FoundRegistration): Regist
     ...{ flywheelId: flywheel.id, multisig: flywheel.multisig },
     ...{ vaultIndex: flywheel.vaultIndex, vaultAddress: flywheel.vault, burnWallet: token.burnWallet },
     ...{ owner: flywheel.owner, operator: flywheel.operator, proofTypes: flywheel.proofTypes },
+    /** Whole tokens as decimal text; `null` for no cap. */
     dailyLimits: { burn: cap(flywheel.dailyBurnCap), airdrop: cap(flywheel.dailyAirdropCap) },
   };
 }

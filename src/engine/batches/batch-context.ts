@@ -12,7 +12,7 @@ import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { type FoundRegistration, projectOf } from '../admin/project.js';
 import type { EngineDeps } from '../deps.js';
-import { tellWritten } from '../events.js';
+import { tell } from '../events.js';
 import { isWorkedOn, newLease } from '../lease.js';
 import { type Principal, requireFlywheel, requireToken } from '../operation.js';
 import { waitsFor } from '../requests.js';
@@ -41,7 +41,7 @@ export async function claimBatch(
   const lease = newLease(deps, tx);
   await tx.batches.take(batch.id, lease);
   if (batch.holder !== null)
-    tellWritten(deps, tx, { operationId: batch.id, event: 'taken over', from: batch.holder });
+    tx.whenCommitted(() => tell(deps, { operationId: batch.id, event: 'taken over', from: batch.holder }));
   return { ...batch, ...lease };
 }
 

@@ -27,7 +27,7 @@ const MAX_INDEX_TRIES = 20;
  * @throws `ERR_BATCH_INIT_FAILED` when a bundle is rejected; the batch stores the reason and can be resumed.
  */
 export async function setUp(work: BatchWork, request: RequestRecord): Promise<InitBatchResult> {
-  const goal = new SetUp(work, fillingOf(work, work.batch.batchIndex));
+  const goal = new SetUp(work);
   const end = await work.run(goal);
   const failure = end?.failure ?? (await goal.difference());
   if (failure !== null) throw await stop(work, goal, failure);
@@ -44,19 +44,17 @@ function fillingOf(
 }
 
 class SetUp implements Goal {
-  readonly #work: BatchWork;
   #filling: readonly (readonly Instruction[])[];
   #batchIndex: bigint;
   #tries = 0;
 
-  constructor(work: BatchWork, filling: readonly (readonly Instruction[])[]) {
-    this.#work = work;
-    this.#filling = filling;
+  constructor(private readonly work: BatchWork) {
+    this.#filling = fillingOf(work, work.batch.batchIndex);
     this.#batchIndex = work.batch.batchIndex;
   }
 
   get batch(): BatchRecord {
-    return { ...this.#work.batch, batchIndex: this.#batchIndex };
+    return { ...this.work.batch, batchIndex: this.#batchIndex };
   }
 
   get total(): number {
@@ -64,24 +62,24 @@ class SetUp implements Goal {
   }
 
   readonly read = (commitment?: Commitment): Promise<BatchState> => {
-    const { deps, context } = this.#work;
+    const { deps, context } = this.work;
     return readBatchState(deps.chain, context.flywheel, this.batch, commitment);
   };
 
   /** The accounts at the index belong to this batch only if its own opening transaction landed. */
   readonly isReached = ({ batch, proposal }: BatchState): boolean =>
-    this.#work.hasLanded('SETUP', 0) &&
-    batch?.size === this.#work.batch.pipelines.length &&
+    this.work.hasLanded('SETUP', 0) &&
+    batch?.size === this.work.batch.pipelines.length &&
     proposal !== null &&
     proposal.status.kind !== 'Draft';
 
   readonly next = async (state: BatchState): Promise<Next> => {
-    requireOperator(state.multisig, this.#work.context.flywheel);
-    if (!this.#work.hasLanded('SETUP', 0)) return this.#opening(state);
+    requireOperator(state.multisig, this.work.context.flywheel);
+    if (!this.work.hasLanded('SETUP', 0)) return this.#opening(state);
     const { batch, proposal, multisig } = state;
     if (batch === null || proposal === null) {
       const isComing =
-        multisig.transactionIndex < this.#batchIndex || this.#work.openOf('SETUP', 0) !== undefined;
+        multisig.transactionIndex < this.#batchIndex || this.work.openOf('SETUP', 0) !== undefined;
       return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
     }
     const { kind } = proposal.status;
@@ -100,8 +98,8 @@ class SetUp implements Goal {
   };
 
   async difference(): Promise<Failure | null> {
-    if (this.#work.countLanded('SETUP') === this.total) return null;
-    const { deps, context } = this.#work;
+    if (this.work.countLanded('SETUP') === this.total) return null;
+    const { deps, context } = this.work;
     const found = await readBatchOnChain(deps.chain, context.flywheel, this.batch);
     const difference = differenceFromPlan(found, this.batch, context.flywheel);
     return difference === null
@@ -110,7 +108,7 @@ class SetUp implements Goal {
   }
 
   async #opening({ multisig }: BatchState): Promise<Next> {
-    if (this.#work.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
+    if (this.work.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
       this.#tries += 1;
       if (this.#tries >= MAX_INDEX_TRIES) {
         throw new FlywheelError(
@@ -119,8 +117,8 @@ class SetUp implements Goal {
         );
       }
       this.#batchIndex = multisig.transactionIndex + 1n;
-      this.#filling = fillingOf(this.#work, this.#batchIndex);
-      this.#work.forgetFailure();
+      this.#filling = fillingOf(this.work, this.#batchIndex);
+      this.work.forgetFailure();
     }
     return this.#steps(0, 1);
   }
@@ -130,7 +128,7 @@ class SetUp implements Goal {
     return {
       ...{ phase: 'SETUP', first, end },
       instructions: (index) =>
-        index === 0 ? openingInstructions(this.#work.context, batch) : (this.#filling[index - 1] ?? []),
+        index === 0 ? openingInstructions(this.work.context, batch) : (this.#filling[index - 1] ?? []),
       ...(first === 0 && {
         before: (tx) =>
           tx.batches.change(batch.id, { batchIndex: batch.batchIndex, dateUpdated: isoTime(tx.nowMs) }),

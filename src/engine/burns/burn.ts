@@ -100,24 +100,16 @@ const errorOf = ({ code, message }: Refusal, cause?: unknown): FlywheelError =>
 const isOfRecord = (cause: unknown): boolean => !isFlywheelError(cause) || cause.code === 'ERR_INTERNAL';
 
 class BurnRun {
-  readonly #keyed: KeyedCall<unknown>;
-  readonly #inputs: readonly BurnShape[];
-  readonly #elements: readonly (Burn | Refusal)[];
-  readonly #isAlone: boolean;
   readonly #outcomes: ElementOutcome[] = [];
   #lease: HeldLease | undefined;
   #hasBegun = false;
 
   constructor(
-    keyed: KeyedCall<unknown>,
-    inputs: readonly BurnShape[],
-    elements: readonly (Burn | Refusal)[],
-    isAlone: boolean,
+    private readonly keyed: KeyedCall<unknown>,
+    private readonly inputs: readonly BurnShape[],
+    private readonly elements: readonly (Burn | Refusal)[],
+    private readonly isAlone: boolean,
   ) {
-    this.#keyed = keyed;
-    this.#inputs = inputs;
-    this.#elements = elements;
-    this.#isAlone = isAlone;
     for (const [index, element] of elements.entries()) if (isRefusal(element)) this.#refuse(index, element);
   }
 
@@ -133,11 +125,11 @@ class BurnRun {
   }
 
   async #runAll(): Promise<readonly ElementOutcome[]> {
-    const { deps, principal, call, earlier } = this.#keyed;
-    const all = this.#elements.length;
+    const { deps, principal, call, earlier } = this.keyed;
+    const all = this.elements.length;
     // Takes the lease first: two processes must never sign or send burns of one request at once.
     if (earlier !== undefined) await this.#store(async () => undefined);
-    const isRefused = earlier === undefined && this.#elements.every(isRefusal);
+    const isRefused = earlier === undefined && this.elements.every(isRefusal);
     const chunk = deps.chain.pollMs === null ? deps.limits.burnsPerCommit : CLUSTER_CHUNK;
     for (let from = 0; ; from += chunk) {
       call.signal?.throwIfAborted();
@@ -151,14 +143,14 @@ class BurnRun {
   }
 
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
-    const { deps, principal, earlier } = this.#keyed;
+    const { deps, principal, earlier } = this.keyed;
     const context = { deps, principal, token: requireToken(principal) };
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;
     const settled = [...(await this.#settle(context, pendingOf(found), false))];
     const known = new Set(found.map(({ index }) => index));
-    const missing = this.#elements
+    const missing = this.elements
       .slice(from, to)
       .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
     if (missing.length > 0) {
@@ -167,7 +159,7 @@ class BurnRun {
       settled.push(...(await this.#settle(context, burns, true)));
     }
     for (const burn of [...found.filter(({ status }) => status !== 'PENDING'), ...settled])
-      this.#outcomes[burn.index] = outcomeOf(burn, this.#inputOf(burn.index));
+      this.#outcomes[burn.index] = outcomeOf(burn, this.inputs[burn.index] as BurnShape);
     return settled;
   }
 
@@ -200,7 +192,7 @@ class BurnRun {
 
   /** Writes under the lease. The first write also opens the request in the same transaction and takes the lease. */
   async #store<Result>(work: (tx: StoreTransaction, requestId: string) => Promise<Result>): Promise<Result> {
-    const { deps, principal, identity, earlier, call } = this.#keyed;
+    const { deps, principal, identity, earlier, call } = this.keyed;
     const lease = this.#lease;
     if (lease !== undefined) return lease.write((tx) => work(tx, lease.id));
     let request: RequestRecord | undefined;
@@ -223,7 +215,7 @@ class BurnRun {
 
   async #close(settled: readonly SettledBurn[]): Promise<void> {
     const [lease, reply] = [this.#lease, this.#reply()];
-    const { tokenId } = this.#keyed.principal.key;
+    const { tokenId } = this.keyed.principal.key;
     if (reply === null && lease === undefined) return;
     if (lease !== undefined && reply !== null)
       return lease.writeLast(async (tx, holder) => {
@@ -247,19 +239,17 @@ class BurnRun {
 
   /** `null`: the request is removed, and its key stays unused. */
   #reply(): string | null {
-    if (!this.#isAlone) return storedResult(this.#outcomes);
+    if (!this.isAlone) return storedResult(this.#outcomes);
     const [outcome] = this.#outcomes;
     return outcome?.status === 'success' ? JSON.stringify(burnResult(outcome)) : null;
   }
 
-  #inputOf(index: number): BurnShape {
-    const input = this.#inputs[index];
-    invariant(input !== undefined, 'Every element was asked for.');
-    return input;
-  }
-
   #refuse(index: number, refusal: Refusal): void {
-    this.#outcomes[index] = { index, status: 'error', ...burnError(this.#inputOf(index), refusal) };
+    this.#outcomes[index] = {
+      index,
+      status: 'error',
+      ...burnError(this.inputs[index] as BurnShape, refusal),
+    };
   }
 
   #refuseAll(refusals: ReadonlyMap<number, Refusal>): void {

@@ -143,37 +143,36 @@ interface ClientTerms {
 }
 
 class StoreClient implements Pick<PostgresPoolClient, 'release'> {
-  readonly #client: PoolClient;
-  readonly #terms: ClientTerms;
   #isBroken = false;
   readonly #onError = (): void => {
     this.#isBroken = true;
   };
 
-  constructor(client: PoolClient, terms: ClientTerms) {
-    this.#client = client;
-    this.#terms = terms;
+  constructor(
+    private readonly client: PoolClient,
+    private readonly terms: ClientTerms,
+  ) {
     // An idle client that loses its connection emits an `error` event, which would end the process.
     client.on('error', this.#onError);
   }
 
   release(): void {
-    this.#client.off('error', this.#onError);
-    this.#client.release(this.#isBroken);
+    this.client.off('error', this.#onError);
+    this.client.release(this.#isBroken);
   }
 
   async query<Result>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<Result>> {
     // The server rolls back when the connection ends.
     if (sql === 'rollback' && this.#isBroken) return { command: 'ROLLBACK', rowCount: 0, rows: [] } as never;
-    const { place } = this.#terms;
+    const { place } = this.terms;
     try {
       // Several statements without parameters have several results.
-      const result = [await this.#client.query(sql, parameters.map(toCell))].flat().at(-1) as pg.QueryResult;
+      const result = [await this.client.query(sql, parameters.map(toCell))].flat().at(-1) as pg.QueryResult;
       // PostgreSQL answers ROLLBACK to a commit of a transaction in which a statement failed, even if the failure was caught.
       if (sql === 'commit' && result.command === 'ROLLBACK')
         throw storeUnavailable(place, 'rolled the transaction back after an earlier failure');
       // A standby or read-only database. The connection is dropped, so that the next one may reach the primary.
-      if (this.#terms.mustWrite === true && result.rows[0]?.refuses === true) {
+      if (this.terms.mustWrite === true && result.rows[0]?.refuses === true) {
         this.#isBroken = true;
         throw takesNoWrites(place);
       }
@@ -184,7 +183,7 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
   }
 
   #translated(error: unknown, sql: string): FlywheelError {
-    const { place, busyTimeoutMs } = this.#terms;
+    const { place, busyTimeoutMs } = this.terms;
     const isLost = isBroken(error);
     this.#isBroken ||= isLost;
     // The commit may have been stored or not. The caller finds out under the request's idempotency key.

@@ -12,7 +12,7 @@ import type {
   StoredAction,
   TransactionCost,
 } from '../records.js';
-import { type Row, TABLES } from '../schema.js';
+import type { Row } from '../schema.js';
 import { given, insertAll, leasesOf, type StoreSession, tableOf } from '../session.js';
 import { isOfKey, type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
@@ -162,9 +162,6 @@ export const batchRepository = (session: StoreSession) => {
   };
 };
 
-/** In the order in which a batch goes through them. */
-const PHASES = TABLES.batchTransactions.columns.phase.values as readonly BundlePhase[];
-
 const NO_END = { errorMessage: null, failedTransaction: null };
 
 export const bundleRepository = (session: StoreSession) => {
@@ -180,10 +177,10 @@ export const bundleRepository = (session: StoreSession) => {
       )),
 
     /**
-     * Ordered by phase and first transaction, without expired bundles.
+     * Ordered by first transaction, without expired bundles.
      * @param phase - limits what is read: a batch may have thousands of signed transactions. @default all
      */
-    async ofBatch(batchId: string, phase: readonly BundlePhase[] = PHASES): Promise<readonly BundleRecord[]> {
+    async ofBatch(batchId: string, phase?: readonly BundlePhase[]): Promise<readonly BundleRecord[]> {
       const status = ['PENDING', 'LANDED', 'FAILED'] as const;
       const bundles = new Map<string, BundleRecord>();
       const rows = await steps.list({ batchId, phase, status }, sql`order by first, position`);
@@ -196,8 +193,7 @@ export const bundleRepository = (session: StoreSession) => {
           ...(hasFailed && { errorMessage, failedTransaction: position }),
         });
       }
-      // The sort is stable: within a phase the query's order stays.
-      return [...bundles.values()].sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
+      return [...bundles.values()];
     },
 
     /** Stores the outcomes of pending bundles. @throws `ERR_INTERNAL` unless every one is pending */

@@ -337,11 +337,12 @@ export function bundles(store: () => Store): void {
         await tx.bundles.insertMany([...inOrder].reverse());
         await tx.bundles.insertMany([]);
       });
-      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1'))).toStrictEqual(inOrder);
+      const all = await store().read((tx) => tx.bundles.ofBatch('batch-1'));
+      expect(new Set(all)).toStrictEqual(new Set(inOrder));
+      expect(all.map(({ first }) => first)).toStrictEqual([0, 0, 0, 0, 0, 2, 4]);
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-2'))).toStrictEqual([]);
-      expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['EXECUTE', 'CLOSE']))).toStrictEqual(
-        inOrder.slice(4),
-      );
+      const some = await store().read((tx) => tx.bundles.ofBatch('batch-1', ['EXECUTE', 'CLOSE']));
+      expect(new Set(some)).toStrictEqual(new Set(inOrder.slice(4)));
       expect(await store().read((tx) => tx.bundles.ofBatch('batch-1', ['CANCEL']))).toStrictEqual([]);
     });
 

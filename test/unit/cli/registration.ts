@@ -2,7 +2,7 @@
 
 import type { Openers } from '../../../src/compose/context.js';
 import type { RegistrationPlan } from '../../../src/compose/registration/registrar.js';
-import type { Registration } from '../../../src/contract/admin.js';
+import type { Registration } from '../../../src/engine/admin/project.js';
 import { namedAddress } from '../../support/oracle.js';
 
 export const PLAN: RegistrationPlan = {
