@@ -164,10 +164,10 @@ export const INSTRUCTION_ERROR_SENTENCES: Readonly<Record<string, string>> = {
   BuiltinProgramsMustConsumeComputeUnits: 'Builtin programs must consume compute units',
   BorshIoError: 'Failed to serialize or deserialize account data',
 };
-export const INSTRUCTION_ERRORS: readonly string[] = Object.keys(INSTRUCTION_ERROR_SENTENCES);
+const INSTRUCTION_ERRORS: readonly string[] = Object.keys(INSTRUCTION_ERROR_SENTENCES);
 
 /** By number, in the order of `TransactionErrorFieldless` of litesvm 1.5.0. */
-export const TRANSACTION_ERRORS: readonly string[] = [
+const TRANSACTION_ERRORS: readonly string[] = [
   'AccountInUse',
   'AccountLoadedTwice',
   'AccountNotFound',
