@@ -104,7 +104,7 @@ export function further(): void {
     const pipelines = [...burning(7).pipelines, aPipeline(airdrops, watched)];
     const init = (await api.initBatch(project, { pipelines })).done();
     const batchId = init.batch.id;
-    (await api.initBatch(project, burning(9))).done();
+    const waits = (await api.initBatch(project, burning(9))).done().batch.id;
     (await api.executeBatch(project, approved(project, init))).done();
 
     const all = (await api.history(project)).done();
@@ -137,6 +137,7 @@ export function further(): void {
       [{ txHash: last?.txHash ?? '' }, ['3', '2', '1']],
       [{ batchId }, ['3', '2', '1', '7']],
       [{ batchId, action: 'BURN' }, ['7']],
+      [{ batchId: waits }, []],
       [{ until: '2020-01-01T00:00:00Z' }, []],
     ] as const)
       expect([query, await amounts(query)]).toEqual([query, found]);

@@ -1,14 +1,11 @@
 /** Store contract: batches and their bundles. */
 import { describe, expect, it } from 'vitest';
-import type { BurnOutcome, PlannedPipeline } from '../../../src/store/records.js';
-import type { Landing, MovedFilter, PipelinesQuery } from '../../../src/store/repositories/pipelines.js';
+import type { PlannedPipeline } from '../../../src/store/records.js';
+import type { Landing } from '../../../src/store/repositories/pipelines.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
-import type { Address } from '../../../src/values/address.js';
-import { sha256 } from '../../../src/values/digest.js';
 import {
   aBatch,
   aBundle,
-  aBurn,
   aCost,
   aRequest,
   aVote,
@@ -16,12 +13,7 @@ import {
   INIT_RESULT,
   LATER,
   RESULT,
-  success,
 } from '../../support/store.js';
-
-const anOutcome = (sequence: number, dateSettled: string): BurnOutcome => ({
-  ...{ ...success(sequence), dateSettled, feeLamports: null },
-});
 
 const landing = (position: number, signature: string | null, dateLanded: string = LATER): Landing => ({
   ...{ position, signature, dateLanded },
@@ -87,83 +79,6 @@ export function batches(store: () => Store): void {
       });
     });
 
-    it('lists them newest first, by status and time, page after page', async () => {
-      await store().transaction(async (tx) => {
-        for (const [id, day] of [
-          ['a', '2026-01-01'],
-          ['b', '2026-01-02'],
-          ['c', '2026-01-03'],
-          ['d', '2026-01-03'],
-        ] as const)
-          await tx.batches.insert(aRequest(), aBatch({ id, dateCreated: `${day}T00:00:00.000Z` }), []);
-        await tx.batches.transition('c', 'FAILED', { executeResult: RESULT }, LATER);
-      });
-      const list = (more: object): Promise<readonly string[]> =>
-        store().read(async (tx) =>
-          (await tx.batches.list({ tokenId: 'token-1', limit: 10, ...more })).items.map(({ id }) => id),
-        );
-      expect(await list({})).toStrictEqual(['d', 'c', 'b', 'a']);
-      expect(await list({ limit: 2 })).toStrictEqual(['d', 'c']);
-      expect(await list({ before: 3 })).toStrictEqual(['b', 'a']);
-      expect(await list({ status: 'FAILED' })).toStrictEqual(['c']);
-      const since = '2026-01-02T00:00:00.000Z';
-      expect(await list({ since })).toStrictEqual(['d', 'c', 'b']);
-      expect(await list({ until: since })).toStrictEqual(['a']);
-      expect(await list({ tokenId: 'token-2' })).toStrictEqual([]);
-    });
-
-    it('finds them by what their pipelines hold and by what they sent, few at a time', async () => {
-      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
-      const burn = { kind: 'BURN', amount: 1n, recipient: null } as const;
-      const airdrop = { kind: 'AIRDROP', amount: 2n, recipient: 'recipient' as Address } as const;
-      const memo = { kind: 'MEMO', amount: null, recipient: null } as const;
-      const other = { ...pipeline, type: 'OTHER', proofHash: sha256('other') };
-      await store().transaction(async (tx) => {
-        const both = aBatch({ id: 'a', pipelines: [pipeline, other] });
-        await tx.batches.insert(aRequest(), both, [[burn], [airdrop, airdrop]]);
-        await tx.batches.insert(aRequest(), aBatch({ id: 'b' }), [[burn, memo]]);
-        for (let at = 0; at < 8; at += 1) await tx.batches.insert(aRequest(), aBatch({ id: `c${at}` }), []);
-        await tx.bundles.insertMany([aBundle('one', { batchId: 'b' })]);
-      });
-      const all = async (
-        filter: Partial<Parameters<StoreTransaction['batches']['list']>[0]>,
-      ): Promise<readonly string[]> => {
-        const found: string[] = [];
-        for (let before: number | null = 1_000; before !== null; ) {
-          const asked = { tokenId: 'token-1', limit: 10, before, ...filter };
-          const page: Awaited<ReturnType<StoreTransaction['batches']['list']>> = await store().read((tx) =>
-            tx.batches.list(asked),
-          );
-          found.push(...page.items.map(({ id }) => id));
-          before = page.next;
-        }
-        return found;
-      };
-      expect(await all({ holds: { action: 'AIRDROP' } })).toStrictEqual(['a']);
-      expect(await all({ holds: { toAddress: 'recipient' } })).toStrictEqual(['a']);
-      expect(await all({ holds: { toAddress: 'RECIPIENT' } })).toStrictEqual([]);
-      expect(await all({ holds: { type: 'OTHER', action: 'BURN' } })).toStrictEqual(['a']);
-      expect(await all({ holds: { type: 'PRODUCT_BUY', action: 'MEMO' } })).toStrictEqual(['b']);
-      expect(await all({ holds: { proofHashes: [pipeline.proofHash] } })).toHaveLength(10);
-      expect(await all({ holds: { proofHashes: [sha256('none'), other.proofHash] } })).toStrictEqual(['a']);
-      expect(await all({ txHash: 'one/1' })).toStrictEqual(['b']);
-      expect(await all({ txHash: 'one' })).toStrictEqual([]);
-      const positions = (asked: Partial<PipelinesQuery>) =>
-        store().read(async (tx) =>
-          (await tx.pipelines.list({ batchId: 'a', from: 0, limit: 10, ...asked })).map(
-            ({ position }) => position,
-          ),
-        );
-      expect(await positions({})).toStrictEqual([0, 1]);
-      expect(await positions({ from: 1 })).toStrictEqual([1]);
-      expect(await positions({ toAddress: 'recipient' })).toStrictEqual([1]);
-      expect(await positions({ hasLanded: true })).toStrictEqual([]);
-      await store().transaction((tx) => tx.pipelines.land('a', [landing(1, 'landed')]));
-      expect(await positions({ hasLanded: true })).toStrictEqual([1]);
-      expect(await positions({ hasLanded: false })).toStrictEqual([0]);
-      expect(await positions({ txHash: 'landed' })).toStrictEqual([1]);
-    });
-
     it('adds up what transactions have cost, each of them once, whoever tells it', async () => {
       const [paid, got] = [aCost('paid'), aCost('got', { operatorLamports: -7_000, vaultLamports: -1 })];
       await store().transaction(async (tx) => {
@@ -199,70 +114,6 @@ export function batches(store: () => Store): void {
         await tx.batches.openVotes('token-2'),
       ]);
       expect([own, all, ofOthers]).toStrictEqual([[aVote('vote-2')], [aVote('vote-2')], []]);
-    });
-
-    it('tells everything that has moved, newest first, whoever asked for it', async () => {
-      const [pipeline] = aBatch().pipelines as [PlannedPipeline];
-      const other = { ...pipeline, type: 'OTHER', proofHash: sha256('other') };
-      const burn = { kind: 'BURN', amount: 1n, recipient: null } as const;
-      const airdrop = (amount: bigint) =>
-        ({ kind: 'AIRDROP', amount, recipient: 'recipient' as Address }) as const;
-      const memo = { kind: 'MEMO', amount: null, recipient: null } as const;
-      await store().transaction(async (tx) => {
-        await tx.burns.insertMany(aRequest(), [aBurn(1), aBurn(2), aBurn(3)]);
-        await tx.burns.settleMany([anOutcome(1, '2026-01-02'), anOutcome(2, '2026-01-05')]);
-        const batch = aBatch({ id: 'a', pipelines: [pipeline, other, pipeline] });
-        await tx.batches.insert(aRequest(), batch, [[burn, memo], [airdrop(5n), airdrop(7n)], [burn]]);
-        await tx.pipelines.land('a', [landing(0, 'first', '2026-01-03'), landing(1, null, '2026-01-04')]);
-      });
-      const moved = (filter: Partial<MovedFilter> = {}) =>
-        store().read((tx) => tx.pipelines.moved({ tokenId: 'token-1', limit: 10, ...filter }));
-      const all = await moved();
-      expect(all.map(({ kind, date, amount }) => [kind, date, amount])).toStrictEqual([
-        ['BURN', '2026-01-05', aBurn(2).amount],
-        ['AIRDROP', '2026-01-04', 7n],
-        ['AIRDROP', '2026-01-04', 5n],
-        ['BURN', '2026-01-03', 1n],
-        ['BURN', '2026-01-02', aBurn(1).amount],
-      ]);
-      expect(all[1]).toMatchObject({
-        ...{ type: 'OTHER', proofHash: other.proofHash, recipient: 'recipient' },
-        ...{ signature: null, batchId: 'a' },
-      });
-      expect(all[3]).toMatchObject({ signature: 'first', batchId: 'a' });
-      expect(all[4]).toMatchObject({ signature: aBurn(1).signature, batchId: null, recipient: null });
-      const pages = [];
-      for (let before: MovedFilter['before']; pages.length < all.length; ) {
-        const [one] = await moved({ limit: 1, before });
-        pages.push(one);
-        before = one && { date: one.date, ...one.place };
-      }
-      expect(pages).toStrictEqual(all);
-      const places = async (filter: Partial<MovedFilter>) =>
-        (await moved(filter)).map((one) =>
-          all.findIndex(
-            (any) =>
-              any.place.id === one.place.id &&
-              any.place.position === one.place.position &&
-              any.place.number === one.place.number,
-          ),
-        );
-      expect(await places({ kind: 'BURN' })).toStrictEqual([0, 3, 4]);
-      expect(await places({ kind: 'AIRDROP' })).toStrictEqual([1, 2]);
-      expect(await places({ recipient: 'recipient' })).toStrictEqual([1, 2]);
-      expect(await places({ types: ['OTHER'] })).toStrictEqual([1, 2]);
-      expect(await places({ types: [] })).toStrictEqual([]);
-      expect(await places({ proofHashes: [pipeline.proofHash] })).toContain(3);
-      expect(await places({ since: '2026-01-03', until: '2026-01-05' })).toStrictEqual([1, 2, 3]);
-      expect(await places({ signature: 'first' })).toStrictEqual([3]);
-      expect(await places({ signature: aBurn(2).signature })).toStrictEqual([0]);
-      expect(await places({ signature: 'unknown' })).toStrictEqual([]);
-      expect(await places({ batchId: 'a' })).toStrictEqual([1, 2, 3]);
-      expect(await places({ batchId: 'a', kind: 'BURN' })).toStrictEqual([3]);
-      expect(await places({ batchId: 'a', signature: aBurn(2).signature })).toStrictEqual([]);
-      expect(await places({ recipient: 'recipient', batchId: 'b' })).toStrictEqual([]);
-      expect(await moved({ tokenId: 'token-2' })).toStrictEqual([]);
-      expect(await moved({ tokenId: 'token-2', batchId: 'a' })).toStrictEqual([]);
     });
 
     it('marks as landed only what has not landed yet', async () => {
