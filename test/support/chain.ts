@@ -45,7 +45,7 @@ export const chainOptions = (
 ): Parameters<typeof openLocalChain>[0] => ({
   path: join(directory, 'ledger.db'),
   clock,
-  genesis: { accounts: localGenesis(treasury.address), seed: Buffer.from('test') },
+  genesis: { accounts: localGenesis(treasury.address) },
 });
 
 /** Signs instructions with a fresh blockhash; the first signer pays. */

@@ -1,5 +1,5 @@
 /** The durable ledger: snapshots for reads, one commit per write, safe across processes. Runs no programs. */
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { type Address, addressBytes } from '../../../values/address.js';
 import { base58Encode } from '../../../values/base58.js';
@@ -18,17 +18,13 @@ export interface LedgerOptions {
   readonly path: string;
   readonly clock: Clock;
   /** First content of a new ledger; ignored for an existing one. */
-  readonly genesis: {
-    readonly accounts: GenesisAccounts;
-    /** Makes blockhashes deterministic. @default 32 random bytes */
-    readonly seed?: Uint8Array;
-  };
+  readonly genesis: { readonly accounts: GenesisAccounts };
   readonly slotMs?: number;
   /** `false` where a ledger must exist already: a new one would hide the loss. @default true */
   readonly create?: boolean;
 }
 
-const GENESIS_SEED_BYTES = 32;
+const GENESIS_HASH_BYTES = 32;
 const PAGE = 500;
 
 /** One connection to the ledger. Methods run synchronously, so calls of one process never interleave. */
@@ -145,9 +141,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const database = await openSqliteFile({ path, noun: 'ledger', use: 'power-cut', create, inspect });
   try {
     prepareFile(database, LEDGER, () => {
-      const { accounts, seed = randomBytes(GENESIS_SEED_BYTES) } = options.genesis;
-      LedgerClock.begin(database, hash('sha256', seed, 'buffer'), options.clock.nowMs());
-      new AccountTable(database).put(new Map(accounts));
+      LedgerClock.begin(database, randomBytes(GENESIS_HASH_BYTES), options.clock.nowMs());
+      new AccountTable(database).put(new Map(options.genesis.accounts));
     });
     return new Ledger(database, options);
   } catch (error) {
