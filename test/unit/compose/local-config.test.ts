@@ -1,5 +1,5 @@
 /** The data directory: configuration, private files, keys, and their errors. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
@@ -8,11 +8,9 @@ import {
   dataFiles,
   readLocalConfig,
   readSecret,
-  requireLocalConfig,
   wipeDataDirectory,
   writeLocalConfig,
 } from '../../../src/compose/local-config.js';
-import { readSquadsProgram } from '../../../src/compose/squads-program.js';
 import { emptyDirectory } from '../../support/spawn.js';
 
 let directory: string;
@@ -25,26 +23,6 @@ const config = { treasury, ownerKeypair: '/somewhere/owner.json', squadsProgram:
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('home', () => {
-  it('reads back what was written, in files that only the user can read', () => {
-    const home = join(directory, 'new', 'home');
-    expect(readLocalConfig(home)).toBeUndefined();
-    writeLocalConfig(home, config);
-    expect(readLocalConfig(home)).toEqual(config);
-    expect(requireLocalConfig(home)).toEqual(config);
-    expect(modeOf(dataFiles(home).config)).toBe(0o600);
-    expect(modeOf(home)).toBe(0o700);
-  });
-
-  it('says that nothing is there', () => {
-    expect(() => requireLocalConfig(directory)).toThrow(
-      expect.objectContaining({
-        code: 'ERR_LOCAL_NOT_FOUND',
-        message: `No project in ${directory}.`,
-        hint: expect.stringContaining('flywheel local init'),
-      }),
-    );
-  });
-
   it.each(['', '{', '[]', 'null', '{"version":99}', '{"version":2,"treasury":"x"}'])(
     'says that %j is no configuration',
     (text) => {
@@ -109,21 +87,5 @@ describe('createFileKeyring', () => {
     expect(error?.message).toContain(path);
     expect(error?.message).toContain(part);
     expect(error?.cause).toBeUndefined();
-  });
-});
-
-describe('readSquadsProgram', () => {
-  it('takes the program of mainnet and nothing else', () => {
-    const path = join(directory, 'squads.so');
-    expect(() => readSquadsProgram(path)).toThrow(expect.objectContaining({ code: 'ERR_CONFIG_INVALID' }));
-    writeFileSync(path, 'something else');
-    expect(() => readSquadsProgram(path)).toThrow(
-      expect.objectContaining({
-        code: 'ERR_CONFIG_INVALID',
-        message: expect.stringMatching(/SHA-256 is [0-9a-f]{64}, expected dec8d3e0/),
-      }),
-    );
-    expect(readFileSync(path, 'utf8')).toBe('something else');
-    chmodSync(path, 0o600);
   });
 });

@@ -46,18 +46,17 @@ describe('what is said of a token', () => {
     expect(warnings({ vault: null, burn: null, opens: 1 })).toEqual([]);
   });
 
-  it.each<[string, Accounts]>([
-    ['vault', { vault: account({ delegate: stranger }) }],
-    ['burn wallet', { burn: account({ delegate: stranger }) }],
-  ])('names a delegate of the %s', (whose, accounts) => {
-    expect(warnings(accounts)).toEqual([`The delegate ${stranger} can take tokens out of the ${whose}.`]);
-  });
-
-  it.each<[string, Accounts]>([
-    ['vault', { vault: account({ frozen: true }) }],
-    ['burn wallet', { burn: account({ frozen: true }) }],
-  ])('says that the account of the %s is frozen', (whose, accounts) => {
-    expect(warnings(accounts)).toEqual([`The token account of the ${whose} is frozen.`]);
+  it.each([
+    [{ delegate: stranger }, 'vault', `The delegate ${stranger} can take tokens out of the vault.`],
+    [
+      { delegate: stranger },
+      'burn wallet',
+      `The delegate ${stranger} can take tokens out of the burn wallet.`,
+    ],
+    [{ frozen: true }, 'vault', 'The token account of the vault is frozen.'],
+    [{ frozen: true }, 'burn wallet', 'The token account of the burn wallet is frozen.'],
+  ])('names %j of the %s', (more, whose, warning) => {
+    expect(warnings({ [whose === 'vault' ? 'vault' : 'burn']: account(more) })).toEqual([warning]);
   });
 
   it.each<Accounts>([{ vault: null }, { burn: null }])('says that accounts open frozen', (accounts) => {

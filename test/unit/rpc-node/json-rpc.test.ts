@@ -72,18 +72,6 @@ describe('a call', () => {
 });
 
 describe('sendTransaction', () => {
-  it('is refused with the log and the error of the transaction that would fail', async () => {
-    const { url } = await startPlainNode();
-    const all = await rpcResult<{ value: number }>(url, 'getBalance', treasury.address);
-    const answer = await sent(url, await payment(url, BigInt(all.value)));
-    expect(answer.error).toMatchObject({
-      code: -32_002,
-      message: 'Transaction simulation failed: Error processing Instruction 0: custom program error: 0x1',
-      data: { err: { InstructionError: [0, { Custom: 1 }] }, accounts: null },
-    });
-    expect(JSON.stringify(answer.error?.data)).toContain('insufficient lamports');
-  });
-
   it('says what is wrong with a signature, the encoding, the size and the bytes', async () => {
     const { url } = await startPlainNode();
     const { bytes } = await payment(url);

@@ -40,11 +40,6 @@ function transfer(from: KeyPairSigner, to: Address, amount: bigint) {
   } as const;
 }
 
-async function firstOf<Value>(values: AsyncIterable<Value>): Promise<Value> {
-  for await (const value of values) return value;
-  throw new TypeError('Nothing came.');
-}
-
 describe('@solana/kit', () => {
   let node: PlainNode;
   let alice: KeyPairSigner;
@@ -107,20 +102,5 @@ describe('@solana/kit', () => {
     const past = await rpc.getSignaturesForAddress(bob, { commitment: 'confirmed' }).send();
     expect(past.map((each) => each.signature)).toEqual([signature]);
     expect(node.failures).toEqual([]);
-  });
-
-  it('hears of accounts and slots', async () => {
-    const abort = new AbortController();
-    const options = { abortSignal: abort.signal };
-    const slots = await rpcSubscriptions.slotNotifications().subscribe(options);
-    const accounts = await rpcSubscriptions
-      .accountNotifications(bob, { commitment: 'confirmed', encoding: 'base64' })
-      .subscribe(options);
-    // Notifications before the first read are dropped.
-    const [slot, account] = [firstOf(slots), firstOf(accounts)];
-    await pay(3_000_000n);
-    expect((await account).value.lamports).toBe(3_000_000n);
-    expect((await slot).slot).toBeGreaterThan((await slot).root);
-    abort.abort();
   });
 });

@@ -68,15 +68,6 @@ describe('compile', () => {
     );
   });
 
-  it('writes lengths of two bytes where needed', () => {
-    const data = new Uint8Array(200).fill(7);
-    const accounts = Array.from({ length: 130 }, () => ({ address: payer, signer: false, writable: false }));
-    const instructions = [{ program: namedAddress('program'), accounts, data }];
-    expect(Buffer.from(compileLegacyMessage({ payer, instructions, blockhash }))).toEqual(
-      Buffer.from(oracle(instructions).compileToLegacyMessage().serialize()),
-    );
-  });
-
   it('refuses more accounts than an index can name', () => {
     const accounts = Array.from({ length: 260 }, (_, n) => ({
       address: namedAddress(`many ${n}`),

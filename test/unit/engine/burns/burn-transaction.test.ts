@@ -1,8 +1,6 @@
-/** The bytes of a burn: never the same twice, and on a cluster within limit, price and cap. */
+/** The bytes of a burn are never the same twice. */
 import { describe, expect, it } from 'vitest';
-import { budgetIn, feeOf } from '../../../../src/chain/small-programs.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
-import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { signBurns } from '../../../../src/engine/burns/chunk.js';
 import type { SigningTerms } from '../../../../src/engine/signing-terms.js';
 import type { TokenRecord } from '../../../../src/store/records.js';
@@ -19,23 +17,14 @@ const token = {
   decimals: 6,
 } as TokenRecord;
 const recent: SigningTerms = { blockhash: namedAddress('blockhash'), lastValidBlockHeight: 7n };
-const burn = (sequence: number, persistOnchain = false) => ({
-  ...{ index: 0, sequence, amount: 5n, proofType: 'TYPE', proofHash: sha256('proof'), persistOnchain },
+const burn = (sequence: number) => ({
+  ...{ index: 0, sequence, amount: 5n, proofType: 'TYPE', proofHash: sha256('proof') },
+  persistOnchain: false,
 });
 const priced = (microLamports: bigint, maxLamports = 50_000n): SigningTerms => ({
   ...recent,
   priority: { microLamports, maxLamports },
 });
-
-const messageOf = async (sequence: number, terms: SigningTerms, persistOnchain = false) => {
-  const [signed] = await signBurns(token, wallet, [burn(sequence, persistOnchain)], terms);
-  return decodeTransaction(signed?.transaction ?? new Uint8Array()).message;
-};
-
-const budgets = async (sequence: number, terms: SigningTerms) => {
-  const { staticKeys, instructions } = await messageOf(sequence, terms);
-  return instructions.map(({ programIndex, data }) => budgetIn({ program: staticKeys[programIndex], data }));
-};
 
 describe('burns that are alike', () => {
   it.each([
@@ -63,25 +52,4 @@ it('are not the same bytes in two registrations that share a burn wallet and cou
     ),
   );
   expect(new Set(signatures).size).toBe(3);
-});
-
-describe('the compute budget of a burn', () => {
-  it('is what a trial has shown at the price of the day on a cluster, whichever number it has', async () => {
-    const terms = { ...priced(1_000n), units: 18_000 };
-    for (const sequence of [7, 999_999])
-      expect(await budgets(sequence, terms)).toEqual([
-        ...[{ computeUnits: 18_000 }, { microLamports: 1_000n }],
-        ...[{}, {}],
-      ]);
-    expect(feeOf(await messageOf(7, terms))).toBe(5_018n);
-  });
-
-  it('never costs more than is allowed', async () => {
-    for (const [price, max] of [
-      [10n ** 12n, 50_000n],
-      [10n ** 12n, 1n],
-      [5n, 0n],
-    ] as const)
-      expect(feeOf(await messageOf(999_999, priced(price, max), true))).toBeLessThanOrEqual(5_000n + max);
-  });
 });
