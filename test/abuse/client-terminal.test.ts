@@ -9,8 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type AnswerOf, EXAMPLES } from '../support/fake-service.js';
 import { json, type Stub, startStub } from '../support/http-stub.js';
 import { openRemoteService, openWithJournal, type TestCli, testCli } from '../support/in-process.js';
-import { shellWords } from '../support/operator.js';
-import { emptyDirectory } from '../support/spawn.js';
+import { emptyDirectory, shellWords } from '../support/spawn.js';
 
 const range = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at)).join('');

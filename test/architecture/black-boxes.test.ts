@@ -14,7 +14,7 @@ const DOORS = [
   // The service, a fake service, and an HTTP server before either.
   ...['service', 'doubles', 'fake-service', 'http', 'engine'],
   // A ledger without a project, a node over it, and other users of it.
-  ...['chain', 'registration', 'local-rpc', 'cluster-directory', 'send-by-rpc'],
+  ...['chain', 'registration', 'local-rpc', 'cluster-directory'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
 ];
 

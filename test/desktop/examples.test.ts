@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { type Gate, startGate } from '../e2e/gate.js';
 import { besides } from '../support/flywheel-here.js';
-import { type Gate, startGate } from '../support/gate.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 

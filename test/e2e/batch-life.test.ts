@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { passBlocks } from '../support/engine.js';
 import { letGo, serveHere } from '../support/flywheel-here.js';
-import type { Fate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart, initiated, pipelinesOf } from './deeds.js';
+import type { Fate } from './gate.js';
+import { anOperator, gateOf, type Operator, problemOf } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
@@ -376,15 +375,7 @@ describe('batch run --wallet', () => {
 
 describe('an approval that runs out on its way', () => {
   it('is renewed by the very `batch run` that has signed it, and the batch is executed once', async () => {
-    let node = '';
-    const operator = await anOperator('remote', INIT, {
-      // Both nodes read the same ledger.
-      startNode: async (dataDir) => {
-        const { url, close } = await startNodeBeside(dataDir);
-        node = url;
-        return { url, end: () => close(100) };
-      },
-    });
+    const operator = await anOperator('remote', INIT);
     const gate = gateOf(operator);
     const { dataDir } = operator;
     let executes = 0;
@@ -392,7 +383,7 @@ describe('an approval that runs out on its way', () => {
       if (path.endsWith('/batch/execute')) {
         executes += 1;
         if (executes > 1) return 'pass';
-        const height = () => rpcResult<number>(node, 'getBlockHeight');
+        const height = () => rpcResult<number>(operator.node ?? '', 'getBlockHeight');
         const before = await height();
         await passBlocks({ dataDir }, 150);
         // A node that lags behind would give out the expired blockhash.

@@ -13,9 +13,9 @@ import * as squads from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { BIN, type Spawned } from '../support/spawn.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from './deeds.js';
+import { anOperator, gateOf, type Operator, problemOf } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30'];

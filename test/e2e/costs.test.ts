@@ -6,8 +6,8 @@ import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { startNodeBeside } from '../support/local-rpc.js';
-import { anOperator, gateOf } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { anOperator, gateOf } from './operator.js';
 
 const PIPELINES = 3;
 const GIFT = 900_000;

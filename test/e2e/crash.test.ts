@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import type { Fault } from '../support/faults.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { anOperator, type Operator, pointsIn, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 import { DEEDS, type Deed, expectDone } from './deeds.js';
+import { anOperator, type Operator, pointsIn, resumeLineOf } from './operator.js';
 
 const UNITS = 1_000_000;
 /** More than one intent holds, so that a process can die between two intents. */

@@ -8,8 +8,8 @@ import { closeTestNodes, startTestNode, type TestNode } from '../support/local-r
 import { isLong, itLong } from '../support/long.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { type TestProject, testProject } from '../support/registration.js';
-import { sendByRpc } from '../support/send-by-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { sendByTreasury } from './treasury.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 
@@ -70,7 +70,7 @@ const register = (mint: string): string[] => [
 ];
 
 const send = (to: string, tokens: bigint, lamports: bigint): Promise<void> =>
-  sendByRpc(node.url, project.token, { to, tokens, lamports });
+  sendByTreasury(node.url, project.token.mint, { to, tokens, lamports });
 
 describe('a flywheel in a database', () => {
   it('is registered, burned from and served', async () => {

@@ -1,7 +1,7 @@
 /** One case for each command that changes something, with the changes expected afterwards. */
 import { expect } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import type { Happened, Operator } from '../support/operator.js';
+import type { Happened, Operator } from './operator.js';
 
 export interface Deed {
   words(operator: Operator, name: string): Promise<readonly string[]>;

@@ -15,10 +15,10 @@ import {
 } from '../support/engine.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
 import { besides, remotely } from '../support/flywheel-here.js';
-import { type Gate, startGate } from '../support/gate.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { failureOf } from '../support/service.js';
+import { type Gate, startGate } from './gate.js';
 
 /** Cut before the request reaches the server, during it, or before its answer. */
 const CUTS = { before: 'drop', during: 'cut', after: 'lose', none: 'pass' } as const;

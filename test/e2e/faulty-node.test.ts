@@ -7,7 +7,6 @@ import { openTestEngine, signApproval, type TestEngine } from '../support/engine
 import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
-import { problemOf } from '../support/operator.js';
 import {
   closeStubs,
   type Fault,
@@ -19,6 +18,7 @@ import {
   stubNode,
 } from '../support/rpc-stub.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { problemOf } from './operator.js';
 
 type Init = Parameters<typeof signApproval>[1];
 

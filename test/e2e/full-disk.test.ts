@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sampleOf } from '../support/long.js';
-import { anOperator, ending, resumeLineOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
+import { anOperator, ending, resumeLineOf } from './operator.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
 /** Two requests, each of which grows the files by about 300 KiB. */

@@ -3,9 +3,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeLong, sampleOf } from '../support/long.js';
-import { anOperator, type Operator, problemOf } from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
 import { pipelinesOf } from './deeds.js';
+import { anOperator, type Operator, problemOf } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const REFUSED = 9;

@@ -1,9 +1,10 @@
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { anOperator, nodeOf, type Operator, type OwnNode, problemOf } from '../support/operator.js';
+import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
 import { pipelinesOf } from './deeds.js';
+import { anOperator, type Operator, problemOf } from './operator.js';
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
@@ -18,7 +19,7 @@ type Lie = (result: Result, call: RpcCall) => unknown;
 
 interface Two {
   readonly operator: Operator;
-  readonly node: OwnNode;
+  readonly node: TestNode;
   /** Runs a command with both nodes; the first one tells this lie. */
   ask(lie: Lie, ...words: readonly string[]): ReturnType<Operator['run']>;
   close(): Promise<void>;
@@ -26,7 +27,7 @@ interface Two {
 
 async function two(): Promise<Two> {
   const operator = await anOperator('remote');
-  const node = await nodeOf(operator.dataDir);
+  const node = await startNodeBeside(operator.dataDir);
   return {
     operator,
     node,
@@ -39,7 +40,7 @@ async function two(): Promise<Two> {
       return operator.run(...words, '--rpc-url', liar.url, '--rpc-url', node.url, '--quorum', '2', '--json');
     },
     close: async () => {
-      await node.end('SIGTERM');
+      await node.close();
       await operator.leave();
     },
   };
@@ -58,7 +59,7 @@ function accountsOf(batchIndex: bigint) {
   return { batch: batch.toBase58(), proposal: proposal.toBase58(), transactions };
 }
 
-async function said<Said>({ url }: OwnNode, method: string, ...params: readonly unknown[]): Promise<Said> {
+async function said<Said>({ url }: TestNode, method: string, ...params: readonly unknown[]): Promise<Said> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const answer = await fetch(url, { method: 'POST', body });
   return ((await answer.json()) as { result: Said }).result;

@@ -3,11 +3,11 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import type { Gate, GateRequest, Passed, Replay } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Operator, resumeLineOf } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
 import { initiated, pipelinesOf } from './deeds.js';
+import type { Gate, GateRequest, Passed, Replay } from './gate.js';
+import { anOperator, gateOf, type Operator, resumeLineOf } from './operator.js';
 
 const UNKNOWN = 7;
 

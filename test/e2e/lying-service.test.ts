@@ -6,21 +6,14 @@ import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@s
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import type { Fate, Gate, GateRequest } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
-import {
-  anOperator,
-  gateOf,
-  makeTemplate,
-  nodeOf,
-  type Operator,
-  problemOf,
-  type Template,
-} from '../support/operator.js';
 import { BIN } from '../support/spawn.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart, initiated, pipelinesOf } from './deeds.js';
+import type { Fate, Gate, GateRequest } from './gate.js';
+import { anOperator, gateOf, makeTemplate, type Operator, problemOf, type Template } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const VAULT_TOKENS = 200;
@@ -430,7 +423,7 @@ describe('a batch that failed in part', () => {
 describeLong('a flywheel of which only the addresses are pinned', () => {
   it('is shown, pinned with consent, and held to that at once', async () => {
     const { gate, owner, key, dataDir, directory } = unpinned;
-    const node = await nodeOf(dataDir);
+    const node = await startNodeBeside(dataDir);
     const { multisig, owner: owned, operator: pays, mintAddress } = template.made;
     const addresses = ['--multisig', multisig, '--owner', owned.address, '--operator', pays];
     const words = ['profile', 'add', 'works', '--update', '--mint', mintAddress, ...addresses];
@@ -453,7 +446,7 @@ describeLong('a flywheel of which only the addresses are pinned', () => {
     const { status, text } = await onTerminal(directory, line, { NO_COLOR: '1', FLYWHEEL_API_KEY: key }, 'y');
     expect([status, text]).toEqual([UNKNOWN, expect.stringContaining('Is this your project')]);
     expect(text).toMatch(/The service says that 0 of \d transactions/);
-    await node.end('SIGTERM');
+    await node.close();
   });
 });
 

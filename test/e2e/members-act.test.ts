@@ -5,15 +5,16 @@ import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import type { Fate, GateRequest } from '../support/gate.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Mode, nodeOf, type Operator, problemOf } from '../support/operator.js';
 import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart } from './deeds.js';
+import type { Fate, GateRequest } from './gate.js';
 import { type Members, membersOf } from './members.js';
+import { anOperator, gateOf, type Mode, type Operator, problemOf } from './operator.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
 
@@ -199,10 +200,10 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
         where address = x'${account.toBuffer().toString('hex')}'`,
       );
       // A running node has cached the accounts.
-      const node = mode === 'embedded' ? null : await nodeOf(operator.dataDir);
+      const node = mode === 'embedded' ? null : await startNodeBeside(operator.dataDir);
       const at = node === null ? [] : ['--rpc-url', node.url];
       const refused = await execute(scene, '--signed-tx', `@${approval}`, ...at);
-      await node?.end('SIGTERM');
+      await node?.close();
       expect([refused.exit, problemOf(refused).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
       expect((await json('batch', 'status', id)).value.status).toBe('FINALIZED');
       expect(await scene.counts()).toEqual([0, 0, 0, 0, 0, 0, 0]);

@@ -13,8 +13,8 @@ import {
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { startNodeBeside } from '../support/local-rpc.js';
-import type { Operator } from '../support/operator.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
+import type { Operator } from './operator.js';
 
 export type Vote = 'approve' | 'reject' | 'cancel';
 

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sampleOf } from '../support/long.js';
-import { gateOf, type Mode, problemOf } from '../support/operator.js';
 import { failedInPart } from './deeds.js';
 import {
   burned,
@@ -25,6 +24,7 @@ import {
   SERVICE,
   STORE,
 } from './older-journal.js';
+import { gateOf, type Mode, problemOf } from './operator.js';
 
 oneForEachTest();
 

@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { startGate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
-import { gateOf, type Mode, problemOf } from '../support/operator.js';
+import { startGate } from './gate.js';
 import {
   burned,
   burnFile,
@@ -28,6 +27,7 @@ import {
   restore,
   SERVICE,
 } from './older-journal.js';
+import { gateOf, type Mode, problemOf } from './operator.js';
 
 oneForEachTest();
 const begin = (mode: Mode): Promise<void> => meet(mode, { pinned: false });

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { anOperator, gateOf, type Mode, type Operator, problemOf } from '../support/operator.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { anOperator, gateOf, type Mode, type Operator, problemOf } from './operator.js';
 
 const INIT = ['--vault-tokens', '1000'];
 export let operator: Operator;

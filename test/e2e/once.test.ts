@@ -16,10 +16,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Operator, problemOf, resumeLineOf } from '../support/operator.js';
 import { flywheel, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { burnsOf, initiated, pipelinesOf } from './deeds.js';
+import { anOperator, gateOf, type Operator, problemOf, resumeLineOf } from './operator.js';
 
 const DAY_MS = 86_400_000;
 

@@ -9,8 +9,8 @@ import { closeTestNodes, startTestNode, type TestNode } from '../support/local-r
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import { addTokens, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
-import { sendByRpc } from '../support/send-by-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { sendByTreasury } from './treasury.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 let project: TestProject;
@@ -78,7 +78,7 @@ const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
 
 const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
-  sendByRpc(node.url, token, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
+  sendByTreasury(node.url, token.mint, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 
 const keyOf = ({ apiKey }: Registered): string => readFileSync(apiKey.file, 'utf8').trim();
 

@@ -1,14 +1,12 @@
 /** `flywheel register` as a program on a test cluster: costs, results, refusals and kills. */
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  Keypair,
-  PublicKey,
-  TransactionInstruction,
-  TransactionMessage,
-  VersionedTransaction,
-} from '@solana/web3.js';
+  AuthorityType,
+  createSetAuthorityInstruction,
+  getAssociatedTokenAddressSync,
+} from '@solana/spl-token';
+import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestToken } from '../support/chain.js';
@@ -24,14 +22,14 @@ import {
   testProject,
   type Wallet,
 } from '../support/registration.js';
-import { rpcResult, statusOf } from '../support/rpc-call.js';
+import { rpcResult } from '../support/rpc-call.js';
+import { LOOP, signingProgram } from '../support/signing-program.js';
 import { BIN, emptyDirectory } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { onTerminal } from './terminal.js';
+import { landByTreasury, TREASURY } from './treasury.js';
 
 const SLOTS = { pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 } as const;
-const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
-const TOKEN_ACCOUNTS_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 /** Offset of the owner in a token account. */
 const OWNER_AT = 32;
 /** Rent of two token accounts and fees of two signatures, in lamports. */
@@ -39,17 +37,6 @@ const ACCOUNTS_AND_FEES = 2n * 2_039_280n + 10_000n;
 /** More than a registration has kill points. */
 const MAX_POINTS = 160;
 const KILLS = isLong ? MAX_POINTS : 2;
-
-const SIGNING_PROGRAM = `
-import { createPrivateKey, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-const seed = Buffer.from(JSON.parse(readFileSync(process.argv[2], 'utf8'))).subarray(0, 32);
-const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
-const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
-for await (const line of createInterface({ input: process.stdin }))
-  console.log(sign(null, Buffer.from(line, 'base64'), key).toString('base64'));
-`;
 
 interface Registered {
   readonly registration: { mintAddress: string; multisig: string; vaultAddress: string; burnWallet: string };
@@ -122,10 +109,7 @@ async function accountOf(of: string): Promise<Buffer> {
   return Buffer.from(value?.data[0] ?? '', 'base64');
 }
 const tokenAccount = (wallet: string): string =>
-  PublicKey.findProgramAddressSync(
-    [new PublicKey(wallet).toBuffer(), TOKEN_PROGRAM.toBuffer(), new PublicKey(token.mint).toBuffer()],
-    TOKEN_ACCOUNTS_PROGRAM,
-  )[0].toBase58();
+  getAssociatedTokenAddressSync(new PublicKey(token.mint), new PublicKey(wallet), true).toBase58();
 
 const pinned = () => {
   const [row] = rawSqlite(join(dataDir, 'store.db'), 'select facts from flywheels');
@@ -135,31 +119,13 @@ const cluster = () =>
   (JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8')) as { cluster: Record<string, object> })
     .cluster;
 
-async function giveUpMinting(): Promise<void> {
-  const authority = Keypair.fromSeed(createHash('sha256').update('treasury').digest());
-  const keys = [
-    { pubkey: new PublicKey(token.mint), isSigner: false, isWritable: true },
-    { pubkey: authority.publicKey, isSigner: true, isWritable: false },
-  ];
-  // SetAuthority of the mint tokens type, to no authority.
-  const instruction = new TransactionInstruction({
-    programId: TOKEN_PROGRAM,
-    keys,
-    data: Buffer.of(6, 0, 0),
-  });
-  const { value } = await rpcResult<{ value: { blockhash: string } }>(node.url, 'getLatestBlockhash');
-  const transaction = new VersionedTransaction(
-    new TransactionMessage({
-      ...{ payerKey: authority.publicKey, recentBlockhash: value.blockhash, instructions: [instruction] },
-    }).compileToV0Message(),
+const giveUpMinting = (): Promise<void> => {
+  const mint = new PublicKey(token.mint);
+  return landByTreasury(
+    node.url,
+    createSetAuthorityInstruction(mint, TREASURY, AuthorityType.MintTokens, null),
   );
-  transaction.sign([authority]);
-  const wire = Buffer.from(transaction.serialize()).toString('base64');
-  const signature = await rpcResult<string>(node.url, 'sendTransaction', wire, { encoding: 'base64' });
-  let status = await statusOf(node.url, signature);
-  while (status?.confirmationStatus !== 'finalized') status = await statusOf(node.url, signature);
-  expect(status.err).toBeNull();
-}
+};
 
 /** Types the command on a terminal and confirms after `meanwhile` has run. */
 function registerAfter(meanwhile: () => Promise<unknown>, answer = 'register') {
@@ -367,21 +333,12 @@ describe('flywheel register', () => {
   itLong(
     'keeps no key that a program of the user signs with, and asks that program from then on',
     async () => {
-      const script = join(home, 'sign.mjs');
-      writeFileSync(script, SIGNING_PROGRAM);
-      const program = `node ${script} ${project.files.operator}`;
+      const secret = JSON.parse(readFileSync(project.files.operator, 'utf8')) as number[];
+      const program = signingProgram(LOOP, Uint8Array.from(secret)).command;
       const { exit, stdout } = await run(
-        ...[
-          'register',
-          '--cluster',
-          node.url,
-          '--mint',
-          project.token.mint,
-          '--owner',
-          project.owner.address,
-          '--yes',
-        ],
-        ...['--operator', project.operator.address, '--operator-signer', program, '--max-priority-fee', '77'],
+        ...['register', '--cluster', node.url, '--mint', project.token.mint],
+        ...['--owner', project.owner.address, '--yes', '--operator', project.operator.address],
+        ...['--operator-signer', program, '--max-priority-fee', '77'],
       );
       expect(exit).toBe(0);
       const { registration } = JSON.parse(stdout) as Registered;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Fate } from '../support/gate.js';
 import { sampleOf } from '../support/long.js';
-import { anOperator, gateOf, type Operator, pointsIn, problemOf, resumeLineOf } from '../support/operator.js';
+import type { Fate } from './gate.js';
+import { anOperator, gateOf, type Operator, pointsIn, problemOf, resumeLineOf } from './operator.js';
 
 let remote: Operator;
 let embedded: Operator;

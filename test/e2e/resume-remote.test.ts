@@ -2,20 +2,20 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Fate, Gate, GateRequest } from '../support/gate.js';
+import { startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
+import type { Spawned } from '../support/spawn.js';
+import { DEEDS, type Deed, expectDone, pipelinesOf } from './deeds.js';
+import type { Fate, Gate, GateRequest } from './gate.js';
 import {
   anOperator,
   ending,
   gateOf,
   type Happened,
-  nodeOf,
   type Operator,
   problemOf,
   resumeLineOf,
-} from '../support/operator.js';
-import type { Spawned } from '../support/spawn.js';
-import { DEEDS, type Deed, expectDone, pipelinesOf } from './deeds.js';
+} from './operator.js';
 
 const sent = (request: GateRequest, { path }: Deed): boolean =>
   request.method === 'POST' && path.test(request.path);
@@ -184,7 +184,7 @@ describe('a run that was given nodes and pins', () => {
     expect(pinned.exit).toBe(0);
     const pins = join(operator.directory, 'pins.json');
     const other = await anOperator('remote', [], { pinned: false });
-    const node = await nodeOf(other.dataDir);
+    const node = await startNodeBeside(other.dataDir);
     // A file given by a relative path has to resolve from any directory.
     cpSync(pins, join(other.directory, 'pins.json'));
     const ran = await runFile(other, '--rpc-url', node.url, '--pins', 'pins.json');
@@ -208,7 +208,7 @@ describe('a run that was given nodes and pins', () => {
     gateOf(other).fate = () => 'pass';
     expect((await other.paste(line)).exit).toBe(0);
     expect((await other.happened()).batches).toEqual(['EXECUTED']);
-    await node.end('SIGTERM');
+    await node.close();
     await other.leave();
   });
 });

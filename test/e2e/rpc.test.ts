@@ -1,18 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
+import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { describeLong, sampleOf } from '../support/long.js';
-import { anOperator, nodeOf, type Operator, type OwnNode, problemOf } from '../support/operator.js';
 import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
+import { anOperator, type Operator, problemOf } from './operator.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];
 
 let operator: Operator;
-let ledger: OwnNode;
+let ledger: TestNode;
 
 beforeAll(async () => {
   operator = await anOperator('remote');
-  ledger = await nodeOf(operator.dataDir);
+  ledger = await startNodeBeside(operator.dataDir);
   operator.write('pipelines.json', PIPELINES);
   const made = await operator.run('batch', 'init', 'pipelines.json', '--out', 'approval.json');
   expect(made.exit).toBe(0);
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterEach(closeStubs);
 afterAll(async () => {
   await operator.leave();
-  await ledger.end('SIGTERM');
+  await ledger.close();
 });
 
 interface AccountsAnswer {

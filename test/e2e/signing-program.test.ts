@@ -5,9 +5,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { anOperator, type Operator, problemOf } from '../support/operator.js';
 import { LOOP, ONCE, signingProgram } from '../support/signing-program.js';
 import { pipelinesOf } from './deeds.js';
+import { anOperator, type Operator, problemOf } from './operator.js';
 
 /** An operator without the key of this wallet in its data directory. */
 async function without(wallet: 'burnWallet' | 'operator') {

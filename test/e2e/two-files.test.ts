@@ -6,8 +6,8 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { FILES } from '../simulation/audit/tables.js';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
-import { problemOf } from '../support/operator.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { problemOf } from './operator.js';
 
 const RECIPIENT = 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF';
 

@@ -9,13 +9,13 @@ import { beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS } from '../simulation/audit/tables.js';
 import { faultEnvironment } from '../support/faults.js';
 import { serveHere } from '../support/flywheel-here.js';
-import type { Fate } from '../support/gate.js';
 import { ask } from '../support/http-serve.js';
-import { anOperator, ending, gateOf, type Operator, problemOf } from '../support/operator.js';
 import { BIN, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
 import { pipelinesOf } from './deeds.js';
+import type { Fate } from './gate.js';
+import { anOperator, ending, gateOf, type Operator, problemOf } from './operator.js';
 
 /** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
 const AMOUNTS = Array.from({ length: 200 }, (_, index) => BigInt(index + 1) * 1_000n);

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sampleOf } from '../support/long.js';
-import { anOperator as anyOperator, type Mode, type Operator, problemOf } from '../support/operator.js';
 import type { Spawned } from '../support/spawn.js';
 import { failedInPart } from './deeds.js';
+import { anOperator as anyOperator, type Mode, type Operator, problemOf } from './operator.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30', '--symbol', 'FLY'];
 const operators: Operator[] = [];

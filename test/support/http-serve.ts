@@ -121,9 +121,9 @@ export const ask = (
     method: init.body === undefined ? 'GET' : 'POST',
     headers: {
       'x-service-api-key': key,
-      ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(init.idempotencyKey === undefined ? {} : { 'x-idempotency-key': init.idempotencyKey }),
+      ...(init.body !== undefined && { 'content-type': 'application/json' }),
+      ...(init.idempotencyKey !== undefined && { 'x-idempotency-key': init.idempotencyKey }),
     },
-    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
-    ...(init.signal === undefined ? {} : { signal: init.signal }),
+    body: JSON.stringify(init.body) ?? null,
+    signal: init.signal ?? null,
   });

@@ -1,6 +1,6 @@
 /** Runs the built program as a process in an empty home; this file imports nothing of `src`. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -99,4 +99,12 @@ export function problemOf({ stderr }: Pick<Spawned, 'stderr'>): Partial<Problem>
   const [, message = '', error = ''] = /^error: (.*) \((ERR_\w+)\)$/m.exec(stderr) ?? [];
   const [, hint = ''] = /^hint: (.*)$/m.exec(stderr) ?? [];
   return { error, message, hint };
+}
+
+/** A command line as a shell splits it. */
+export function shellWords(line: string): readonly string[] {
+  const { stdout } = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
+    ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+  });
+  return stdout.split('\0').slice(0, -1);
 }

@@ -12,10 +12,9 @@ import { clusterDirectory } from '../../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { describeLong, isLong, itLong } from '../../support/long.js';
-import { problemOf } from '../../support/operator.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
 import { closeStubs, passOn, type RpcCall, result, type StubNode, stubNode } from '../../support/rpc-stub.js';
-import { emptyDirectory, flywheel, type Spawned } from '../../support/spawn.js';
+import { emptyDirectory, flywheel, problemOf, type Spawned } from '../../support/spawn.js';
 
 const LIST = 'getSignaturesForAddress';
 const READ = 'getTransaction';

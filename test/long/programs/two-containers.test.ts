@@ -6,8 +6,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { balancedBooks } from '../../e2e/books.js';
+import { anOperator, ending, type Operator } from '../../e2e/operator.js';
 import { FILES, StoreTables } from '../../simulation/audit/tables.js';
-import { anOperator, ending, type Operator } from '../../support/operator.js';
 import { BIN, type Spawned } from '../../support/spawn.js';
 
 const UNITS = 1_000_000;

@@ -1,17 +1,16 @@
 /** An operator with the built command line and a project, on this machine or behind a service that can be cut off. */
 import type { ChildProcess } from 'node:child_process';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import bs58 from 'bs58';
 import { expect } from 'vitest';
 import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/audit/tables.js';
-import { type Fault, faultEnvironment, LEASE_MS } from './faults.js';
-import { flywheelHere, serveHere } from './flywheel-here.js';
-import { type Gate, startGate } from './gate.js';
-import { initHome, type Made } from './http-serve.js';
-import { startNodeBeside } from './local-rpc.js';
+import { type Fault, faultEnvironment, LEASE_MS } from '../support/faults.js';
+import { flywheelHere, serveHere } from '../support/flywheel-here.js';
+import { initHome, type Made } from '../support/http-serve.js';
+import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import {
   BIN,
   CODE_CACHE,
@@ -20,8 +19,10 @@ import {
   flywheel,
   problemOf,
   type Spawned,
+  shellWords,
   startFlywheel,
-} from './spawn.js';
+} from '../support/spawn.js';
+import { type Gate, startGate } from './gate.js';
 
 export { ending, problemOf };
 
@@ -72,6 +73,8 @@ export interface Operator {
   readonly key: string;
   /** Between the command line and the service; `null` on this machine. */
   readonly gate: Gate | null;
+  /** The node in its profile. */
+  readonly node: string | null;
   write(name: string, content: unknown): string;
   run(...words: readonly string[]): Promise<Spawned>;
   /** Spawns a process unless the fault is only a wrong clock. */
@@ -116,32 +119,10 @@ async function initiatedBy(words: readonly string[]): Promise<Template> {
 /** A line with one command and no redirection or chaining. */
 const isOneCommand = (line: string): boolean => /^flywheel [^>|&;]*$/.test(line);
 
-export function shellWords(line: string): readonly string[] {
-  const { stdout } = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
-    ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
-  });
-  return stdout.split('\0').slice(0, -1);
-}
-
-export interface OwnNode {
-  readonly url: string;
-  end(signal: 'SIGTERM'): Promise<unknown>;
-}
-
-export async function nodeOf(dataDir: string): Promise<OwnNode> {
-  const { url, close } = await startNodeBeside(dataDir);
-  return { url, end: () => close(100) };
-}
-
-async function openRemote(
-  directory: string,
-  dataDir: string,
-  template: Template,
-  startNode: ((dataDir: string) => Promise<OwnNode>) | null,
-) {
+async function openRemote(directory: string, dataDir: string, template: Template, pinned: boolean) {
   const [server, node] = await Promise.all([
     serveHere({ home: join(directory, 'server'), dataDir }, ...RATES),
-    startNode?.(dataDir) ?? null,
+    pinned ? startNodeBeside(dataDir) : null,
   ]);
   const gate = await startGate(server.url, [template.key]);
   await (node === null ? addProfile(directory, template, gate) : pinProfile(directory, template, gate, node));
@@ -159,7 +140,7 @@ async function addProfile(
 }
 
 /** Pins by command once; later operators get a copy with their own addresses. */
-async function pinProfile(home: string, template: Template, gate: Gate, node: OwnNode): Promise<void> {
+async function pinProfile(home: string, template: Template, gate: Gate, node: TestNode): Promise<void> {
   const { made, pinned } = template;
   const file = join(home, '.config/flywheel/profiles.json');
   if (pinned !== undefined) {
@@ -177,10 +158,7 @@ async function pinProfile(home: string, template: Template, gate: Gate, node: Ow
 export async function anOperator(
   mode: Mode,
   init: readonly string[] | Template = [],
-  {
-    pinned = true,
-    startNode = nodeOf,
-  }: { readonly pinned?: boolean; readonly startNode?: (dataDir: string) => Promise<OwnNode> } = {},
+  { pinned = true }: { readonly pinned?: boolean } = {},
 ): Promise<Operator> {
   const template = 'made' in init ? init : await makeTemplate(...init);
   const directory = emptyDirectory();
@@ -190,8 +168,7 @@ export async function anOperator(
   cpSync(template.dataDir, dataDir, { recursive: true });
   const owner = join(directory, 'owner.json');
   cpSync(join(dataDir, 'owner.json'), owner);
-  const remote =
-    mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned ? startNode : null);
+  const remote = mode === 'embedded' ? null : await openRemote(directory, dataDir, template, pinned);
   // The service answers at once or never here, so tests set short timeouts.
   const withFlags = (words: readonly string[]): readonly string[] =>
     mode === 'embedded' || words[1] === 'remove' ? words : [...words, '--max-wait', '0'];
@@ -214,6 +191,7 @@ export async function anOperator(
     owner,
     key: template.key,
     gate: remote?.gate ?? null,
+    node: remote?.node?.url ?? null,
     write: (name, content) => {
       writeFileSync(join(directory, name), JSON.stringify(content));
       return name;
@@ -256,7 +234,7 @@ export async function anOperator(
     happened: async () => happenedIn(dataDir, template.made.mintAddress),
     leave: async () => {
       await remote?.gate.close();
-      await remote?.node?.end('SIGTERM');
+      await remote?.node?.close(100);
       await remote?.server.end('SIGTERM');
     },
   };

@@ -1,7 +1,7 @@
 /** A proxy on loopback before a real service, which loses, cuts or refuses single requests. */
-import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { createServer, type IncomingMessage, request as send } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { onLoopback } from './loopback.js';
+import { onLoopback } from '../support/loopback.js';
 
 export interface GateRequest {
   readonly method: string;
@@ -69,44 +69,36 @@ const requestOf = ({ method = '', url = '', headers }: IncomingMessage): GateReq
 
 const idOf = ({ headers }: IncomingMessage) => ({ 'x-request-id': headers['x-request-id']?.toString() });
 
-const respond = (
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string | undefined>> = {},
-): void => {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-};
+const JSON_TYPE = { 'content-type': 'application/json' };
 
-function answerHere(
+const said = (status: number, body: unknown, headers: object = {}) => ({
+  ...{ status, headers: { ...JSON_TYPE, ...headers } },
+  content: Buffer.from(JSON.stringify(body)),
+});
+
+type Said = Pick<Passed, 'status' | 'headers' | 'content'>;
+
+/** The answer in place of the one of the service, which `ask` gives. */
+async function inPlace(
+  fate: Exclude<Fate, string>,
   message: IncomingMessage,
-  response: ServerResponse,
-  fate: { refuse: number } | { answer: unknown },
-): void {
-  if ('answer' in fate) respond(response, 200, fate.answer, idOf(message));
-  else {
+  ask: () => Promise<Said | null>,
+): Promise<Said | null> {
+  const ownId = idOf(message);
+  if ('refuse' in fate) {
     const error = REFUSALS[fate.refuse] ?? 'ERR_INTERNAL';
-    respond(response, fate.refuse, { error, message: 'Refused at the door.' });
+    return said(fate.refuse, { error, message: 'Refused at the door.' });
   }
-}
-
-function answerAltered(
-  message: IncomingMessage,
-  response: ServerResponse,
-  answer: Altered,
-  { alter }: { readonly alter: (answer: Altered) => Altered },
-): void {
-  const { status, body } = alter(answer);
-  respond(response, status, body, status === answer.status ? idOf(message) : {});
-}
-
-function answerAgain(
-  message: IncomingMessage,
-  response: ServerResponse,
-  { replay, withHeaders, withItsId = false }: Replay,
-): void {
-  const headers = withHeaders ? replay.headers : { 'content-type': 'application/json' };
-  response.writeHead(replay.status, { ...headers, ...(withItsId ? idOf(message) : {}) }).end(replay.content);
+  if ('answer' in fate) return said(200, fate.answer, ownId);
+  if ('replay' in fate) {
+    if (fate.reaches) await ask();
+    const headers = fate.withHeaders ? fate.replay.headers : JSON_TYPE;
+    return { ...fate.replay, headers: { ...headers, ...(fate.withItsId && ownId) } };
+  }
+  const answer = await ask();
+  if (answer === null) return null;
+  const { status, body } = fate.alter({ status: answer.status, body: JSON.parse(answer.content.toString()) });
+  return said(status, body, status === answer.status ? ownId : {});
 }
 
 /**
@@ -127,26 +119,22 @@ export async function startGate(target: string, keys: readonly string[] = []): P
       if (bytes === body.length) upstream.end(body);
       else upstream.write(body.subarray(0, bytes), () => upstream.destroy());
     });
-  const follow = async (
-    fate: Exclude<Fate, Replay>,
-    message: IncomingMessage,
-    body: Buffer,
-    response: ServerResponse,
-  ) => {
-    if (typeof fate === 'object' && !('alter' in fate)) return answerHere(message, response, fate);
-    const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
-    const answer = fate === 'drop' ? null : await pass(message, body, bytes);
-    // A service that dies in the middle of its answer gives no answer.
+  /** What the service answers; `null` where it does not get the request or dies in the middle of its answer. */
+  const ask = async (message: IncomingMessage, body: Buffer, bytes = body.length) => {
+    const answer = await pass(message, body, bytes);
     const content = answer === null ? null : await buffer(answer).catch(() => null);
-    if (answer === null || content === null || fate === 'lose') return void response.destroy();
-    const status = answer.statusCode ?? 502;
-    if (typeof fate !== 'object') {
-      // With keys in turn the remaining quota of one key has no meaning.
-      const { ratelimit: _left, ...headers } = answer.headers;
-      gate.passed.push({ ...requestOf(message), status, headers, content });
-      return void response.writeHead(status, headers).end(content);
-    }
-    answerAltered(message, response, { status, body: JSON.parse(content.toString()) }, fate);
+    if (answer === null || content === null) return null;
+    return { status: answer.statusCode ?? 502, headers: answer.headers, content };
+  };
+  const follow = async (fate: Fate, message: IncomingMessage, body: Buffer): Promise<Said | null> => {
+    if (typeof fate === 'object') return inPlace(fate, message, () => ask(message, body));
+    const bytes = fate === 'cut' ? Math.floor(body.length / 2) : body.length;
+    const answer = fate === 'drop' ? null : await ask(message, body, bytes);
+    if (answer === null || fate === 'lose') return null;
+    // With keys in turn the remaining quota of one key has no meaning.
+    const { ratelimit: _left, ...headers } = answer.headers;
+    gate.passed.push({ ...requestOf(message), ...answer, headers });
+    return { ...answer, headers };
   };
   const server = createServer(async (message, response) => {
     // A client that disconnects in the middle of its request sends none.
@@ -155,12 +143,9 @@ export async function startGate(target: string, keys: readonly string[] = []): P
     const request = requestOf(message);
     gate.requests.push(request);
     open += 1;
-    const fate = await gate.fate(request);
-    if (typeof fate === 'object' && 'replay' in fate) {
-      const answer = fate.reaches ? await pass(message, body, body.length) : null;
-      if (answer !== null) await buffer(answer);
-      answerAgain(message, response, fate);
-    } else await follow(fate, message, body, response);
+    const answer = await follow(await gate.fate(request), message, body);
+    if (answer === null) response.destroy();
+    else response.writeHead(answer.status, answer.headers).end(answer.content);
     open -= 1;
   });
   // It passes on how long the service keeps a connection.
