@@ -110,6 +110,9 @@ describe('a batch that waits', () => {
       changes: { vaultTokens: { before: '10000000', after: '9000000' } },
       facts: { threshold: '2', timeLockSeconds: '0', configAuthority: 'none' },
     });
+    const digest = ['--expect', `sha256:${'0'.repeat(64)}`, '--json'];
+    const unexpected = json(await operator.run('batch', 'inspect', 'approval.json', ...digest));
+    expect(unexpected.problem).toContain('The digest of the batch is');
     const file = join(operator.directory, 'approval.json');
     const approval = JSON.parse(readFileSync(file, 'utf8'));
     const wire = Buffer.from(approval.proposalApproveTx, 'base64');

@@ -26,9 +26,14 @@ const steady = (text: string): string =>
     .replace(/native parts: [\s\S]*?\n(?=\S|$)/g, 'native parts: they load\n');
 
 async function shown(name: string, options: TestCliOptions): Promise<string> {
-  const { stdout, ...said } = await (SCREENS[name] as Screen)({ tty: TERMINAL, columns: 80, ...options });
+  const { stdout, questions, ...said } = await (SCREENS[name] as Screen)({
+    tty: TERMINAL,
+    columns: 80,
+    ...options,
+  });
   const stderr = said.stderr.replace(PROGRESS, '');
-  return steady(`${stdout}${stderr === '' ? '' : `--- stderr\n${stderr}`}`);
+  const asked = questions.map((question) => `--- question\n${question}\n`).join('');
+  return steady(`${stdout}${stderr === '' ? '' : `--- stderr\n${stderr}`}${asked}`);
 }
 
 /** Lines wider than the terminal, except single words and commands to copy. */

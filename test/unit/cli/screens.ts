@@ -1,6 +1,7 @@
 /** Every screen by name: a command line on the given terminal, with scripted answers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SourcePipeline } from '../../../src/actions/pipelines.js';
 import { nodeAddress } from '../../../src/chain/node-address.js';
 import { memo, proofMemoText } from '../../../src/chain/small-programs.js';
 import { burnChecked } from '../../../src/chain/tokens/instructions.js';
@@ -9,14 +10,15 @@ import type { DatabaseAdmin } from '../../../src/compose/database-admin.js';
 import type { PipelineState } from '../../../src/contract/schemas/batch.js';
 import type { AnswerOf } from '../../../src/contract/service.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { proofHash } from '../../../src/values/digest.js';
-import { honestWorld, type TokenKind, KEYS as WALLETS, type World } from '../../attacks/world.js';
+import { type Address, isAddress } from '../../../src/values/address.js';
+import { proofHash, sha256 } from '../../../src/values/digest.js';
+import { honestWorld, KEYS as WALLETS, type World } from '../../attacks/world.js';
 import { type FakeService, fakeService } from '../../support/fake-service.js';
-import { type TestCliOptions, testCli } from '../../support/in-process.js';
+import { type TestCli, type TestCliOptions, testCli } from '../../support/in-process.js';
 import { namedAddress, toWeb3 } from '../../support/oracle.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 import { flywheel, instructionsOf, ownerKeypair, vaultToken } from '../batch-on-chain.js';
-import { approvalIn, HONEST_PINS, inspect, openedIn } from './approval-world.js';
+import { approvalIn, HONEST_PINS, openedIn, paidBefore, worldOf } from './approval-world.js';
 import { ACTS, DATABASE, DATE, GAP, KEYS, MADE, REPORT, STATUS, VAULT } from './fixtures.js';
 import { nodeOf, pastOf } from './past-batch.js';
 import { PLAN, registering } from './registration.js';
@@ -24,12 +26,8 @@ import { aBatch, localWith, refuse, reply } from './single-command.js';
 
 type Unfinished = Awaited<ReturnType<NonNullable<OpenedService['recovery']>['unfinished']>>[number];
 
-export interface Ended {
-  readonly stdout: string;
-  readonly stderr: string;
-}
 /** The options say which terminal it is. */
-export type Screen = (terminal: TestCliOptions) => Promise<Ended>;
+export type Screen = (terminal: TestCliOptions) => ReturnType<TestCli['run']>;
 
 const TX = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
 const HASH = '238186c045395ed9f8fe5eda2a253194a384bf392c8ba4a86bd8fdc4907a4d95';
@@ -98,29 +96,60 @@ const failing = (error: FlywheelError): Screen =>
     }),
   );
 
-/** Runs words in the world of a batch; the owner answers no. */
+const APPROVE = ['batch', 'approve', 'approval.json', '--keypair', 'owner.json'];
+/** Runs words in the world of a batch; the owner answers no. @param paid - pipelines that an earlier batch has executed */
 const inWorld =
-  (words: readonly string[], kind: TokenKind, more: Partial<OpenedService> = {}): Screen =>
+  (words: readonly string[], makeWorld: () => World, more: Partial<OpenedService> = {}, paid = 0): Screen =>
   async (terminal) => {
-    const world = honestWorld(kind);
+    const world = makeWorld();
     const service = fakeService();
     service.answer('getBatch', () => reply(aBatch({ ...world.batch, id: ID })));
     const opened = { ...openedIn(world), service: service.service, trusted: async () => flywheel, ...more };
     const cli = testCli({ ...terminal, service, opened, answers: ['n'] });
+    if (paid > 0) await paidBefore(cli, paid, true);
     approvalIn(cli.home, world);
     writeFileSync(join(cli.home, 'owner.json'), JSON.stringify([...ownerKeypair]), { mode: 0o600 });
     return cli.run(...words);
   };
+const airdrops = (...to: readonly (readonly [wallet: string, amount: number])[]): readonly SourcePipeline[] =>
+  to.map(([toAddress, amount], at) => ({
+    ...{ type: 'WATCH_AD', proofHash: sha256(String(at)) },
+    actions: [{ action: 'AIRDROP', toAddress: toAddress as Address, amount }],
+  }));
+/** One is a hundred thousand times the others. */
+const PLANTED = airdrops(
+  ...Array.from(
+    { length: 60 },
+    (_, at) => [namedAddress(`wallet ${at}`), at === 58 ? 250_000 : 2.5] as const,
+  ),
+);
+const memos = (...messages: readonly string[]): readonly SourcePipeline[] =>
+  messages.map((message, at) => ({
+    ...{ type: 'WATCH_AD', proofHash: sha256(String(at)), actions: [{ action: 'MEMO', message }] },
+  }));
+
+/** Addresses with the first and last characters of another, the letters in another case where `swaps`. */
+function lookAlikeOf(known: string, swaps = false): string {
+  const swapped = (text: string): string =>
+    text.replace(/./g, (one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase()));
+  const start = swaps ? known.slice(0, 1) + swapped(known.slice(1, 4)) : known.slice(0, 4);
+  const found = [...'ABCDEFGH'].map((one) => `${start}${known.slice(4, 20)}${one}${known.slice(21)}`);
+  return found.find((text) => text !== known && isAddress(text)) ?? known;
+}
+const [alice, bob] = [namedAddress('alice'), namedAddress('bob')];
+const ALIKE = [WALLETS.mint, WALLETS.operator].map((known) => lookAlikeOf(String(known)));
+
 const inspecting =
-  (change: (world: World) => void): Screen =>
+  (makeWorld: () => World, more: Partial<OpenedService> = {}): Screen =>
   async (terminal) => {
-    const world = honestWorld();
-    change(world);
-    return inspect(world, {}, terminal);
+    const world = makeWorld();
+    const cli = testCli({ ...terminal, opened: { ...openedIn(world), ...more } });
+    return cli.run('batch', 'inspect', approvalIn(cli.home, world));
   };
-const executedInPart: Screen = async (terminal) => {
-  const past = nodeOf(pastOf(instructionsOf(), 2));
-  return inspect(honestWorld(), { chain: past, trusted: async () => flywheel }, terminal);
+const changedWorld = (change: (world: World) => void) => (): World => {
+  const world = honestWorld();
+  change(world);
+  return world;
 };
 
 const EXECUTED = {
@@ -223,6 +252,11 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'batch-init-dry-run': asking(['batch', 'init', 'p.json', '--dry-run'], undefined, {
     ...{ opened: seeing([]), files: { 'p.json': PIPELINES } },
   }),
+  'batch-init-dry-run-unusual': asking(['batch', 'init', 'p.json', '--dry-run'], undefined, {
+    files: {
+      'p.json': [1, 1, 1, 400].map((amount) => ({ ...PIPELINES[0], actions: [{ action: 'BURN', amount }] })),
+    },
+  }),
   'batch-list': asking(['batch', 'list'], (service) => {
     const { failedOnTransactionIndex: _, ...result } = EXECUTED;
     const ended = { executeResult: { ...result, failedTxMsg: 'cancelled' }, dateCancelled: DATE };
@@ -255,13 +289,41 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     const done = { ...EXECUTED, totalSuccessful: 3, totalFailed: 0 };
     service.answer('executeBatch', () => reply({ batchId: ID, result: done }));
   }),
-  'batch-inspect': inspecting(() => undefined),
+  'batch-inspect': inspecting(honestWorld),
   ...Object.fromEntries(
-    Object.entries(WORLDS).map(([name, change]) => [`batch-inspect-${name}`, inspecting(change)]),
+    Object.entries(WORLDS).map(([name, change]) => [
+      `batch-inspect-${name}`,
+      inspecting(changedWorld(change)),
+    ]),
   ),
-  'batch-inspect-executed-in-part': executedInPart,
-  'batch-approve': inWorld(['batch', 'approve', 'approval.json', '--keypair', 'owner.json'], 'token'),
-  'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], 'token', {
+  'batch-inspect-executed-in-part': inspecting(honestWorld, {
+    ...{ chain: nodeOf(pastOf(instructionsOf(), 2)), trusted: async () => flywheel },
+  }),
+  'batch-approve': inWorld(APPROVE, honestWorld),
+  'batch-approve-unusual': inWorld(APPROVE, () => worldOf(PLANTED)),
+  'batch-inspect-unusual-unpinned': inspecting(() => worldOf(PLANTED), {
+    ...{ pins: null, trusted: async () => null },
+  }),
+  'batch-approve-alike': inWorld(APPROVE, () =>
+    worldOf(airdrops(...[...ALIKE, alice, lookAlikeOf(alice)].map((wallet) => [wallet, 2] as const))),
+  ),
+  'batch-approve-alike-earlier': inWorld(
+    APPROVE,
+    () => worldOf(airdrops([lookAlikeOf(alice), 2], [lookAlikeOf(alice, true), 2])),
+    {},
+    3,
+  ),
+  'batch-approve-new': inWorld(
+    APPROVE,
+    () => worldOf(airdrops([alice, 2], [bob, 2], [namedAddress('carol'), 2])),
+    {},
+    3,
+  ),
+  'batch-approve-paid': inWorld(APPROVE, honestWorld, {}, 1),
+  'batch-approve-hidden': inWorld(APPROVE, () =>
+    worldOf(memos('safe \u202egnp.exe', 'a\u200bb', 'thanks \u2764\ufe0f')),
+  ),
+  'batch-verify': inWorld(['batch', 'verify', ID, '--expect', `sha256:${'0'.repeat(64)}`], honestWorld, {
     chain: nodeOf(pastOf(instructionsOf(), 3)),
   }),
   'proof-verify': asking(['proof', 'verify', '--tx', 'sig-1', '--proof', 'proof.json'], undefined, {

@@ -2,20 +2,13 @@
  * `flywheel batch init`, `inspect`, `approve`, `execute` and `run`: one batch from file to outcome; nothing is signed without a
  * yes.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pipelineContent, pipelinesDigest } from '../../../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
-import { partOf } from '../../../../../src/cli/batch/batch-stages.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
-import type {
-  Batch,
-  ExecuteResult,
-  InitBatchRequest,
-  InitBatchResult,
-} from '../../../../../src/contract/schemas/batch.js';
+import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
 import { FILE, honestWorld, KEYS, type World } from '../../../../attacks/world.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
@@ -28,7 +21,7 @@ import {
   multisig,
   ownerKeypair,
 } from '../../../batch-on-chain.js';
-import { approvalIn, chainIn, openedIn } from '../../approval-world.js';
+import { approvalIn, chainIn, openedIn, paidBefore } from '../../approval-world.js';
 import { nodeOf, pastOf } from '../../past-batch.js';
 import { aBatch, complaint, person, refusal, refuse, reply } from '../../single-command.js';
 
@@ -95,23 +88,6 @@ const RUN = ['batch', 'run', 'p.json', '--keypair', 'owner.json'];
 const SIGNED = 'AgAAAAAAAAAA';
 
 describe('batch init', () => {
-  it('asks for what the file says under a key of the journal, prints the answer and writes it', async () => {
-    const cli = cliIn();
-    const { exit, stdout, stderr } = await cli.run(...INIT);
-    const path = join(cli.home, `.local/share/flywheel/approvals/${ID}.json`);
-    expect([exit, JSON.parse(stdout)]).toEqual([0, MADE]);
-    expect(stderr).toContain(path);
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject(JSON.parse(JSON.stringify(MADE)));
-    const asked = FILE.map(({ payload, ...one }) => ({ ...one, payload: JSON.stringify(payload) }));
-    expect(cli.service.calls[0]).toMatchObject({ operation: 'initBatch', input: { pipelines: asked } });
-    expect(cli.service.calls[0]?.call.idempotencyKey).toMatch(/^[0-9a-f-]{36}$/);
-    const other = cliIn();
-    await other.run(...INIT, '--out', 'a.json', '--idempotency-key', 'mine');
-    expect([existsSync(join(other.home, 'a.json')), other.service.calls[0]?.call.idempotencyKey]).toEqual([
-      ...[true, 'mine'],
-    ]);
-  });
-
   it('is found by its batch, though its process ended while that was noted', async () => {
     const first = cliIn();
     const { openService } = first.context;
@@ -134,7 +110,7 @@ describe('batch init', () => {
 });
 
 describe('batch approve', () => {
-  it('signs nothing more where the owner has approved, and nothing with a keypair of somebody else', async () => {
+  it('signs nothing more where the owner has approved', async () => {
     const world = honestWorld();
     world.state = (state) => {
       state.proposal = { ...state.proposal, approved: [KEYS.owner] };
@@ -142,9 +118,6 @@ describe('batch approve', () => {
     const words = [...APPROVE, '--expect', 'p.json', '--yes'];
     const { exit, stdout } = await cliIn({}, world).run(...words);
     expect([exit, JSON.parse(stdout)]).toMatchObject([0, { alreadyApproved: true }]);
-    const stranger = cliIn();
-    keepStranger(stranger);
-    expect((await refusal(stranger, ...words)).slice(0, 2)).toEqual([9, 'ERR_APPROVAL_REFUSED']);
   });
 });
 
@@ -157,20 +130,6 @@ describe('batch execute', () => {
       const { exit, stdout } = await cli.run(...EXECUTE, '--signed-tx', option, '--idempotency-key', 'mine');
       expect([exit, JSON.parse(stdout)]).toEqual([0, { batchId: ID, result: resultOf(3) }]);
       expect([executed(cli), await cli.pending()]).toEqual([[[SIGNED, 'mine']], []]);
-    }
-  });
-
-  it('checks, asks, signs and sends an approval in one go, and nothing after a no or without --expect', async () => {
-    const signing = [...EXECUTE, '--approval', 'approval.json', '--keypair', 'owner.json'];
-    for (const [options, words, exit] of [
-      [person('y'), [], 0],
-      [person('n'), [], 130],
-      [{}, ['--yes'], 2],
-      [{}, ['--yes', '--expect', 'p.json'], 0],
-    ] as const) {
-      const cli = cliIn(options);
-      const ended = await cli.run(...signing, ...words);
-      expect([ended.exit, executed(cli).length]).toEqual([exit, exit === 0 ? 1 : 0]);
     }
   });
 });
@@ -189,77 +148,11 @@ describe('batch run', () => {
 });
 
 describe('what was paid before', () => {
-  const PAID =
-    /TWICE: (\d of 3 proofs ha(?:s|ve) already [a-z ]+), pipeline (\d) on 2026-01-31 in batch earlier/;
-  const SCRIPT = ['--expect', 'p.json', '--yes'];
-
-  /** A machine that approved another batch of the same pipelines, of which this many were executed. */
-  async function paidBefore(
-    executed: number,
-    isOver: boolean,
-    options: TestCliOptions = {},
-  ): Promise<TestCli> {
-    const cli = cliIn(options);
-    const journal = await cli.journal();
-    const record = journal.approvals;
-    const content = HONEST.map((pipeline) => pipelineContent(pipeline, 6));
-    const named = { batchIndex: 3n, digest: pipelinesDigest(HONEST), batchId: 'earlier', profile: '' };
-    record.approve(
-      { ...flywheel, ...named, pipelines: content, own: [], newest: null },
-      () => undefined,
-      null,
-    );
-    record.executed(flywheel, { batchId: 'earlier', batchIndex: 3n }, executed, isOver);
-    journal.close();
-    return cli;
-  }
-
-  /** The suggested command, without the options that the test adds to every command. */
-  const lineIn = (stderr: string): string =>
-    (complaint(stderr).hint ?? '').replace(/^.*: (?=flywheel)/, '').replace(' --json', '');
-
-  it.each([
-    ['approve', APPROVE],
-    ['execute', [...EXECUTE, '--approval', 'approval.json', '--keypair', 'owner.json']],
-  ])('is not signed by %s --yes, but with --again', async (_name, words) => {
-    const cli = await paidBefore(3, true);
-    const { exit, stdout, stderr } = await cli.run(...words, ...SCRIPT);
-    expect([exit, stdout, executed(cli)]).toEqual([2, '', []]);
-    expect(complaint(stderr)).toMatchObject({ error: 'ERR_INPUT_INVALID', message: PAID });
-    expect(lineIn(stderr)).toBe(`flywheel ${[...words, ...SCRIPT].join(' ')} --again`);
-    const again = await cli.run(...words, ...SCRIPT, '--again');
-    expect([again.exit, again.stderr]).toEqual([0, expect.stringMatching(PAID)]);
-  });
-
-  it('is not set up by run --yes, nor planned, but with --again', async () => {
-    const cli = await paidBefore(0, false);
-    for (const more of [[], ['--dry-run'], ['--rest']]) {
-      const { exit, stderr } = await cli.run(...RUN, '--yes', ...more);
-      if (more[0] === '--rest') expect([exit, acted(cli)]).toEqual([2, []]);
-      else {
-        expect([exit, complaint(stderr).message, acted(cli)]).toEqual([2, expect.stringMatching(PAID), []]);
-        expect(lineIn(stderr)).toBe(`flywheel ${[...RUN, '--yes', ...more].join(' ')} --again`);
-        // Another client may have cancelled what was approved here.
-        expect(complaint(stderr).hint).toMatch(/`flywheel batch cancel earlier [^`]*--yes`/);
-      }
-    }
-    expect(await cli.pending()).toEqual([]);
-    const planned = await cli.run(...RUN, '--dry-run');
-    expect([planned.exit, planned.stderr]).toEqual([0, expect.stringMatching(PAID)]);
-    expect((await cli.run(...RUN, '--yes', '--again')).exit).toBe(0);
-    expect(executed(cli)).toHaveLength(1);
-  });
-
-  it('is in the question, the summary and the inspection', async () => {
-    const cli = await paidBefore(1, false, person('n'));
-    const asked = await cli.run(...APPROVE);
-    expect(asked.stderr.replace(/\s+/g, ' ')).toMatch(
-      /Declined\. Nothing was signed\. Batch \S+ still waits for approval\. .* `?flywheel batch cancel \S{36}/,
-    );
-    expect(asked.questions.join()).toMatch(/, though 3 of 3 proofs have already landed or been approved\?/);
-    expect(asked.stderr).toMatch(/^TWICE +3 of 3 proofs/m);
-    const { stdout } = await cli.run('batch', 'inspect', 'approval.json', '--json');
-    const warnings = [expect.stringMatching(PAID), expect.stringContaining('UNUSUAL: pipeline 3')];
+  it('is in the JSON of the inspection', async () => {
+    const cli = cliIn();
+    await paidBefore(cli, 1, false);
+    const { stdout } = await cli.run('batch', 'inspect', 'approval.json');
+    const warnings = [expect.stringMatching(/^TWICE: 3 /), expect.stringMatching(/^UNUSUAL: pipeline 3/)];
     expect(JSON.parse(stdout)).toMatchObject({ problem: null, warnings });
   });
 
@@ -278,9 +171,10 @@ describe('what was paid before', () => {
   it('names a line that works where the batch is set up already', async () => {
     const cli = cliIn();
     await cli.run(...INIT);
-    const other = await paidBefore(3, true, { home: cli.home, service: cli.service });
+    const other = cliIn({ home: cli.home, service: cli.service });
+    await paidBefore(other, 3, true);
     const { exit, stderr } = await other.run(...RUN, '--yes');
-    expect([exit, complaint(stderr).message]).toEqual([2, expect.stringMatching(PAID)]);
+    expect([exit, complaint(stderr).message]).toEqual([2, expect.stringMatching(/^TWICE: 3 of 3/)]);
     const line = /`flywheel ([^`]+--again[^`]*)`/.exec(complaint(stderr).hint ?? '')?.[1] ?? '';
     expect(line).toMatch(/^batch execute .* --expect sha256:\w{64} --again --yes$/);
     expect((await other.run(...line.split(' '))).exit).toBe(0);
@@ -315,46 +209,6 @@ describe('before the question', () => {
   });
 });
 
-describe('batch inspect --expect', () => {
-  it('is judged as approve judges it', async () => {
-    const cli = cliIn(person());
-    const same = await cli.run('batch', 'inspect', 'approval.json', '--expect', 'p.json');
-    expect([same.exit, same.stdout]).toEqual([
-      0,
-      expect.stringMatching(/equals\s+the\s+expected\s+pipelines/),
-    ]);
-    const asked = await cli.run(...APPROVE);
-    const end = (text: string) => text.slice(text.indexOf('digest sha256:'), text.indexOf('signs as') + 54);
-    expect(end(same.stdout)).toBe(end(asked.stderr));
-    const words = ['--expect', `sha256:${'0'.repeat(64)}`, '--json'];
-    const other = await cli.run('batch', 'inspect', 'approval.json', ...words);
-    expect(JSON.parse(other.stdout).problem).toContain('The digest of the batch is');
-  });
-});
-
-describe('batch init --dry-run', () => {
-  it('tells of pipelines that are in the file twice, of the largest and of what is unusual', async () => {
-    const cli = cliIn(person());
-    const many = [1, 1, 1, 400].map((amount) => ({ ...FILE[0], actions: [{ action: 'BURN', amount }] }));
-    writeFileSync(join(cli.home, 'p.json'), JSON.stringify(many));
-    const { exit, stdout, stderr } = await cli.run(...INIT, '--dry-run');
-    expect([exit, stderr]).toEqual([0, expect.stringContaining('2 of 4 pipelines duplicate an earlier one')]);
-    const changed = '1 of 4 pipelines have the proof of an earlier one with another amount or recipient';
-    expect(stderr.replace(/\s+/g, ' ')).toContain(`${changed} (pipeline 4 and pipeline 1)`);
-    const { stdout: json } = await testCli({ home: cli.home, service: cli.service }).run(
-      ...INIT,
-      '--dry-run',
-    );
-    expect(JSON.parse(json).warnings).toEqual([
-      expect.stringContaining('2 of 4 pipelines duplicate an earlier one'),
-      expect.stringContaining('1 of 4 pipelines have the proof'),
-      expect.stringMatching(/^UNUSUAL: pipeline 4: burn 400 tokens/),
-    ]);
-    expect(stdout).toMatch(/^burns +403 tokens; the largest 400 tokens, pipeline 4$/m);
-    expect(stdout).toMatch(/^UNUSUAL +pipeline 4: burn 400 tokens, 400 times the median of 1 token$/m);
-  });
-});
-
 /** A journal that fails at the second write after the answer of init. */
 function failing(journal: Journal, hasAnswered: () => boolean): Journal {
   let writes = 0;
@@ -374,12 +228,3 @@ function failing(journal: Journal, hasAnswered: () => boolean): Journal {
     },
   });
 }
-
-describe('a part of a request', () => {
-  it('has every other field of the request and every field of its pipelines', () => {
-    const [first, second] = [{ type: 'A' }, { type: 'B', later: true }];
-    const request = { pipelines: [first, second], later: 1 } as unknown as InitBatchRequest;
-    expect(partOf(request, [1])).toEqual({ pipelines: [second], later: 1 });
-    expect(partOf(request, null)).toEqual(request);
-  });
-});
