@@ -9,7 +9,7 @@ import { SCREENS, type Screen } from './screens.js';
 
 const COLOURED = new Set(['batch-inspect-drifted', 'error-rate']);
 const UNWRAPPED =
-  /^(?:batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
+  /^(?:.*-csv|caps-r.+|batch-inspect-[^e].*|batch-(?:approve.*|reject|verify)|proof-verify|doctor|db-migrate|db-accept-gap|register)$/;
 const TERMINAL = { stdin: true, stdout: true, stderr: true };
 
 /** Progress appears after half a second, as on a busy machine. */

@@ -85,8 +85,11 @@ const asking =
       writeFileSync(join(cli.home, name), JSON.stringify(content), { mode: 0o600 });
     return cli.run(...words);
   };
-const onMachine = (words: readonly string[], parts: Parameters<typeof localWith>[0]): Screen =>
-  asking(words, undefined, { openers: localWith(parts) });
+const onMachine = (
+  words: readonly string[],
+  parts: Parameters<typeof localWith>[0],
+  answers: readonly string[] = [],
+): Screen => asking(words, undefined, { openers: localWith(parts), answers });
 const onDatabase = (words: readonly string[], parts: Partial<DatabaseAdmin>): Screen =>
   asking(words, undefined, { openers: { openDatabase: async () => parts as DatabaseAdmin } });
 const failing = (error: FlywheelError): Screen =>
@@ -282,8 +285,13 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
   'batch-status': asking(['batch', 'status', ID], (service) =>
     service.answer('getBatch', () => reply(aBatch({ status: 'FAILED', executeResult: EXECUTED }))),
   ),
-  'batch-show': asking(['batch', 'show', ID], (service) =>
-    service.answer('batchPipelines', () => reply({ items: SHOWN, nextCursor: null })),
+  ...Object.fromEntries(
+    ['human', 'csv'].map((form) => [
+      form === 'csv' ? 'batch-show-csv' : 'batch-show',
+      asking(['batch', 'show', ID, '--output', form], (service) =>
+        service.answer('batchPipelines', () => reply({ items: SHOWN, nextCursor: null })),
+      ),
+    ]),
   ),
   'batch-execute': asking(['batch', 'execute', ID, '--signed-tx', 'AgAAAAAAAAAA'], (service) => {
     const done = { ...EXECUTED, totalSuccessful: 3, totalFailed: 0 };
@@ -330,6 +338,10 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     ...{ opened: proofOnChain(), files: { 'proof.json': { a: 1 } } },
   }),
   report: asking(['report', '--by', 'month,type'], (service) =>
+    service.answer('report', () => reply(REPORT)),
+  ),
+  // No spreadsheet runs its text.
+  'report-csv': asking(['report', '--output', 'csv'], (service) =>
     service.answer('report', () => reply(REPORT)),
   ),
   pending: async (terminal) => {
@@ -388,11 +400,15 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
     return cli.run('profile', 'list');
   },
   'keys-list': onMachine(['keys', 'list'], { listKeys: async () => KEYS }),
+  'keys-list-csv': onMachine(['keys', 'list', '--output', 'csv'], { listKeys: async () => KEYS }),
+  'caps-raise': onMachine(['caps', '--burn', '10000000'], { caps: async () => VAULT.today }, ['n']),
+  'caps-remove': onMachine(['caps', '--burn', 'none'], { caps: async () => VAULT.today }, ['n']),
   caps: onMachine(['caps', '--burn', '5000000'], {
     ...{ caps: async () => VAULT.today, setCaps: async () => VAULT.today },
   }),
   'keys-create': onMachine(['keys', 'create'], { createKey: async () => MADE.apiKey }),
   audit: onMachine(['audit'], { audit: async () => ACTS }),
+  'audit-csv': onMachine(['audit', '--output', 'csv'], { audit: async () => ACTS }),
   'db-status': onDatabase(['db', 'status'], { status: async () => DATABASE }),
   'db-check': onDatabase(['db', 'check'], {
     check: async () => [

@@ -84,19 +84,6 @@ describe('batch show', () => {
       { batchId: ID, limit: 200, cursor: '1' },
     ]);
   });
-
-  it('hands on which pipelines are asked for, and prints them as CSV', async () => {
-    const cli = paging();
-    const found = ['--state', 'EXECUTED', '--action', 'BURN', '--tx', 'sig-1', '--limit', '1'];
-    const { exit, stdout, stderr } = await cli.run('batch', 'show', ID, ...found, '--output', 'csv');
-    expect([exit, stderr]).toEqual([0, expect.stringContaining('--cursor 1')]);
-    expect(stdout.split('\n').slice(0, 2)).toEqual([
-      'index,type,state,actions,proof hash,transaction,executed,message',
-      expect.stringMatching(/^0,PRODUCT_BUY,EXECUTED,.+,[0-9a-f]{64},sig-1,,$/),
-    ]);
-    const asked = { batchId: ID, limit: 1, state: 'EXECUTED', action: 'BURN', txHash: 'sig-1' };
-    expect(inputs(cli)[1]).toEqual(asked);
-  });
 });
 
 describe('batch status', () => {
