@@ -223,7 +223,7 @@ async function tryOnce<Value>(
 ): Promise<Answered<Value> | Failed> {
   const { clock, log, transport } = sender;
   const { request, mask, signal } = call;
-  call.beforeTry?.();
+  await call.beforeTry?.();
   const startedMs = clock.nowMs();
   log.request(request, tryNumber);
   const timeoutMs = Math.min(sender.requestTimeoutMs, mostMs);

@@ -35,7 +35,7 @@ export interface Call {
   /** Aborting stops waiting, and stops before the next step. Submitted transactions may still land. */
   readonly signal?: AbortSignal;
   /** Runs before each try over the network. What it throws ends the call. */
-  readonly beforeTry?: () => void;
+  readonly beforeTry?: () => void | Promise<void>;
   readonly onOperation?: (operationId: string) => void;
   readonly onElement?: (outcome: ElementOutcome) => void;
   readonly onSteps?: (steps: Steps) => void;

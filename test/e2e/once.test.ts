@@ -2,6 +2,7 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import {
+  cpSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -16,9 +17,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, ending, flywheel, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { burnsOf, initiated, pipelinesOf } from './deeds.js';
+import type { Fate } from './gate.js';
 import { anOperator, gateOf, type Operator, problemOf, resumeLineOf } from './operator.js';
 
 const DAY_MS = 86_400_000;
@@ -695,5 +697,72 @@ describe('a file that a command writes', () => {
     const other = ['batch', 'init', operator.write('q.json', pipelinesOf('q')), '--out', 'a.json'];
     expect([(await operator.run(...other)).exit, text(operator, 'a.json')]).toEqual([2, approval]);
     expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
+  });
+});
+
+describe('another machine that lands a part of the file', () => {
+  const burnsFrom = (name: string, from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => ({
+      ...{ type: 'WATCH_AD', proof: { name, index: from + at }, burnAmount: 0.01, persistOnchain: false },
+    }));
+  const pipelinesFrom = (name: string, from: number, to: number) =>
+    burnsFrom(name, from, to).map(({ type, proof: payload, burnAmount: amount }) => {
+      return { type, payload, actions: [{ action: 'BURN', amount }] };
+    });
+  const fileOf = (kind: string, name: string, from: number, to: number): string =>
+    remote.write(
+      `${name}-${from}.json`,
+      kind === 'batch run' ? pipelinesFrom(name, from, to) : burnsFrom(name, from, to),
+    );
+  const sends = (kind: string, file: string): readonly string[] =>
+    kind === 'batch run' ? runWords(remote, file) : ['burn-batch', file, '--yes', '--json'];
+
+  it.each([
+    ['burn-batch', 'GET', /burns\?.*idempotencyKey/, 2, 2],
+    ['burn --once', 'GET', /burns\?.*idempotencyKey/, 2, 2],
+    ['burn-batch', 'GET', /burns\?.*txHash/, 1_001, 3],
+    ['batch run', 'GET', /idempotencyKey/, 2, 2],
+    ['batch run', 'POST', /init$/, 2, 9],
+  ] as const)('%s, at its %s of %s, is seen before more is sent', async (kind, method, path, size, exit) => {
+    const name = `meanwhile ${kind} ${exit} ${size}`;
+    const home = emptyDirectory();
+    const profiles = '.config/flywheel/profiles.json';
+    cpSync(join(remote.directory, profiles), join(home, profiles));
+    const other = (...words: readonly string[]) => flywheelHere({ home, cwd: remote.directory }, ...words);
+    const others = fileOf(kind, name, size, size + 1);
+    const gate = gateOf(remote);
+    let held = false;
+    gate.fate = async (request): Promise<Fate> => {
+      if (held || request.method !== method || !path.test(request.path)) return 'pass';
+      held = true;
+      const startedMs = Date.now();
+      expect((await other(...sends(kind, others))).exit).toBe(0);
+      // A look-up counts for a second.
+      while (Date.now() < startedMs + 1_000) await other('history', '--json');
+      return 'pass';
+    };
+    const proof = JSON.stringify({ name, index: size });
+    const own = fileOf(kind, name, 1, size);
+    const words =
+      kind === 'burn --once'
+        ? ['burn', '--once', '--type', 'WATCH_AD', '--proof', proof, '--amount', '0.01', '--yes', '--json']
+        : sends(kind, own);
+    const before = Number(await burned(remote));
+    const refused = await ending(remote.start(...words));
+    passAll(remote);
+    expect(refused.exit, refused.stderr).toBe(exit);
+    const sent = exit === 3 ? 1_000 : 0;
+    expect(Number(await burned(remote)) - before).toBeCloseTo((sent + 2) / 100, 6);
+    const { hint = '', message } = problemOf(refused);
+    expect(message).toContain(`landed 1 of`);
+    if (kind === 'burn --once') return expect(hint).toContain('--again');
+    if (exit === 9) {
+      const [, cancel = ''] = /`(flywheel batch cancel [^`]+)`/.exec(hint) ?? [];
+      const signed = `${cancel} --keypair ${remote.owner} --yes`;
+      expect((await remote.paste(signed)).exit).toBe(0);
+    }
+    const rest = await remote.run(...words, '--rest');
+    expect(rest.exit, rest.stderr).toBe(0);
+    expect(Number(await burned(remote)) - before).toBeCloseTo((size + 1) / 100, 6);
   });
 });

@@ -34,6 +34,7 @@ import {
   isEnded,
   isFinal,
   landedOf,
+  lookingAgain,
   lostThere,
   noteDone,
   pipelinesDoneThere,
@@ -131,6 +132,7 @@ export function batchWork(
   const elements = pipelineElements(request.pipelines);
   const ask = pipelinesDoneThere(session, request.pipelines);
   const looked = { ask, elements };
+  const lookAgain = lookingAgain(session, 'ERR_APPROVAL_REFUSED');
   const isWallet = run?.wallet === true;
   const keypair = run?.keypair == null ? null : new OwnerKeypair(session.context, run.keypair);
   /** Of an operation that was over before this command; only printed. */
@@ -237,15 +239,26 @@ export function batchWork(
     throw wasCancelled(journal, elements, batch.dateCancelled);
   }
 
+  async function lookForOthers(entry: Entry): Promise<void> {
+    const asked = unansweredOf(entry, elements);
+    if (asked) await lookAgain(entry, { ...looked, allowChanged: how.allowChanged }, asked);
+  }
+
   async function perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
     if (stored !== undefined) {
       await requireKnown(entry);
       return { result: await withRest(entry, stored) };
     }
     const isLast = run === null;
-    const initiated = await initiate(session, entry, request, { isLast });
+    const beforeTry = () => lookForOthers(entry);
+    const initiated = await initiate(session, entry, request, { isLast, beforeTry });
     const { batch } = initiated;
     if (!initiated.isNew) await requireWanted(entry, batch);
+    else if (entry.state === 'open') {
+      entry.settle({ state: 'waiting', landed: [] });
+      // From here on other machines see the batch.
+      await beforeTry();
+    }
     const isUnsigned = entry.state === 'open' && currentStage(entry).note.digest === undefined;
     if (isLast) {
       const result = await setUp(entry, initiated);

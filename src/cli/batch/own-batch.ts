@@ -70,7 +70,7 @@ export async function initiate(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  { isLast = true }: { readonly isLast?: boolean } = {},
+  { isLast, beforeTry }: { readonly isLast: boolean; readonly beforeTry: () => Promise<void> },
 ): Promise<Initiated> {
   const stage = currentStage(entry);
   const stored = stage.initAnswer;
@@ -79,9 +79,10 @@ export async function initiate(
     return { answer: stored, batch, isNew: false };
   }
   const part = stage.partOf(request);
+  await beforeTry();
   session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
-  const call = callWith(session, opened, stage.key);
+  const call = { ...callWith(session, opened, stage.key), beforeTry };
   const send = () => opened.service.initBatch(part, call);
   const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
     throw await withCancel(session, stage.key, error);

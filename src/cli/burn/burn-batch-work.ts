@@ -4,12 +4,14 @@ import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { Sha256 } from '../../values/digest.js';
 import { grouped } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import {
   burnsDoneThere,
+  lookingAgain,
   noteDone,
   requireAnswersBurn,
   requireRefused,
@@ -56,6 +58,19 @@ export function burnBatchWork(
   const ask = burnsDoneThere(session, burns);
   const elements = burnElements(burns);
   const requireKnown = (entry: Entry): Promise<void> => requireThere(session, entry, { ask, elements });
+  const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
+  /** Looks up only burns with the proofs of the part: a file has up to a hundred parts. */
+  const beforeTry = (entry: Entry, { key, indexes }: Part, own: readonly Sha256[]) => {
+    const proofs = new Set(pick(elements, indexes).map(({ subject }) => subject));
+    const near = elements.flatMap(({ subject }, index) => (proofs.has(subject) ? index : []));
+    const some = { ask: burnsDoneThere(session, pick(burns, near)), elements: pick(elements, near) };
+    const sent = new Set(indexes);
+    const requests = [{ key, indexes: near.flatMap((index, at) => (sent.has(index) ? at : [])) }];
+    return async (): Promise<void> => {
+      entry.requireHeld();
+      await lookAgain(entry, { ...some, allowChanged: how.allowChanged }, { requests, own });
+    };
+  };
   const requireAllowed = async (indexes: readonly number[] | null): Promise<void> => {
     if (how.strict) await requireAllPossible(session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   };
@@ -86,18 +101,25 @@ export function burnBatchWork(
   async function bringAll(entry: Entry, parts: readonly Part[], shown: number | null): Promise<void> {
     const progress = createProgress(session, parts);
     const signatures = new Set<string>();
+    const landed: Sha256[] = [];
     for (const part of parts) {
       const hear = (outcome: ElementOutcome): void => {
         requireNew(signatures, outcome);
+        landed.push(...landedOf(elements, [outcome]));
         progress.count(outcome);
         if (part.stage === shown) printLines([outcome]);
       };
-      await bring(session, entry, { part, burns, hear, send: () => progress.send(part) }).catch(
-        (error: unknown) => {
-          progress.stop(error);
-          throw error;
-        },
-      );
+      const sending = {
+        part,
+        burns,
+        hear,
+        beforeTry: beforeTry(entry, part, landed),
+        send: () => progress.send(part),
+      };
+      await bring(session, entry, sending).catch((error: unknown) => {
+        progress.stop(error);
+        throw error;
+      });
     }
   }
 
@@ -212,11 +234,13 @@ async function bring(
     part: { name, key, indexes, outcomes: stored },
     burns: all,
     hear,
+    beforeTry,
     send,
   }: {
     readonly part: Part;
     readonly burns: readonly BurnRequest[];
     readonly hear: (outcome: ElementOutcome) => void;
+    readonly beforeTry: () => Promise<void>;
     readonly send: () => void;
   },
 ): Promise<void> {
@@ -236,12 +260,11 @@ async function bring(
     hear(own);
     outcomes[index] = own;
   };
+  await beforeTry();
   send();
-  const { requireHeld } = entry;
-  const call = { ...callWith(session, opened, key, hearOnce), beforeTry: requireHeld };
+  const call = { ...callWith(session, opened, key, hearOnce), beforeTry };
   const reply = await trying(entry, name, async () => {
     try {
-      requireHeld();
       return await opened.service.burnBatch([...burns], call);
     } catch (error) {
       await requireRefused(session, key, error);

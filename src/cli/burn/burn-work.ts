@@ -9,7 +9,13 @@ import { canAsk, requireConsent } from '../consent.js';
 import type { BurnsForesight, OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Entry } from '../journal/journal.js';
-import { burnsDoneThere, requireAnswersBurn, requireRefused, requireThere } from '../operation/done-there.js';
+import {
+  burnsDoneThere,
+  lookingAgain,
+  requireAnswersBurn,
+  requireRefused,
+  requireThere,
+} from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
 import { REPLAYED, type Work } from '../operation/run-operation.js';
@@ -30,6 +36,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const ask = burnsDoneThere(session, [request]);
   const requireKnown = (entry: Entry): Promise<void> =>
     requireThere(session, entry, { ask, elements }, elements);
+  const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
   return {
     ...{ ask, elements },
     unanswered: (operation) =>
@@ -49,7 +56,10 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
         await requireKnown(entry);
         return { result: stored };
       }
-      const result = await send(session, entry, request);
+      const result = await send(session, entry, request, async () => {
+        entry.requireHeld();
+        if (once) await lookAgain(entry, { ask, elements }, { requests: [{ key: entry.key, indexes: [0] }] });
+      });
       const landed = once ? elements.map(({ digest }) => digest) : [];
       // Without --once the journal forgets the burn when it is printed; until then no other starts.
       return { result, verdict: { state: 'done', landed, mayLand: true, answers: { [ANSWER]: result } } };
@@ -91,13 +101,17 @@ async function leftNow(session: Session): Promise<BurnsForesight | null> {
   return foresight.burns([], credential).catch(() => null);
 }
 
-async function send(session: Session, entry: Entry, request: BurnRequest): Promise<BurnResult> {
+async function send(
+  session: Session,
+  entry: Entry,
+  request: BurnRequest,
+  beforeTry: () => Promise<void>,
+): Promise<BurnResult> {
   const opened = await session.service();
   const amount = tokensText(sumAmounts([request.burnAmount]), opened.symbol);
   if (entry.isNew) await confirmSpending(session, opened, `Burn ${amount} for ${request.type}`);
-  const { requireHeld } = entry;
-  requireHeld();
-  const call = { ...callWith(session, opened, entry.key), beforeTry: requireHeld };
+  await beforeTry();
+  const call = { ...callWith(session, opened, entry.key), beforeTry };
   const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
     if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
       await requireNotOnChain(session, entry, entry.key, { failed: [request] });

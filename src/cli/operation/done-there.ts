@@ -6,7 +6,8 @@ import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { InputOf } from '../../contract/service.js';
-import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { ErrorCode } from '../../errors/codes.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
 import type { JsonObject } from '../../values/canonical-json.js';
 import { proofHash, type Sha256 } from '../../values/digest.js';
@@ -32,7 +33,7 @@ import { burnElements, namedText, nounOf, pick, pipelineElements } from './eleme
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { Preparation } from './run-operation.js';
-import { notSent, outcomeUnknown, saysNothingWasDone } from './verdicts.js';
+import { notSent, outcomeUnknown, saysNothingWasDone, withoutNothingSent } from './verdicts.js';
 
 /** A burn or pipeline of the service with the type and proof of an element. */
 export interface Found {
@@ -540,6 +541,33 @@ export async function foreseeUnchanged(
   await requireUnchanged(session, operation, work.elements, indexes, work);
   return found;
 }
+
+/** How long a look-up at the service counts. */
+const SEEN_FOR_MS = 1_000;
+
+/**
+ * While a command waits for an answer, a rate limit or its earlier requests, another machine may land what it is about to send.
+ * @returns what to do before sending: a further look-up, if the last one is older than a second.
+ * @throws as {@link foreseeUnchanged}, in the code `sent` if this operation has sent something before
+ */
+export function lookingAgain(session: Session, sent: ErrorCode) {
+  const { clock } = session.context;
+  let seenMs = clock.nowMs();
+  return async (operation: Entry, work: LookedUp, unanswered: Unanswered): Promise<void> => {
+    if (clock.nowMs() - seenMs < SEEN_FOR_MS || sendsAll(operation)) return;
+    await foreseeUnchanged(session, operation, { ...work, rest: false }, unanswered).catch(
+      (error: unknown) => {
+        if (!operation.hasAnswers || !isFlywheelError(error, 'ERR_INPUT_INVALID')) throw error;
+        throw new FlywheelError(sent, withoutNothingSent(error.message), error.options);
+      },
+    );
+    seenMs = clock.nowMs();
+  };
+}
+
+/** `--again` sends the whole file, whatever landed before. */
+export const sendsAll = ({ since, isNew, isToldApart }: Entry): boolean =>
+  since > 0 && (isNew || !isToldApart);
 
 function wayOut(
   session: Session,

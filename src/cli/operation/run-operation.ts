@@ -32,6 +32,7 @@ import {
   landedOf,
   locate,
   lostThere,
+  sendsAll,
   tellByNotes,
   type Unanswered,
 } from './done-there.js';
@@ -275,8 +276,7 @@ async function leaveOutDone(
   entry: Entry,
   work: Preparation,
 ): Promise<readonly number[] | undefined | null> {
-  // `--again` sends the whole file, whatever landed before.
-  if (isOver(entry.state) || (entry.since > 0 && (entry.isNew || !entry.isToldApart))) return undefined;
+  if (isOver(entry.state) || sendsAll(entry)) return undefined;
   const unanswered = work.unanswered(entry);
   if (unanswered === undefined || unanswered.requests.length === 0) return undefined;
   const found = await foreseeUnchanged(session, entry, work, unanswered);

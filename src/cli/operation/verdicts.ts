@@ -77,6 +77,9 @@ export const notSent = (message: string, hint?: string, options: FlywheelErrorOp
     ...(hint && { hint }),
   });
 
+/** The message of {@link notSent}, where something was sent before. */
+export const withoutNothingSent = (message: string): string => message.replace(/ Nothing was sent\.$/, '');
+
 export const outcomeUnknown = (
   message: string,
   hint?: string,
@@ -94,7 +97,7 @@ export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
   look().catch((error: unknown) => {
     if (!isFlywheelError(error) || !NOTHING_DONE.has(error.exitCode)) throw error;
     const { message, options } = error;
-    const problem = message.replace(/ Nothing was sent\.$/, '');
+    const problem = withoutNothingSent(message);
     throw outcomeUnknown(
       `The service executed the request, but its result cannot be looked up: ${problem}`,
       undefined,
