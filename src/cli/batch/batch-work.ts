@@ -244,6 +244,13 @@ export function batchWork(
     if (asked) await lookAgain(entry, { ...looked, allowChanged: how.allowChanged }, asked);
   }
 
+  /** From here on other machines see the batch. */
+  async function wait(entry: Entry): Promise<void> {
+    if (entry.state !== 'open') return;
+    entry.settle({ state: 'waiting', landed: [] });
+    await lookForOthers(entry);
+  }
+
   async function perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
     if (stored !== undefined) {
       await requireKnown(entry);
@@ -254,11 +261,7 @@ export function batchWork(
     const initiated = await initiate(session, entry, request, { isLast, beforeTry });
     const { batch } = initiated;
     if (!initiated.isNew) await requireWanted(entry, batch);
-    else if (entry.state === 'open') {
-      entry.settle({ state: 'waiting', landed: [] });
-      // From here on other machines see the batch.
-      await beforeTry();
-    }
+    else await wait(entry);
     const isUnsigned = entry.state === 'open' && currentStage(entry).note.digest === undefined;
     if (isLast) {
       const result = await setUp(entry, initiated);

@@ -275,9 +275,8 @@ async function requireNotLandedElsewhere(session: Session, batch: Batch): Promis
   // The same check as in `batch run`, which knows the whole file.
   const { pipelines } = JSON.parse(body) as InitBatchRequest;
   const elements = pipelineElements(pipelines);
-  const unanswered = unansweredOf(entry, elements);
   const looked = { ask: pipelinesDoneThere(session, pipelines), elements };
-  if (unanswered !== undefined) await foreseeUnchanged(session, entry, looked, unanswered);
+  await foreseeUnchanged(session, entry, looked, unansweredOf(entry, elements));
 }
 
 /** For a batch whose file this machine does not have. @throws as {@link requireNotLandedElsewhere} */

@@ -159,10 +159,9 @@ export async function freshAnswer(
   }
 }
 
-/** The request of a batch without an answer: its init. A stored result is printed, which needs no query. */
-export function unansweredOf(operation: Entry, elements: readonly Element[]): Unanswered | undefined {
+/** The request of a batch whose end is not stored: its init. */
+export function unansweredOf(operation: Entry, elements: readonly Element[]): Unanswered {
   const stage = currentStage(operation);
-  if (stage.runAnswer !== undefined) return undefined;
   return { requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
 }
 

@@ -2,31 +2,23 @@
 
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnRequest } from '../../contract/schemas/burn.js';
+import type { BurnBatchResult, BurnRequest } from '../../contract/schemas/burn.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { grouped } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
-import {
-  burnsDoneThere,
-  lookingAgain,
-  noteDone,
-  requireAnswersBurn,
-  requireRefused,
-  requireThere,
-} from '../operation/done-there.js';
+import { burnsDoneThere, lookingAgain, noteDone, requireThere } from '../operation/done-there.js';
 import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
-import { REPLAYED, type Work } from '../operation/run-operation.js';
+import type { Work } from '../operation/run-operation.js';
 import { outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
-import { callWith, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurnBatch } from '../views/burn.js';
 import { countText, tokensText } from '../views/unit.js';
-import { confirmSpending, requireNotOnChain } from './burn-work.js';
+import { confirmSpending, requireNotOnChain, sendBurns } from './burn-work.js';
 import { requireAllPossible } from './plan.js';
 import {
   landedOf,
@@ -59,18 +51,6 @@ export function burnBatchWork(
   const elements = burnElements(burns);
   const requireKnown = (entry: Entry): Promise<void> => requireThere(session, entry, { ask, elements });
   const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
-  /** Looks up only burns with the proofs of the part: a file has up to a hundred parts. */
-  const beforeTry = (entry: Entry, { key, indexes }: Part, own: readonly Sha256[]) => {
-    const proofs = new Set(pick(elements, indexes).map(({ subject }) => subject));
-    const near = elements.flatMap(({ subject }, index) => (proofs.has(subject) ? index : []));
-    const some = { ask: burnsDoneThere(session, pick(burns, near)), elements: pick(elements, near) };
-    const sent = new Set(indexes);
-    const requests = [{ key, indexes: near.flatMap((index, at) => (sent.has(index) ? at : [])) }];
-    return async (): Promise<void> => {
-      entry.requireHeld();
-      await lookAgain(entry, { ...some, allowChanged: how.allowChanged }, { requests, own });
-    };
-  };
   const requireAllowed = async (indexes: readonly number[] | null): Promise<void> => {
     if (how.strict) await requireAllPossible(session, pick(burns, indexes), indexes ?? [...burns.keys()]);
   };
@@ -109,18 +89,67 @@ export function burnBatchWork(
         progress.count(outcome);
         if (part.stage === shown) printLines([outcome]);
       };
-      const sending = {
-        part,
-        burns,
-        hear,
-        beforeTry: beforeTry(entry, part, landed),
-        send: () => progress.send(part),
+      const beforeTry = async (): Promise<void> => {
+        entry.requireHeld();
+        await lookForOthers(entry, part, landed);
+        progress.send(part);
       };
-      await bring(session, entry, sending).catch((error: unknown) => {
+      await bring(entry, part, hear, beforeTry).catch((error: unknown) => {
         progress.stop(error);
         throw error;
       });
     }
+  }
+
+  /** Looks up only burns with the proofs of the part: a file has up to a hundred parts. @param own - landed by other parts */
+  async function lookForOthers(entry: Entry, { key, indexes }: Part, own: readonly Sha256[]): Promise<void> {
+    const proofs = new Set(pick(elements, indexes).map(({ subject }) => subject));
+    const near = elements.flatMap(({ subject }, index) => (proofs.has(subject) ? index : []));
+    const some = { ask: burnsDoneThere(session, pick(burns, near)), elements: pick(elements, near) };
+    const sent = new Set(indexes);
+    const requests = [{ key, indexes: near.flatMap((index, at) => (sent.has(index) ? at : [])) }];
+    await lookAgain(entry, { ...some, allowChanged: how.allowChanged }, { requests, own });
+  }
+
+  /** Sends the request of a part, unless its answer is stored. */
+  async function bring(
+    entry: Entry,
+    { name, key, indexes, outcomes: stored }: Part,
+    hear: (outcome: ElementOutcome) => void,
+    beforeTry: () => Promise<void>,
+  ): Promise<void> {
+    if (stored !== undefined) return stored.forEach(hear);
+    if (session.context.signal.aborted)
+      throw new FlywheelError(
+        'ERR_INTERRUPTED',
+        'Interrupted between two requests. Run the same command again to resume.',
+      );
+    const { service } = await session.service();
+    const asked = pick(burns, indexes);
+    const outcomes: ElementOutcome[] = [];
+    const onElement = (outcome: ElementOutcome): void => {
+      const { index } = outcome;
+      if (outcomes[index] !== undefined) return;
+      const own = { ...outcome, index: indexes[index] ?? index };
+      hear(own);
+      outcomes[index] = own;
+    };
+    const txHashOf = ({ success }: BurnBatchResult) => success[0]?.txHash;
+    const terms = { key, txHashOf, beforeTry, onElement };
+    const answer = await trying(entry, name, () =>
+      sendBurns(session, entry, terms, (call) => service.burnBatch([...asked], call)),
+    );
+    const isWhole = (): boolean => outcomes.filter(Boolean).length === asked.length;
+    if (!isWhole()) attributeOutcomes(asked, answer).outcomes.forEach(onElement);
+    if (!isWhole())
+      throw new FlywheelError(
+        'ERR_RESPONSE_INVALID',
+        'The answer of the service lacks burns of the request.',
+      );
+    const failed = asked.filter((_, at) => outcomes[at]?.status === 'error');
+    const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
+    await requireNotOnChain(session, entry, key, { failed, own });
+    entry.keep(name, outcomes);
   }
 
   async function perform(entry: Entry) {
@@ -224,67 +253,6 @@ function requireNew(signatures: Set<string>, outcome: ElementOutcome): void {
       `The service answered with transaction ${outcome.txHash}, which belongs to another burn.`,
     );
   signatures.add(outcome.txHash);
-}
-
-/** Sends the request of a part, unless its answer is stored. */
-async function bring(
-  session: Session,
-  entry: Entry,
-  {
-    part: { name, key, indexes, outcomes: stored },
-    burns: all,
-    hear,
-    beforeTry,
-    send,
-  }: {
-    readonly part: Part;
-    readonly burns: readonly BurnRequest[];
-    readonly hear: (outcome: ElementOutcome) => void;
-    readonly beforeTry: () => Promise<void>;
-    readonly send: () => void;
-  },
-): Promise<void> {
-  if (stored !== undefined) return stored.forEach(hear);
-  if (session.context.signal.aborted)
-    throw new FlywheelError(
-      'ERR_INTERRUPTED',
-      'Interrupted between two requests. Run the same command again to resume.',
-    );
-  const opened = await session.service();
-  const burns = pick(all, indexes);
-  const outcomes: ElementOutcome[] = [];
-  const hearOnce = (outcome: ElementOutcome): void => {
-    const { index } = outcome;
-    if (outcomes[index] !== undefined) return;
-    const own = { ...outcome, index: indexes[index] ?? index };
-    hear(own);
-    outcomes[index] = own;
-  };
-  await beforeTry();
-  send();
-  const call = { ...callWith(session, opened, key, hearOnce), beforeTry };
-  const reply = await trying(entry, name, async () => {
-    try {
-      return await opened.service.burnBatch([...burns], call);
-    } catch (error) {
-      await requireRefused(session, key, error);
-      throw error;
-    }
-  });
-  const isNamed = reply.meta.requestId !== undefined;
-  const [first] = reply.value.success;
-  if (first !== undefined)
-    await requireAnswersBurn(session, { idempotencyKey: key, txHash: first.txHash }, isNamed);
-  noteReply(session, reply);
-  if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
-  const isWhole = (): boolean => outcomes.filter(Boolean).length === burns.length;
-  if (!isWhole()) attributeOutcomes(burns, reply.value).outcomes.forEach(hearOnce);
-  if (!isWhole())
-    throw new FlywheelError('ERR_RESPONSE_INVALID', 'The answer of the service lacks burns of the request.');
-  const failed = burns.filter((_, at) => outcomes[at]?.status === 'error');
-  const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
-  await requireNotOnChain(session, entry, key, { failed, own });
-  entry.keep(name, outcomes);
 }
 
 /** A JSON array or NDJSON, by the file's extension; no file if no burn failed. */

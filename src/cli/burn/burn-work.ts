@@ -1,6 +1,7 @@
 /** One burn as an operation. */
 import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/small-programs.js';
+import type { Call, ElementOutcome, Reply } from '../../contract/call.js';
 import type { BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
 import { type FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { proofHash } from '../../values/digest.js';
@@ -12,13 +13,13 @@ import type { Entry } from '../journal/journal.js';
 import {
   burnsDoneThere,
   lookingAgain,
-  requireAnswersBurn,
+  requireAnswersKey,
   requireRefused,
   requireThere,
 } from '../operation/done-there.js';
 import { burnElements } from '../operation/elements.js';
 import { commandLine } from '../operation/resume-line.js';
-import { REPLAYED, type Work } from '../operation/run-operation.js';
+import type { Work } from '../operation/run-operation.js';
 import { notSent, outcomeUnknown } from '../operation/verdicts.js';
 import { callWith, isUnoffered, noteReply } from '../send.js';
 import { viewBurn } from '../views/burn.js';
@@ -110,19 +111,51 @@ async function send(
   const opened = await session.service();
   const amount = tokensText(sumAmounts([request.burnAmount]), opened.symbol);
   if (entry.isNew) await confirmSpending(session, opened, `Burn ${amount} for ${request.type}`);
+  const asked = { key: entry.key, txHashOf: ({ txHash }: BurnResult) => txHash, beforeTry };
+  return sendBurns(session, entry, asked, (call) =>
+    opened.service.burn(request, call).catch(async (error: unknown) => {
+      if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
+        await requireNotOnChain(session, entry, entry.key, { failed: [request] });
+      throw error;
+    }),
+  );
+}
+
+const REPLAYED =
+  'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
+
+/** Sends a request of burns, and checks that it was the service that refused it, or has sent what it names for it. */
+export async function sendBurns<Value>(
+  session: Session,
+  { isNew }: Entry,
+  asked: {
+    readonly key: string;
+    readonly txHashOf: (value: Value) => string | undefined;
+    readonly beforeTry: () => Promise<void>;
+    readonly onElement?: (outcome: ElementOutcome) => void;
+  },
+  send: (call: Call) => Promise<Reply<Value>>,
+): Promise<Value> {
+  const { key: idempotencyKey, txHashOf, beforeTry, onElement } = asked;
+  const opened = await session.service();
   await beforeTry();
-  const call = { ...callWith(session, opened, entry.key), beforeTry };
-  const reply = await opened.service.burn(request, call).catch(async (error: unknown) => {
-    if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
-      await requireNotOnChain(session, entry, entry.key, { failed: [request] });
-    await requireRefused(session, entry.key, error);
+  const call = { ...callWith(session, opened, idempotencyKey, onElement), beforeTry };
+  const reply = await send(call).catch(async (error: unknown) => {
+    await requireRefused(session, idempotencyKey, error);
     throw error;
   });
-  const answered = { idempotencyKey: entry.key, txHash: reply.value.txHash };
-  await requireAnswersBurn(session, answered, reply.meta.requestId !== undefined);
+  const { value, meta } = reply;
+  const txHash = txHashOf(value);
+  const listed = async () => {
+    const query = { idempotencyKey, ...(txHash !== undefined && { txHash }), limit: 1 };
+    return (await opened.service.listBurns(query, callWith(session, opened))).value.items;
+  };
+  const names = `transaction ${txHash}`;
+  if (txHash !== undefined)
+    await requireAnswersKey(session, listed, { names, isNamed: meta.requestId !== undefined });
   noteReply(session, reply);
-  if (entry.isNew && reply.meta.replayed) session.output.tell(REPLAYED);
-  return reply.value;
+  if (isNew && meta.replayed) session.output.tell(REPLAYED);
+  return value;
 }
 
 /** Maximum difference between the clocks of this machine and the chain. */

@@ -63,11 +63,6 @@ export class SqliteEntry {
     return this.#hasActed;
   }
 
-  /** The same content is the same operation. */
-  get isOnce(): boolean {
-    return this.#row.origin === 'content';
-  }
-
   get hasAnswers(): boolean {
     return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1') !== undefined;
   }

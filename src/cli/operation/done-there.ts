@@ -555,13 +555,16 @@ export function lookingAgain(session: Session, sent: ErrorCode) {
   let seenMs = clock.nowMs();
   return async (operation: Entry, work: LookedUp, unanswered: Unanswered): Promise<void> => {
     if (clock.nowMs() - seenMs < SEEN_FOR_MS || sendsAll(operation)) return;
-    await foreseeUnchanged(session, operation, { ...work, rest: false }, unanswered).catch(
-      (error: unknown) => {
-        if (!operation.hasAnswers || !isFlywheelError(error, 'ERR_INPUT_INVALID')) throw error;
-        throw new FlywheelError(sent, withoutNothingSent(error.message), error.options);
-      },
-    );
+    const answer = await work.ask(unanswered.requests.map(({ key }) => key));
     seenMs = clock.nowMs();
+    // What the service has begun goes on there. A batch that waits does not.
+    const isBegun = unanswered.requests.some(({ key }) => answer?.known.has(key));
+    if (isBegun && operation.state !== 'waiting') return;
+    const looked: LookedUp = { ...work, ask: async () => answer, rest: false };
+    await foreseeUnchanged(session, operation, looked, unanswered).catch((error: unknown) => {
+      if (!operation.hasAnswers || !isFlywheelError(error, 'ERR_INPUT_INVALID')) throw error;
+      throw new FlywheelError(sent, withoutNothingSent(error.message), error.options);
+    });
   };
 }
 
@@ -685,18 +688,6 @@ export async function requireAnswersKey(
   if (items === null || items.length > 0) return;
   throw outcomeUnknown(`The service answered with ${names}, which it did not create for this request.`);
 }
-
-export const requireAnswersBurn = (
-  session: Session,
-  asked: { readonly idempotencyKey: string; readonly txHash: string },
-  isNamed: boolean,
-): Promise<void> =>
-  requireAnswersKey(
-    session,
-    async (opened) =>
-      (await opened.service.listBurns({ ...asked, limit: 1 }, callWith(session, opened))).value.items,
-    { names: `transaction ${asked.txHash}`, isNamed },
-  );
 
 /** A proxy may refuse what the service accepted. @throws `ERR_OUTCOME_UNKNOWN` if the service burned, or may, under the key. */
 export async function requireRefused(session: Session, key: string, refusal: unknown): Promise<void> {

@@ -83,7 +83,7 @@ export async function requireUnchanged(
   indexes: readonly number[],
   { allowChanged = false }: { readonly allowChanged?: boolean | undefined },
 ): Promise<void> {
-  const { kind, notes, id, state, isNew, isOnce, since } = operation;
+  const { kind, notes, id, state, isNew, since } = operation;
   // Consent given with an operation ends with it.
   if (allowChanged || since > 0 || (!isOver(state) && notes['allowChanged'] === true)) return;
   const journal = await (await session.service()).journal();
@@ -97,10 +97,6 @@ export async function requireUnchanged(
     batchId === undefined
       ? `\`${commandLine(settings, 'pending', 'forget', id)}\``
       : cancelLine(session, batchId);
-  if (kind === 'burn' && !isOnce)
-    throw error.with({
-      hint: `Drop this operation: ${drop}. To burn this amount too, run the command again.`,
-    });
   const also =
     kind === 'burn'
       ? 'Add --again to burn this amount too'

@@ -358,9 +358,6 @@ export interface Work<Result> extends Preparation {
   summary(result: Result): string;
 }
 
-export const REPLAYED =
-  'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
-
 /** @throws the error of the result or of the interruption */
 export async function runOperation<Result>(
   session: Session,

@@ -16,6 +16,8 @@ const REFUSED_HERE: ReadonlySet<string> = new Set([
   'ERR_KEYPAIR_INVALID',
   'ERR_APPROVAL_REFUSED',
   'ERR_DECLINED',
+  // Of a later request.
+  'ERR_PARTIAL',
 ]);
 
 /** True if this request certainly did nothing. An earlier one may have. */
