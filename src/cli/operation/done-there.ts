@@ -53,6 +53,8 @@ interface DoneThere {
   readonly batch?: ListedBatch | undefined;
   /** Landed ones first: among equal elements they have the lower indexes. */
   readonly found: readonly Found[];
+  readonly landed: readonly Element[];
+  readonly open: readonly Found[];
 }
 
 /** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
@@ -111,7 +113,7 @@ export const burnsDoneThere = (
         ...{ isOwn, id: txHash, date: burn.dateBurned ?? burn.dateCreated },
       };
     });
-    return { known, found: numbered(found, burnElements) };
+    return { known, ...numbered(found, burnElements) };
   });
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
@@ -147,7 +149,7 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
         ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
       };
     });
-    return { known, batch: own[0], found: numbered(found, pipelineElements) };
+    return { known, batch: own[0], ...numbered(found, pipelineElements) };
   });
 
 const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
@@ -155,10 +157,15 @@ const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
 function numbered<Item>(
   found: readonly (Omit<Found, 'element'> & { readonly item: Item })[],
   elementsOf: (items: readonly Item[]) => readonly Element[],
-): readonly Found[] {
+): Pick<DoneThere, 'found' | 'landed' | 'open'> {
   const ordered = found.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
   const elements = elementsOf(ordered.map(({ item }) => item));
-  return ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
+  const all = ordered.map(({ item: _item, ...one }, at) => ({ ...one, element: elements[at] as Element }));
+  return {
+    found: all,
+    landed: all.flatMap(({ state, element }) => (state === 'landed' ? element : [])),
+    open: all.filter(({ state }) => state === 'open'),
+  };
 }
 
 export const isFinal = ({ status }: Pick<Batch, 'status'>): boolean =>
@@ -250,9 +257,6 @@ const isAnswer = (error: unknown): boolean =>
   (error.code === 'ERR_RESPONSE_INVALID' || ((error.status ?? 500) < 500 && error.status !== 429));
 
 const elementsOf = (found: readonly Found[]): readonly Element[] => found.map(({ element }) => element);
-const landedThere = ({ found }: DoneThere): readonly Element[] =>
-  elementsOf(found.filter(({ state }) => state === 'landed'));
-const openThere = ({ found }: DoneThere): readonly Found[] => found.filter(({ state }) => state === 'open');
 
 function countBy(elements: readonly Element[]): Map<Sha256, number> {
   const counts = new Map<Sha256, number>();
@@ -274,7 +278,7 @@ function landedSince(
   before: readonly number[],
   answer: DoneThere,
 ): readonly Element[] {
-  const landed = landedThere(answer);
+  const landed = answer.landed;
   if (before.length === 0) return landed;
   const counts = new Map(elements.map(({ content }, at) => [content, before[at] ?? 0]));
   const own = landed.filter(({ content }) => counts.has(content));
@@ -324,7 +328,7 @@ async function compare(
   const opened = await session.service();
   const journal = await opened.journal();
   const landed = landedSince(elements, before, answer);
-  const open = openThere(answer);
+  const open = answer.open;
   const inJournal = journal.landed(elements, since);
   const noted = new Set([...inJournal, ...own]);
   const isNoted = ({ digest }: Element): boolean => noted.has(digest);
@@ -369,8 +373,7 @@ const finishBurnHint = ({ settings }: Session, isOnThisMachine: boolean): string
 
 /**
  * For a file that the journal does not know, or only as cancelled.
- * @returns `known`: the service knows its first request; for `--again` how often each element has landed; else whether all of it
- * was looked up.
+ * @returns `isKnown`: the service knows its first request; `before`: for `--again`; `isLookedUp`: all of it was
  * @throws as {@link compare}
  */
 export async function askWhatIsDone(
@@ -378,24 +381,24 @@ export async function askWhatIsDone(
   journal: Journal,
   request: OperationRequest,
   { ask }: LookedUp,
-): Promise<'known' | boolean | readonly number[]> {
+): Promise<Pick<OperationRequest, 'isKnown' | 'before'> & { readonly isLookedUp?: boolean }> {
   const { kind, content, origin, elements, again } = request;
   const known = journal.known(kind, content, origin);
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
-  if (isAlwaysNew(request) || goesOn) return false;
+  if (isAlwaysNew(request) || goesOn) return {};
   const answer = await ask([journal.keyOf(kind, content, origin)]);
   if (answer === null) {
     tellByNotes(session);
-    return false;
+    return {};
   }
   if (again) {
     await tellOfUnnoted(session, journal, request, answer);
-    const counts = countBy(landedThere(answer));
-    return elements.map(({ content }) => counts.get(content) ?? 0);
+    const counts = countBy(answer.landed);
+    return { before: elements.map(({ content }) => counts.get(content) ?? 0) };
   }
-  if (answer.known.size > 0 && known === undefined) return 'known';
+  if (answer.known.size > 0 && known === undefined) return { isKnown: true };
   await compare(session, { kind }, { elements }, answer);
-  return true;
+  return { isLookedUp: true };
 }
 
 /**
@@ -408,7 +411,7 @@ async function tellOfUnnoted(
   { kind, elements }: OperationRequest,
   answer: DoneThere,
 ): Promise<void> {
-  const landed = landedThere(answer);
+  const landed = answer.landed;
   const noted = journal.landed(landed);
   const counts = less(countBy(landed), journal.countLanded(landed, null));
   const news = firstOf(
@@ -417,7 +420,7 @@ async function tellOfUnnoted(
   );
   noteLanded(journal, kind, news, answer);
   const unnoted = news.length;
-  const mayLand = openThere(answer).filter(({ element }) => !journal.isOpen(element)).length;
+  const mayLand = answer.open.filter(({ element }) => !journal.isOpen(element)).length;
   if (unnoted + mayLand === 0) return;
   const what = [
     ...(unnoted > 0 ? [`${grouped(unnoted)} landed`] : []),
@@ -476,7 +479,11 @@ async function findRemaining(
   const next = requests.flatMap(({ indexes }) => pick(elements, indexes));
   if (batch?.dateCancelled !== undefined) {
     await compare(session, operation, { elements, own }, answer);
-    return remainingOfCancelled(journal, operation, { elements, count: next.length, batch, isRest });
+    // Else the key is of another part of this file, which another machine sent.
+    const others = remainingOfCancelled(journal, operation, elements, isRest);
+    if (others === null && batch.totals.pipelines !== next.length)
+      throw wasCancelled(journal, elements, batch.dateCancelled).with(SAYS_ALL);
+    return others ?? { left: [], leftOut: [] };
   }
   const ownFound = found.filter(({ isOwn }) => isOwn);
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
@@ -505,26 +512,18 @@ async function findRemaining(
   return { left, leftOut: numbersOf(done), isOver };
 }
 
-/** @throws `ERR_INPUT_INVALID` where the key is of another part of this file, which another machine sent */
+/** `null`: no rest begins after the cancelled batch. */
 function remainingOfCancelled(
   journal: Journal,
   { since }: Entry,
-  asked: {
-    readonly elements: readonly Element[];
-    readonly count: number;
-    readonly batch: ListedBatch;
-    readonly isRest: boolean;
-  },
-): Remaining {
-  const { elements, count, batch, isRest } = asked;
+  elements: readonly Element[],
+  isRest: boolean,
+): Remaining | null {
   const landed = journal.landed(elements, since);
-  if (isRest && (since > 0 ? landed.size > 0 : hasLandedInPart(journal, elements))) {
-    const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
-    return { left, leftOut: [], isCancelled: true };
-  }
-  if (batch.totals.pipelines !== count)
-    throw wasCancelled(journal, elements, batch.dateCancelled ?? '').with(SAYS_ALL);
-  return { left: [], leftOut: [] };
+  const isInPart = since > 0 ? landed.size > 0 : hasLandedInPart(journal, elements);
+  if (!isRest || !isInPart) return null;
+  const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
+  return { left, leftOut: [], isCancelled: true };
 }
 
 const isOpenThere = ({ state }: Found): boolean => state === 'open';
@@ -659,7 +658,7 @@ export async function lostThere(
 ): Promise<readonly Element[] | null> {
   const answer = await ask([]);
   if (answer === null) return null;
-  return lostOf(landed, [...landedSince(elements, before, answer), ...elementsOf(openThere(answer))]);
+  return lostOf(landed, [...landedSince(elements, before, answer), ...elementsOf(answer.open)]);
 }
 
 /**

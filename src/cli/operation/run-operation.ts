@@ -102,11 +102,9 @@ async function lookUpAndBegin(
   if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
-  const there = await askWhatIsDone(session, journal, request, work);
-  const isKnownThere = there === 'known';
-  const before = Array.isArray(there) ? { before: there } : {};
-  const entry = await begin(session, journal, { ...request, isKnown: isKnownThere, ...before }, work);
-  return entry && { entry, isKnownThere, isLookedUp: there === true && entry.isNew };
+  const { isLookedUp = false, ...there } = await askWhatIsDone(session, journal, request, work);
+  const entry = await begin(session, journal, { ...request, ...there }, work);
+  return entry && { entry, isKnownThere: there.isKnown === true, isLookedUp: isLookedUp && entry.isNew };
 }
 
 async function begin(
@@ -549,24 +547,15 @@ async function print<Result>(
   work: Work<Result>,
   result: Result,
 ): Promise<FlywheelError | undefined> {
-  const lost = (reason: string, cause?: unknown): FlywheelError =>
-    new FlywheelError(
-      'ERR_OUTPUT_FAILED',
-      `${work.summary(result)} The result could not be written: ${reason}`,
-      {
-        idempotencyKey: entry.key,
-        hint: `Print the result again; nothing is sent: ${resumeLine(session, entry)}`,
-        ...(cause === undefined ? {} : { cause }),
-      },
-    );
-  let failure: FlywheelError | undefined;
   try {
-    failure = await work.present(result);
-  } catch (thrown) {
-    const reason = isFlywheelError(thrown) ? thrown.message : 'internal error.';
-    throw lost(reason, thrown);
+    const failure = await work.present(result);
+    const reason = await session.context.io.stdout.flush();
+    if (reason !== null) throw new FlywheelError('ERR_OUTPUT_FAILED', `standard output: ${reason}.`);
+    return failure;
+  } catch (cause) {
+    const reason = isFlywheelError(cause) ? cause.message : 'internal error.';
+    const message = `${work.summary(result)} The result could not be written: ${reason}`;
+    const hint = `Print the result again; nothing is sent: ${resumeLine(session, entry)}`;
+    throw new FlywheelError('ERR_OUTPUT_FAILED', message, { idempotencyKey: entry.key, hint, cause });
   }
-  const reason = await session.context.io.stdout.flush();
-  if (reason !== null) throw lost(`standard output: ${reason}.`);
-  return failure;
 }
