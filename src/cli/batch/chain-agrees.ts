@@ -27,7 +27,10 @@ import { refusalOf } from './review.js';
 
 type NamedBatch = Pick<Batch, 'id' | 'batchIndex'>;
 
-const refOf = ({ multisig }: { readonly multisig: Address }, { batchIndex }: NamedBatch): BatchRef => ({
+const refOf = (
+  { multisig }: { readonly multisig: Address },
+  { batchIndex }: Pick<Batch, 'batchIndex'>,
+): BatchRef => ({
   multisig,
   batchIndex: BigInt(batchIndex),
 });
@@ -49,6 +52,20 @@ export async function lookUntil<Seen>(
     if (isGood(seen) || waitedMs > waitMs) return seen;
     await context.sleep(LOOK_MS);
   }
+}
+
+/** A batch on the user's chain; `null`: no chain can be asked. */
+export async function accountsOnChain(session: Session, batch: Pick<Batch, 'batchIndex'>) {
+  const { chain, pins } = await session.service();
+  return chain && pins && readBatchAccounts(chain, refOf(pins, batch), 0);
+}
+
+/** Executed transactions of a batch whose accounts are closed; `undefined`: the node does not know. */
+async function executedBefore(chain: ChainReader, ref: BatchRef): Promise<number | undefined> {
+  const past = await readPastBatch(chain, ref);
+  return past?.isClosed === true
+    ? past.transactions.filter((one) => one.executed !== null).length
+    : undefined;
 }
 
 /** Progress on chain; `null`: the accounts are closed. */
@@ -94,20 +111,18 @@ async function contradictionOf(
       : `${said}. The chain says ${found.executed}, and that the proposal is ${found.kind}.`;
   if (landed === total && total > 0 && !isCancelled) return null;
   const closed = `${said}. On chain the batch is closed`;
-  if (batch.status !== 'FAILED') return `${closed}.`;
   // Members may have ended it with their own tools, which the service tells as failed until it is cancelled here.
-  return pastContradiction(await readPastBatch(chain, ref), landed, closed);
+  return batch.status === 'FAILED' ? closedContradiction(chain, ref, landed, closed) : `${closed}.`;
 }
 
-function pastContradiction(
-  past: Awaited<ReturnType<typeof readPastBatch>>,
+async function closedContradiction(
+  chain: ChainReader,
+  ref: BatchRef,
   landed: number,
   closed: string,
-): string | null {
-  const known = past?.isClosed === true ? past.transactions : undefined;
-  const executed = known?.filter((one) => one.executed !== null).length;
-  if (executed === landed) return null;
-  return `${closed}, and ${executed === undefined ? 'the RPC node does not know how many transactions were executed' : `${executed} were executed`}.`;
+): Promise<string | null> {
+  const executed = (await executedBefore(chain, ref)) ?? 'the RPC node does not know how many transactions';
+  return executed === landed ? null : `${closed}, and ${executed} were executed.`;
 }
 
 /**
@@ -159,12 +174,9 @@ export async function requireNothingOnChain(
   // The ledger of this machine may have been restored too. A node may lag behind.
   if (!isThere) return isOnThisMachine || !isSetUp(batch) || lagsBehind(batch);
   const found = await readProgress(chain, ref);
-  const past = found === null ? await readPastBatch(chain, ref) : null;
-  const executed =
-    found?.executed ??
-    (past?.isClosed === true ? past.transactions.filter((one) => one.executed !== null).length : null);
+  const executed = found === null ? await executedBefore(chain, ref) : found.executed;
   const lost = `The service does not know batch ${batch.id} (number ${batch.batchIndex} of the multisig), which was set up from this machine`;
-  if (executed === null)
+  if (executed === undefined)
     throw outcomeUnknown(`${lost}. On chain it is closed, and the RPC node does not know what was executed.`);
   // A multisig executes in order.
   const numbers = Array.from({ length: executed }, (_, at) => (indexes?.[at] ?? at) + 1);

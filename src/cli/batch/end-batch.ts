@@ -3,10 +3,6 @@
  * else.
  */
 import { checkVote } from '../../approval/check-vote.js';
-import type { Pins } from '../../approval/pins.js';
-import type { BatchDescription } from '../../approval/read-batch.js';
-import type { ChainReader } from '../../chain/chain.js';
-import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { addSignature, type KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import type { InputOf } from '../../contract/service.js';
@@ -23,10 +19,10 @@ import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
 import { countText } from '../views/unit.js';
 import { decodeBase64 } from './approval-source.js';
-import { isSetUp } from './chain-agrees.js';
+import { accountsOnChain, isSetUp } from './chain-agrees.js';
 import { concludeById } from './own-batch.js';
 import { requireChain, requireOwner, requirePins } from './pins.js';
-import { lookAtBatch, unitOf } from './review.js';
+import { type Look, lookAtBatch, unitOf } from './review.js';
 
 /** The proposal may change between votes, so one batch can need several. */
 const MAX_VOTES = 3;
@@ -40,9 +36,8 @@ export async function cancelBatch(
 ): Promise<void> {
   const [before, batch] = await repeatable(session, async () => {
     const before = await getBatch(session, batchId);
-    const opened = await session.service();
-    const { pins } = opened;
-    if (pins !== null && owner !== null && !(await isStale(opened, pins, before))) requireOwner(pins, owner);
+    const { pins } = await session.service();
+    if (pins !== null && owner !== null && !(await isStale(session, before))) requireOwner(pins, owner);
     const conclude = (batch: Batch) =>
       concludeById(session, batch, { wasSetUp: before.status === 'FINALIZED' || isSetUp(batch) });
     // Another machine may have executed it, and this journal still has it as waiting.
@@ -61,15 +56,9 @@ export async function cancelBatch(
 }
 
 /** A stale batch needs no vote: the owner may have changed since its set-up. */
-async function isStale(
-  { chain }: OpenedService,
-  { multisig }: Pins,
-  { batchIndex }: Batch,
-): Promise<boolean> {
-  if (chain === null) return false;
-  const ref = { multisig, batchIndex: BigInt(batchIndex) };
-  const { value } = (await readBatchAccounts(chain, ref, 0)).multisig;
-  return value !== null && ref.batchIndex <= value.staleTransactionIndex;
+async function isStale(session: Session, batch: Batch): Promise<boolean> {
+  const multisig = (await accountsOnChain(session, batch))?.multisig.value;
+  return multisig != null && BigInt(batch.batchIndex) <= multisig.staleTransactionIndex;
 }
 
 /**
@@ -82,7 +71,7 @@ export async function endBatch(
   batch: Batch,
   signer: () => Promise<KeypairSigner>,
 ): Promise<Batch> {
-  const { id: batchId, batchIndex } = batch;
+  const { id: batchId } = batch;
   const opened = await session.service();
   if (!isEnded(batch)) await agree(session, opened, batch);
   let request: InputOf<'cancelBatch'> = { batchId };
@@ -94,7 +83,7 @@ export async function endBatch(
     const { ownerVoteNeeded, cancelTx, batch: ended } = reply.value;
     if (!ownerVoteNeeded && ended !== undefined && isEnded(ended)) return ended;
     const wire = decodeBase64('cancelTx', cancelTx ?? '');
-    request = { batchId, signedTx: await signVote(opened, wire, BigInt(batchIndex), signer) };
+    request = { batchId, signedTx: await signVote(session, batch, wire, signer) };
   }
   throw new FlywheelError(
     'ERR_RESPONSE_INVALID',
@@ -111,15 +100,18 @@ function notOffered(error: unknown): never {
 
 /** The kind of vote follows the proposal's status. Either kind ends the batch that the owner agreed to. */
 async function signVote(
-  opened: OpenedService,
+  session: Session,
+  batch: Batch,
   wire: Uint8Array,
-  batchIndex: bigint,
   load: () => Promise<KeypairSigner>,
 ): Promise<string> {
+  const opened = await session.service();
   const pins = requirePins(opened.pins);
+  requireChain(opened);
   const { multisig, owner, operator } = pins;
-  const { proposal } = await readBatchAccounts(requireChain(opened), { multisig, batchIndex }, 0);
-  const kind = proposal.value?.status.kind === 'Approved' ? 'cancel' : 'reject';
+  const status = (await accountsOnChain(session, batch))?.proposal.value?.status;
+  const kind = status?.kind === 'Approved' ? 'cancel' : 'reject';
+  const batchIndex = BigInt(batch.batchIndex);
   checkVote(wire, { kind, multisig, batchIndex, member: owner, feePayers: [operator, owner] });
   const signer = await load();
   requireOwner(pins, signer.address);
@@ -131,7 +123,8 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
   const { chain, pins } = opened;
   if (chain === null || pins === null)
     session.output.warn(`The rest of batch ${id} was not checked, because no RPC node is set.`);
-  const shown = chain && pins && (await show(session, opened, chain, pins, BigInt(batchIndex)));
+  const asked = pins && { multisig: pins.multisig, batchIndex: BigInt(batchIndex), expectation: null };
+  const shown = chain && asked && (await show(session, opened, () => lookAtBatch(chain, null, pins, asked)));
   const count = shown?.transactions.length ?? 0;
   const none =
     count === 1
@@ -146,17 +139,10 @@ async function agree(session: Session, opened: OpenedService, { id, batchIndex }
  * What could not be approved is only a warning: it is no reason to leave the batch executable.
  * @returns `null`: it cannot be read.
  */
-async function show(
-  session: Session,
-  opened: OpenedService,
-  chain: ChainReader,
-  pins: Pins,
-  batchIndex: bigint,
-): Promise<BatchDescription | null> {
+async function show(session: Session, opened: OpenedService, read: () => Promise<Look>) {
   const { output } = session;
-  const asked = { multisig: pins.multisig, batchIndex, expectation: null };
   try {
-    const look = await lookAtBatch(chain, null, pins, asked);
+    const look = await read();
     if (look.refusal !== null) output.warn(look.refusal.message);
     const unit = unitOf({ trusted: await opened.trusted(), symbol: opened.symbol }, look);
     showSubject(session, viewBatchContent(look.description, unit, output.noticeStyle).join('\n'));
