@@ -51,7 +51,14 @@ import { statusOf, totalFields, viewBatch, viewInitBatch } from '../views/batch.
 import { countText } from '../views/unit.js';
 import { againHint, type Repeat, repeatOf, requirePlanApprovable } from './approval-limits.js';
 import { batchName, decodeBase64, writeApproval } from './approval-source.js';
-import { approveBatch, judge, type Signed, type ToApprove } from './approve-batch.js';
+import {
+  approveBatch,
+  approveInWallet,
+  judge,
+  requireWalletPays,
+  type Signed,
+  type ToApprove,
+} from './approve-batch.js';
 import {
   addToStage,
   answeredBatches,
@@ -76,7 +83,6 @@ import {
 } from './own-batch.js';
 import { requireAsPinned, requireChain, requireOwner, requirePins, unpinned } from './pins.js';
 import { expectedPipelines } from './review.js';
-import { approveInWallet, requireWalletPays } from './wallet-approval.js';
 
 type Initiated = Awaited<ReturnType<typeof initiate>>;
 

@@ -215,11 +215,11 @@ async function resumeOperation(
 async function workOf(session: Session, entry: Entry, body: unknown, terms: Terms): Promise<Work<unknown>> {
   switch (entry.kind) {
     case 'burn': {
-      const { burnWork } = await import('../burn/burn-work.js');
+      const { burnWork } = await import('../burn/work.js');
       return burnWork(session, body as Parameters<typeof burnWork>[1]) as Work<unknown>;
     }
     case 'burn-batch': {
-      const { burnBatchWork } = await import('../burn/burn-batch-work.js');
+      const { burnBatchWork } = await import('../burn/work.js');
       const burns = body as Parameters<typeof burnBatchWork>[1];
       const noted = { ...burns, failedOut: stillFree(session, burns.failedOut) };
       return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;

@@ -5,7 +5,7 @@ import { isUuid, type Uuid } from '../../../values/ids.js';
 import { parseStrictJson } from '../../../values/strict-json.js';
 import { repeatBy } from '../../batch/approval-limits.js';
 import { decodeBase64, readApproval } from '../../batch/approval-source.js';
-import { approveBatch, type Signed } from '../../batch/approve-batch.js';
+import { approveBatch, approveWithWallet, type Signed } from '../../batch/approve-batch.js';
 import { cancelBatch } from '../../batch/end-batch.js';
 import {
   executeBatch,
@@ -15,7 +15,6 @@ import {
   type SignTerms,
 } from '../../batch/execute-batch.js';
 import { expectationOf } from '../../batch/review.js';
-import { approveWithWallet } from '../../batch/wallet-approval.js';
 import { defineCommand, type OptionsOf, type Session } from '../../command.js';
 import { cancelLine } from '../../hints.js';
 import { inInput, inputError, readOptionText, requireKind } from '../../input/read-input.js';
