@@ -98,7 +98,7 @@ async function ownDigest(session: Session, batchId: string): Promise<string> {
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
   // Shapes load slowly, and most commands print no such line.
   const { planPipelines } = await import('./input/pipelines-plan.js');
-  return own ? planPipelines(own.stage.partOf(own.request).pipelines).digest : 'FILE';
+  return own ? planPipelines(own.part.pipelines).digest : 'FILE';
 }
 
 /** Without a terminal it needs `--yes`. */

@@ -75,36 +75,24 @@ export function addToStage(entry: Entry, more: Partial<BatchStage>): void {
   entry.note({ stages: stages.map((stage, at) => (at === last ? { ...stage, ...more } : stage)) });
 }
 
-export interface CurrentStage {
-  readonly at: number;
-  readonly note: BatchStage;
-  readonly key: string;
-  readonly initAnswer: InitBatchResult | undefined;
-  readonly initAnswerName: string;
-  readonly runAnswer: RunResult | undefined;
-  readonly runAnswerName: string;
-  /** True once the batch's accounts were known to be on chain, even if the service says otherwise now. */
-  readonly wasSetUp: boolean;
-  executeKey(signedTx: string | undefined): string;
-  /** Indexes in the file. @param all - of the whole file */
-  indexes(all: readonly unknown[]): readonly number[];
-  partOf(request: InitBatchRequest): InitBatchRequest;
-}
+export type CurrentStage = ReturnType<typeof currentStage>;
 
 /** The last stage, as it is noted now. */
-export function currentStage(entry: Entry): CurrentStage {
+export function currentStage(entry: Entry) {
   const stages = batchStages(entry.notes);
   const at = stages.length - 1;
-  const note = stages[at] ?? { indexes: null };
+  const note: BatchStage = stages[at] ?? { indexes: null };
   const key = stageKey(entry.key, at, givenUp(entry.notes));
   const runAnswerName = `${at}/run`;
   const initAnswer = entry.answer(initAnswerName(at)) as InitBatchResult | undefined;
   return {
     ...{ at, note, key, initAnswer, runAnswerName, initAnswerName: initAnswerName(at) },
     runAnswer: entry.answer(runAnswerName) as RunResult | undefined,
-    executeKey: (signedTx) => derivedUuid(key, 'execute', signedTx ?? ''),
-    indexes: (all) => note.indexes ?? [...all.keys()],
-    partOf: (request) => partOf(request, note.indexes),
+    executeKey: (signedTx: string | undefined) => derivedUuid(key, 'execute', signedTx ?? ''),
+    /** Indexes in the file. @param all - of the whole file */
+    indexes: (all: readonly unknown[]) => note.indexes ?? [...all.keys()],
+    partOf: (request: InitBatchRequest) => partOf(request, note.indexes),
+    /** The batch's accounts were known to be on chain, even if the service says otherwise now. */
     wasSetUp:
       note.signedTx !== undefined ||
       (initAnswer !== undefined && initAnswer.batch.status !== 'AVAILABLE_TO_QUEUE'),
@@ -112,13 +100,10 @@ export function currentStage(entry: Entry): CurrentStage {
 }
 
 /** The operation of a batch, if this batch is its last and its file is not dropped yet. */
-export function ownBatch(
-  entry: Entry | undefined,
-  batchId: string,
-): { readonly stage: CurrentStage; readonly request: InitBatchRequest } | undefined {
+export function ownBatch(entry: Entry | undefined, batchId: string) {
   const body = entry?.body();
   if (entry === undefined || body === undefined) return undefined;
   const stage = currentStage(entry);
   const request = JSON.parse(body) as InitBatchRequest;
-  return stage.note.batchId === batchId ? { stage, request } : undefined;
+  return stage.note.batchId === batchId ? { stage, request, part: stage.partOf(request) } : undefined;
 }

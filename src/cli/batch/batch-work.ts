@@ -491,7 +491,7 @@ export function batchWork(
     const { pipelines } = request;
     const stage = currentStage(entry);
     const approved = { digest: pipelinesDigest(source(stage)), wasSent: true };
-    const found = await concludeStage(session, stage, batch, pipelines, approved);
+    const found = await concludeStage(session, stage, batch, pipelines, { approved });
     const ran = { batch, result: batch.executeResult, left: found.left };
     return {
       result: await withRest(entry, ran),

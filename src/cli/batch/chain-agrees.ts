@@ -80,7 +80,7 @@ async function readProgress(chain: ChainReader, ref: BatchRef) {
 }
 
 /** Facts about a batch from this machine's journal, not from the service. */
-export interface KnownBatch {
+interface KnownBatch {
   readonly wasSetUp?: boolean;
   readonly size?: number;
 }

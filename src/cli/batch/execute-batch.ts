@@ -256,7 +256,7 @@ export async function failedOutOf(
     };
   }
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
-  if (own !== undefined) return { file, request: own.stage.partOf(own.request) };
+  if (own !== undefined) return { file, request: own.part };
   // A final batch sends nothing, so its result is printed without the file.
   if (isFinal(await getBatch(session, batchId))) return { file, request: null };
   throw notSent(

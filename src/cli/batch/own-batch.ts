@@ -18,13 +18,7 @@ import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js'
 import { countText } from '../views/unit.js';
 import { noteExecuted } from './approval-limits.js';
 import { addToStage, type CurrentStage, currentStage, ownBatch } from './batch-stages.js';
-import {
-  type Approved,
-  type KnownBatch,
-  landedCount,
-  requireNothingOnChain,
-  requireRanAsApproved,
-} from './chain-agrees.js';
+import { type Approved, landedCount, requireNothingOnChain, requireRanAsApproved } from './chain-agrees.js';
 
 interface Initiated {
   readonly answer: InitBatchResult;
@@ -165,45 +159,38 @@ export function unansweredOf(operation: Entry, elements: readonly Element[]): Un
   return { requests: [{ key: stage.key, indexes: stage.indexes(elements) }] };
 }
 
-/**
- * @param approved - `undefined`: nothing is said of what ran, only how much.
- * @returns how many pipelines landed: always the first ones, because a multisig executes in order.
- * @throws `ERR_OUTCOME_UNKNOWN` where service and chain disagree; as {@link requireRanAsApproved}
- */
-async function concludeBatch(
-  session: Session,
-  batch: Batch,
-  known: KnownBatch,
-  approved: Approved | undefined,
-): Promise<number> {
-  const landed = await landedCount(session, batch, known);
-  if (approved !== undefined)
-    await requireRanAsApproved(session, await session.service(), batch, landed, approved);
-  await noteExecuted(session, batch);
-  return landed;
-}
-
 /** Indexes in the file of a stage's pipelines. */
 interface Landings {
   readonly landed: readonly number[];
   readonly left: readonly number[];
 }
 
-const landingsOf = (stage: CurrentStage, all: readonly unknown[], count: number): Landings => {
-  const own = stage.indexes(all);
-  return { landed: own.slice(0, count), left: own.slice(count) };
-};
+interface Ended {
+  /** Nothing is said of what ran without it, only how much. */
+  readonly approved?: Approved;
+  readonly wasSetUp?: boolean;
+}
 
-/** @param all - pipelines of the whole file. @throws as {@link concludeBatch} */
+/**
+ * How a batch ended: always the first of its pipelines landed, because a multisig executes in order.
+ * @param stage - whose batch it is; `undefined`: this machine does not have its file
+ * @param all - pipelines of the whole file
+ * @throws `ERR_OUTCOME_UNKNOWN` where service and chain disagree; as {@link requireRanAsApproved}
+ */
 export async function concludeStage(
   session: Session,
-  stage: CurrentStage,
+  stage: CurrentStage | undefined,
   batch: Batch,
   all: readonly unknown[],
-  approved?: Approved,
-): Promise<Landings> {
-  const known = { wasSetUp: stage.wasSetUp, size: stage.indexes(all).length };
-  return landingsOf(stage, all, await concludeBatch(session, batch, known, approved));
+  { approved, wasSetUp = false }: Ended = {},
+): Promise<Landings & { readonly count: number }> {
+  const own = stage?.indexes(all);
+  const known = { wasSetUp: wasSetUp || stage?.wasSetUp === true, ...(own && { size: own.length }) };
+  const count = await landedCount(session, batch, known);
+  if (approved !== undefined)
+    await requireRanAsApproved(session, await session.service(), batch, count, approved);
+  await noteExecuted(session, batch);
+  return { count, landed: own?.slice(0, count) ?? [], left: own?.slice(count) ?? [] };
 }
 
 /**
@@ -234,31 +221,23 @@ export const verdictOf = (
 /**
  * For commands that name a batch by its id. Its operation in the journal ends too: cancelled if nothing of its file landed, and
  * the file then runs again only with `--again`.
- * @returns how many of its pipelines landed. @throws as {@link concludeBatch}
+ * @returns how many of its pipelines landed. @throws as {@link concludeStage}
  */
-export async function concludeById(
-  session: Session,
-  batch: Batch,
-  { approved, ...known }: KnownBatch & { readonly approved?: Approved },
-): Promise<number> {
+export async function concludeById(session: Session, batch: Batch, ended: Ended): Promise<number> {
   const journal = await (await session.service()).journal();
   const noted = ownBatch(journal.ofBatch(batch.id), batch.id);
-  const size = noted && { size: noted.stage.indexes(noted.request.pipelines).length };
-  const wasSetUp = noted?.stage.wasSetUp === true ? { wasSetUp: true } : {};
-  const count = await concludeBatch(session, batch, { ...known, ...wasSetUp, ...size }, approved);
+  const pipelines = noted?.request.pipelines ?? [];
+  const found = await concludeStage(session, noted?.stage, batch, pipelines, ended);
   const entry = journal.takeBatch(batch.id);
-  const own = ownBatch(entry, batch.id);
-  if (entry === undefined) return count;
-  if (own === undefined) {
+  const stage = noted && ownBatch(entry, batch.id)?.stage;
+  if (entry !== undefined && stage !== undefined) {
+    entry.settle(verdictOf(entry, stage, batch, found, pipelines));
+    entry.markPrinted();
+  } else if (entry !== undefined && !isOver(entry.state)) {
     // The batch belongs to an earlier stage, which was over before this stage began.
-    if (!isOver(entry.state)) entry.release();
-    return count;
+    entry.release();
   }
-  const { stage } = own;
-  const { pipelines } = own.request;
-  entry.settle(verdictOf(entry, stage, batch, landingsOf(stage, pipelines, count), pipelines));
-  entry.markPrinted();
-  return count;
+  return found.count;
 }
 
 /** No file if all landed. @throws `ERR_INPUT_INVALID` */
