@@ -252,18 +252,45 @@ export async function approveInWallet(
   const { batch, expectation, repeat } = asked;
   const { id: batchId } = batch;
   const judgement = await judge(session, { ...asked, wire: null }, null);
-  const { opened, pins, review } = judgement;
+  const { opened, chain, pins, review } = judgement;
   if (review.isApproved) return { batchId, alreadyApproved: true };
   await requireWalletPays(opened, pins.owner);
   await requireExecutesFromChain(session, batchId);
   const held = await holdApproval(session, batchId, review, { repeat, isAsked: true });
   showJudgement(session, judgement, held, expectation);
-  await requireDigest(session, batchId, held, expectation);
-  const signed = (): void => {
-    held.signed();
-    onSigned();
-  };
-  return serve(session, judgement, batch, signed, factsOf(judgement, batchId, name, held));
+  const { context, settings, output } = session;
+  const { typed } = held;
+  if (typed !== null && settings.yes && expectation === null)
+    throw refuse('Large batch: --yes needs --expect. Nothing was signed.');
+  const question = `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`;
+  if (typed !== null) await requireConsent(session, question, { typed, otherwise: 'Nothing was signed.' });
+  const { servePage } = await import('../../wallet-page/serve-page.js');
+  const { multisig, owner } = pins;
+  const { batchIndex } = batch;
+  /** Last valid block height by blockhash, of each transaction that a page received. */
+  const given = new Map<string, bigint>();
+  return servePage<WalletApproved>({
+    facts: { ...factsOf(judgement, batchId, name, held), chain: await opened.walletChain() },
+    prepare: async () => {
+      const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
+      given.set(blockhash, lastValidBlockHeight);
+      return buildApproval({ owner, multisig, batchIndex, blockhash });
+    },
+    take: async (wire) => {
+      const blockhashes = new Set(given.keys());
+      const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
+      // A signed approval counts towards the limits, whatever its outcome.
+      held.signed();
+      onSigned();
+      return send(session, judgement, batch, vote, given.get(vote.blockhash) ?? 0n);
+    },
+    onListening: (url) => {
+      output.show(`Open this link in the browser that has your wallet:\n${url}`);
+      output.progress.show('waiting for the wallet …');
+    },
+    signal: context.signal,
+    timeoutMs: settings.waitSeconds.value * 1_000,
+  }).finally(() => output.progress.clear());
 }
 
 /** A wallet would sign a vote that cannot be sent or paid. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */
@@ -314,83 +341,28 @@ function factsOf(judgement: Judgement, batchId: Uuid, expected: string | undefin
   };
 }
 
-async function requireDigest(
-  session: Session,
-  batchId: Uuid,
-  { typed }: HeldApproval,
-  expectation: Expectation | null,
-): Promise<void> {
-  if (typed === null) return;
-  if (session.settings.yes && expectation === null)
-    throw refuse('Large batch: --yes needs --expect. Nothing was signed.');
-  await requireConsent(session, `Approve batch ${batchId} in the wallet? ${TYPE_DIGEST}`, {
-    typed,
-    otherwise: 'Nothing was signed.',
-  });
-}
-
-/** @param signed - called for a signed approval, before it is sent */
-async function serve(
-  session: Session,
-  { opened, chain, pins }: Judgement,
-  { id: batchId, batchIndex }: BatchName,
-  signed: () => void,
-  facts: ReturnType<typeof factsOf>,
-): Promise<WalletApproved> {
-  const { context, settings, output } = session;
-  const sender = requireSender(opened);
-  const { servePage } = await import('../../wallet-page/serve-page.js');
-  const { multisig, owner } = pins;
-  /** Last valid block height by blockhash, of each transaction that a page received. */
-  const given = new Map<string, bigint>();
-  return servePage<WalletApproved>({
-    facts: { ...facts, chain: await opened.walletChain() },
-    prepare: async () => {
-      const { blockhash, lastValidBlockHeight } = await chain.latestBlockhash();
-      given.set(blockhash, lastValidBlockHeight);
-      return buildApproval({ owner, multisig, batchIndex, blockhash });
-    },
-    take: async (wire) => {
-      const blockhashes = new Set(given.keys());
-      const vote = checkWalletVote(wire, { multisig, batchIndex, owner, blockhashes });
-      // A signed approval counts towards the limits, whatever its outcome.
-      signed();
-      const isApproved = async (): Promise<boolean> => {
-        const { proposal } = await readBatchAccounts(chain, { multisig, batchIndex }, 0);
-        const { status, approved = [] } = proposal.value ?? {};
-        return approved.includes(owner) && status?.kind !== 'Rejected' && status?.kind !== 'Cancelled';
-      };
-      return send(session, sender, batchId, vote, given.get(vote.blockhash) ?? 0n, isApproved);
-    },
-    onListening: (url) => {
-      output.show(`Open this link in the browser that has your wallet:\n${url}`);
-      output.progress.show('waiting for the wallet …');
-    },
-    signal: context.signal,
-    timeoutMs: settings.waitSeconds.value * 1_000,
-  }).finally(() => output.progress.clear());
-}
-
 /** Sends the same bytes until the outcome is known. @throws `ERR_OUTCOME_UNKNOWN` after the timeout. */
 async function send(
   session: Session,
-  sender: ChainSender,
-  batchId: Uuid,
+  { opened, chain, pins: { multisig, owner } }: Judgement,
+  { id: batchId, batchIndex }: BatchName,
   { wire, signature, priorityFeeLamports, assertions }: WalletVote,
   lastValidBlockHeight: bigint,
-  isApproved: () => Promise<boolean>,
 ): Promise<Taken<WalletApproved>> {
   const { context, settings, output } = session;
   if (priorityFeeLamports > 0n)
     output.tell(`The wallet added a priority fee of at most ${priorityFeeLamports} lamports.`);
   if (assertions.length > 0) output.tell(`The wallet added Lighthouse assertions: ${assertions.join(', ')}.`);
   const deadlineMs = context.clock.nowMs() + settings.waitSeconds.value * 1_000;
-  const outcome = await sender(wire, { lastValidBlockHeight, deadlineMs });
+  const outcome = await requireSender(opened)(wire, { lastValidBlockHeight, deadlineMs });
   const done = (text: string, result: WalletApproved) => ({ state: 'done', text, result }) as const;
   // The owner may have approved with another tool; then the chain refuses this approval.
   const error = outcome.kind === 'landed' ? outcome.record.error : null;
   const isRefused = outcome.kind === 'never' || error !== null;
-  if (isRefused && (await isApproved()))
+  const proposal =
+    (isRefused && (await readBatchAccounts(chain, { multisig, batchIndex }, 0)).proposal.value) || null;
+  const kind = proposal?.status.kind;
+  if (proposal?.approved.includes(owner) === true && kind !== 'Rejected' && kind !== 'Cancelled')
     return done(`Batch ${batchId} is already approved.`, { batchId, alreadyApproved: true });
   if (outcome.kind === 'open')
     throw outcomeUnknown(
