@@ -15,7 +15,7 @@ import type { Input } from '../input/read-input.js';
 import { isOver, type Notes, type OperationRequest } from '../journal/journal.js';
 import { pipelinesDoneThere } from '../operation/done-there.js';
 import { pipelineElements, warnOfEqual } from '../operation/elements.js';
-import { type Preparation, runOperation, takenByDryRun, type Work } from '../operation/run-operation.js';
+import { runOperation, takenByDryRun, type Work } from '../operation/run-operation.js';
 import type { HowOften } from '../options.js';
 import { contentAlarms, type Summed } from '../views/approval.js';
 import { viewPipelinesPlan } from '../views/batch.js';
@@ -81,7 +81,7 @@ export async function showPipelinesPlan(
   session: Session,
   whole: InitBatchRequest,
   how: HowOften,
-  workOf: (session: Session) => Preparation,
+  workOf: (session: Session) => Work<unknown>,
   signs: boolean,
 ): Promise<undefined> {
   const request = operationOf(session, whole, how, {});

@@ -94,26 +94,18 @@ function fieldsOf(row: Row, symbol: string | null): readonly Field[] {
   return row.signatures.map((signature) => ['transaction', signature]);
 }
 
-function viewPending(
-  rows: readonly Row[],
-  symbol: string | null,
-  nowMs: number,
-  style: Style,
-): readonly string[] {
-  if (rows.length === 0) return ['No pending operations.'];
-  return rows.flatMap((row) => [
-    ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
-    ...fieldLines(
-      [
-        ['status', row.running ? `${row.outcome} (still running)` : row.outcome],
-        ['started', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
-        ...fieldsOf(row, symbol),
-        ['next', row.resume, 'whole'],
-      ],
-      style,
-    ),
-  ]);
-}
+const viewRow = (row: Row, symbol: string | null, nowMs: number, style: Style): readonly string[] => [
+  ...headed(safeLine(row.id), 'command' in row ? row.command : row.operation, plainly(style), style.bold),
+  ...fieldLines(
+    [
+      ['status', row.running ? `${row.outcome} (still running)` : row.outcome],
+      ['started', `${row.dateBegun}, ${agoText(nowMs - Date.parse(row.dateBegun))}`],
+      ...fieldsOf(row, symbol),
+      ['next', row.resume, 'whole'],
+    ],
+    style,
+  ),
+];
 
 const configure = (command: Command) =>
   command
@@ -139,7 +131,9 @@ async function list(session: Session, journal: Journal): Promise<void> {
   const { symbol } = await session.service();
   const nowMs = session.context.clock.nowMs();
   session.output.result(rows, (style) =>
-    rows.length === 0 && 'code' in waiting ? [] : viewPending(rows, symbol, nowMs, style),
+    rows.length === 0 && !('code' in waiting)
+      ? ['No pending operations.']
+      : rows.flatMap((row) => viewRow(row, symbol, nowMs, style)),
   );
   if ('code' in waiting) throw waiting;
 }
@@ -162,6 +156,9 @@ async function freeOfService(session: Session, journal: Journal): ReturnType<typ
   }
 }
 
+const reasonOf = (error: unknown): string =>
+  error instanceof FlywheelError ? error.message : 'internal error.';
+
 async function finishForService(session: Session, journal: Journal): Promise<number> {
   const { recovery } = await session.service();
   const before = await freeOfService(session, journal);
@@ -170,8 +167,7 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   await recovery.finish({
     signal: session.context.signal,
     onProblem: (what, error) => {
-      const reason = error instanceof FlywheelError ? error.message : 'internal error.';
-      session.output.warn(`Not finished: ${what}. ${reason}`);
+      session.output.warn(`Not finished: ${what}. ${reasonOf(error)}`);
     },
   });
   session.output.progress.clear();
@@ -216,13 +212,13 @@ async function workOf(session: Session, entry: Entry, body: unknown, terms: Term
   switch (entry.kind) {
     case 'burn': {
       const { burnWork } = await import('../burn/work.js');
-      return burnWork(session, body as Parameters<typeof burnWork>[1]) as Work<unknown>;
+      return burnWork(session, body as Parameters<typeof burnWork>[1]);
     }
     case 'burn-batch': {
       const { burnBatchWork } = await import('../burn/work.js');
       const burns = body as Parameters<typeof burnBatchWork>[1];
       const noted = { ...burns, failedOut: stillFree(session, burns.failedOut) };
-      return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false }) as Work<unknown>;
+      return burnBatchWork(session, noted, { ...AS_BEGUN, strict: false });
     }
     case 'batch':
       return workOfBatch(session, entry, body as InitBatchRequest, terms);
@@ -236,7 +232,13 @@ const stillFree = (session: Session, file: OutputFile | null): OutputFile | null
 const AS_BEGUN = { rest: false, allowChanged: false } as const;
 
 /** An approval that is not signed yet needs consent. @throws `ERR_USAGE` where nobody can be asked; nothing was sent then */
-function requireAgreed(session: Session, { state, notes }: Pick<Entry, 'state' | 'notes'>): void {
+function requireAgreed(
+  session: Session,
+  { state, notes }: Pick<Entry, 'state' | 'notes'>,
+  run: { readonly wallet: boolean } | undefined,
+  keypair: string | undefined,
+): void {
+  if (run === undefined || (run.wallet && keypair === undefined)) return;
   const { settings, commandLine: typed } = session;
   if (settings.yes || canAsk(session) || isOver(state)) return;
   if (batchStages(notes).at(-1)?.digest !== undefined) return;
@@ -244,19 +246,6 @@ function requireAgreed(session: Session, { state, notes }: Pick<Entry, 'state' |
     `${withoutQuestion(session)}, \`pending resume\` needs --yes. Nothing was sent.`,
     `It approves a batch. To agree: \`${typedLine(settings, ...typed, '--yes')}\``,
   );
-}
-
-/** Before the first of all is resumed. @throws as {@link requireAgreed} */
-async function requireAllAgreed(
-  session: Session,
-  journal: Journal,
-  typed: string | undefined,
-): Promise<void> {
-  const { runNoteOf } = await import('../batch/batch-work.js');
-  for (const operation of journal.pending()) {
-    const run = runNoteOf(operation);
-    if (run !== undefined && !(run.wallet && typed === undefined)) requireAgreed(session, operation);
-  }
 }
 
 /** Resumes a batch as its last command would: only set up, or run to the end. */
@@ -274,15 +263,18 @@ async function workOfBatch(
     return batchWork(session, request, AS_BEGUN, { run: null, out: null, failedOut: null });
   const { context, settings } = session;
   const wallet = run.wallet && typed === undefined;
-  if (!wallet) requireAgreed(session, entry);
+  requireAgreed(session, entry, run, typed);
   const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
   const keypair = wallet ? null : absoluteSource(context, location());
   const failedOut = stillFree(session, run.failedOut);
   return batchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });
 }
 
-/** The first error is thrown after all were tried. @returns the number of operations */
-async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<number> {
+/** The first error is thrown after all were tried. @throws as {@link requireAgreed} before the first is resumed */
+async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<void> {
+  const { runNoteOf } = await import('../batch/batch-work.js');
+  for (const operation of journal.pending()) requireAgreed(session, operation, runNoteOf(operation), keypair);
+  const finished = await finishForService(session, journal);
   const ids = journal.pending().map(({ id }) => id);
   let failure: unknown;
   for (const id of ids) {
@@ -294,11 +286,12 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
     } catch (error) {
       if (ids.length === 1) throw error;
       failure ??= error;
-      session.output.warn(`${id}: ${error instanceof FlywheelError ? error.message : 'internal error.'}`);
+      session.output.warn(`${id}: ${reasonOf(error)}`);
     }
   }
   if (failure !== undefined) throw failure;
-  return ids.length;
+  if (finished + ids.length === 0)
+    session.output.tell('Nothing to resume. `flywheel pending` also lists batches that wait for approval.');
 }
 
 /** @throws `ERR_INPUT_INVALID` when there is nothing to resume */
@@ -369,14 +362,7 @@ async function run(
   const id = word !== undefined && isUuid(word) ? (journal.ofBatch(word.toLowerCase())?.id ?? word) : word;
   if (action === 'resume' && id !== undefined)
     return resumeOne(session, journal, id, { keypair, isExecuted: id !== word });
-  if (action === 'resume') {
-    await requireAllAgreed(session, journal, keypair);
-    const finished = await finishForService(session, journal);
-    const resumed = await resumeAll(session, journal, keypair);
-    if (finished + resumed === 0)
-      session.output.tell('Nothing to resume. `flywheel pending` also lists batches that wait for approval.');
-    return;
-  }
+  if (action === 'resume') return resumeAll(session, journal, keypair);
   if (action === 'forget') {
     if (id === undefined) throw usageError('`flywheel pending forget` needs an id.');
     return forget(session, journal, id);

@@ -32,7 +32,7 @@ import { countText } from '../views/unit.js';
 import { burnElements, namedText, nounOf, pick, pipelineElements } from './elements.js';
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
-import type { Preparation } from './run-operation.js';
+import type { Work } from './run-operation.js';
 import { notSent, outcomeUnknown, saysNothingWasDone, withoutNothingSent } from './verdicts.js';
 
 /** A burn or pipeline of the service with the type and proof of an element. */
@@ -445,7 +445,7 @@ export interface Unanswered {
   readonly own?: readonly Sha256[];
 }
 
-type LookedUp = Pick<Preparation, 'ask' | 'elements' | 'rest' | 'allowChanged'>;
+type LookedUp = Pick<Work<unknown>, 'ask' | 'elements' | 'rest' | 'allowChanged'>;
 
 interface Remaining {
   readonly left: readonly number[];

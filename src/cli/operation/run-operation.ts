@@ -49,7 +49,13 @@ import {
   saysNothingWasEverDone,
 } from './verdicts.js';
 
-export interface Preparation {
+interface Performed<Result> {
+  readonly result: Result;
+  /** `undefined` while it is open. */
+  readonly verdict?: Verdict;
+}
+
+export interface Work<Result> {
   /** The whole file. */
   readonly elements: readonly Element[];
   /** Looks up at the service which of them landed. */
@@ -68,6 +74,14 @@ export interface Preparation {
   prepare(entry: Entry): Promise<boolean>;
   /** Before a stored result is printed. @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the result. */
   requireKnown(entry: Entry): Promise<void>;
+  /** Sends what is left, using stored answers. @returns `null` where other requests landed all that was left. */
+  perform(entry: Entry): Promise<Performed<Result> | null>;
+  /** Prints the result and writes its files. @returns the error for a failed result. */
+  present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
+  /** What JSON has beside `skipped`, if others have landed everything. */
+  readonly nothing?: object;
+  /** One sentence, for the error when the result cannot be printed. */
+  summary(result: Result): string;
 }
 
 export interface Taken {
@@ -81,7 +95,7 @@ export interface Taken {
 const beginOperation = (
   session: Session,
   request: OperationRequest,
-  work: Preparation,
+  work: Work<unknown>,
 ): Promise<Taken | null> => lookUpAndBegin(session, request, work).catch(unread);
 
 /** Of a look-up before the first request. */
@@ -94,7 +108,7 @@ function unread(error: unknown): never {
 async function lookUpAndBegin(
   session: Session,
   request: OperationRequest,
-  work: Preparation,
+  work: Work<unknown>,
 ): Promise<Taken | null> {
   const { kind, content, origin } = request;
   const opened = await session.service();
@@ -111,7 +125,7 @@ async function begin(
   session: Session,
   journal: Journal,
   request: OperationRequest,
-  work: Preparation,
+  work: Work<unknown>,
 ): Promise<Entry | null> {
   const { rest: isRest = false } = work;
   const { kind, content, origin, again, isKnown = false } = request;
@@ -168,7 +182,7 @@ const noRest = (): FlywheelError =>
 function prints(
   journal: Journal,
   { kind, content, origin, again }: OperationRequest,
-  work: Preparation,
+  work: Work<unknown>,
 ): boolean {
   const state = journal.known(kind, content, origin)?.state;
   if (state === undefined || state === 'cancelled' || again) return false;
@@ -218,7 +232,7 @@ async function requireLost(
   session: Session,
   journal: Journal,
   entry: Entry,
-  { ask, elements }: Preparation,
+  { ask, elements }: Work<unknown>,
 ): Promise<void> {
   const batchId = batchStages(entry.notes).at(-1)?.batchId;
   const noted = landedOf(entry, elements);
@@ -262,7 +276,7 @@ async function unfinished(session: Session, entry: Entry, rule: string): Promise
 async function makeReady(
   session: Session,
   { entry, isLookedUp = false }: Taken,
-  work: Preparation,
+  work: Work<unknown>,
 ): Promise<readonly number[] | undefined | null> {
   const left = isLookedUp ? undefined : await leaveOutDone(session, entry, work).catch(unread);
   return left !== null && (await work.prepare(entry)) ? left : null;
@@ -272,7 +286,7 @@ async function makeReady(
 async function leaveOutDone(
   session: Session,
   entry: Entry,
-  work: Preparation,
+  work: Work<unknown>,
 ): Promise<readonly number[] | undefined | null> {
   if (isOver(entry.state) || sendsAll(entry)) return undefined;
   const unanswered = work.unanswered(entry);
@@ -311,7 +325,7 @@ const WOULD: Readonly<Record<Entry['state'], string>> = {
 export async function takenByDryRun(
   session: Session,
   request: OperationRequest,
-  workOf: (session: Session) => Preparation,
+  workOf: (session: Session) => Work<unknown>,
 ): Promise<readonly number[] | null> {
   const dry: Session = { ...session, isDryRun: true };
   const opened = await session.service().catch((error: unknown) => {
@@ -337,23 +351,6 @@ export async function takenByDryRun(
   const [last] = batchStages(entry.notes).slice(-1);
   const unanswered = work.unanswered(entry)?.requests.flatMap(({ indexes }) => indexes);
   return left ?? unanswered ?? last?.indexes ?? null;
-}
-
-interface Performed<Result> {
-  readonly result: Result;
-  /** `undefined` while it is open. */
-  readonly verdict?: Verdict;
-}
-
-export interface Work<Result> extends Preparation {
-  /** Sends what is left, using stored answers. @returns `null` where other requests landed all that was left. */
-  perform(entry: Entry): Promise<Performed<Result> | null>;
-  /** Prints the result and writes its files. @returns the error for a failed result. */
-  present(result: Result): FlywheelError | undefined | Promise<FlywheelError | undefined>;
-  /** What JSON has beside `skipped`, if others have landed everything. */
-  readonly nothing?: object;
-  /** One sentence, for the error when the result cannot be printed. */
-  summary(result: Result): string;
 }
 
 /** @throws the error of the result or of the interruption */
