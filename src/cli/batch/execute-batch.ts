@@ -73,16 +73,12 @@ export async function executeUntilFinal(
       const total = batch.initResult?.total ?? 0;
       await requireChainAgrees(session, opened, batch, { totalSuccessful: 0, total });
       if (approval.sign === null || count >= MAX_APPROVALS)
-        throw error.with(await newApproval(session, batch));
+        throw error.with({ hint: `Sign a new approval: \`${await nextCommand(session, batch.id)}\`` });
       signedTx = undefined;
       wasSent = true;
     }
   }
 }
-
-const newApproval = async (session: Session, { id }: Batch): Promise<{ readonly hint: string }> => ({
-  hint: `Sign a new approval: \`${await nextCommand(session, id)}\``,
-});
 
 /** @param signedTx - `undefined`: the approval must be on chain; if not, the service refuses. */
 async function send(
@@ -132,7 +128,7 @@ interface ExecuteTerms extends SignTerms {
   readonly key: string | undefined;
   /** Execute also pipelines that landed in another batch. */
   readonly again: boolean;
-  readonly failedOut: FailedOut | null;
+  readonly failedOut: Awaited<ReturnType<typeof failedOutOf>> | null;
 }
 
 /** @throws `ERR_BATCH_FAILED` when a transaction did not land. */
@@ -236,24 +232,19 @@ export async function requireExecutesFromChain(session: Session, batchId: Uuid):
   }
 }
 
-/** `request` is `null` when this machine does not have it. */
-interface FailedOut {
-  readonly file: OutputFile;
-  readonly request: InitBatchRequest | null;
-}
-
-/** No service returns pipelines in full: they come from the journal or the file of `--expect`. @throws `ERR_INPUT_INVALID` */
+/**
+ * No service returns pipelines in full: they come from the journal or the file of `--expect`.
+ * @returns with `request: null` when this machine does not have it. @throws `ERR_INPUT_INVALID`
+ */
 export async function failedOutOf(
   session: Session,
   batchId: string,
   file: OutputFile,
   expect: string | undefined,
-): Promise<FailedOut> {
+): Promise<{ readonly file: OutputFile; readonly request: InitBatchRequest | null }> {
   if (expect !== undefined && parseDigestText(expect) === undefined) {
-    return {
-      file,
-      request: await checkedPipelines(session, await openInput(session.context, expect), false),
-    };
+    const input = await openInput(session.context, expect);
+    return { file, request: await checkedPipelines(session, input, false) };
   }
   const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
   if (own !== undefined) return { file, request: own.part };

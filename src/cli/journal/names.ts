@@ -27,12 +27,8 @@ async function openFile(directory: string): Promise<SqliteFile | null> {
 async function rows(directory: string, sql: string): Promise<readonly (readonly string[])[]> {
   const file = await openFile(directory);
   try {
-    return (
-      file
-        ?.prepare(sql)
-        .all([])
-        .map((row) => row.map(String)) ?? []
-    );
+    const found = file?.prepare(sql).all([]) ?? [];
+    return found.map((row) => row.map(String));
   } finally {
     file?.close();
   }

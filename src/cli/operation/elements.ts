@@ -71,16 +71,15 @@ export function warnOfEqual(
     else if (other !== undefined) sameProof.push(`${noun} ${index + 1} and ${noun} ${other + 1}`);
     for (const hash of [content, subject]) if (!seen.has(hash)) seen.set(hash, index);
   }
-  const texts = (found: readonly string[], what: string): readonly string[] =>
-    found.length === 0
-      ? []
-      : [
-          `${found.length} of ${countText(elements.length, noun)} ${what} (${found[0]}). Each one is ${done}.`,
-        ];
-  const warnings = [
-    ...texts(equal, 'duplicate an earlier one'),
-    ...texts(sameProof, 'have the proof of an earlier one with another amount or recipient'),
-  ];
+  const all = countText(elements.length, noun);
+  const warnings = (
+    [
+      [equal, 'duplicate an earlier one'],
+      [sameProof, 'have the proof of an earlier one with another amount or recipient'],
+    ] as const
+  ).flatMap(([found, what]) =>
+    found.length === 0 ? [] : `${found.length} of ${all} ${what} (${found[0]}). Each one is ${done}.`,
+  );
   warnings.forEach(output.warn);
   return warnings;
 }

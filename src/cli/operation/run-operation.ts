@@ -433,17 +433,11 @@ function attempt(step: () => unknown): unknown {
   }
 }
 
-function notKept(entry: Entry, cause: unknown): FlywheelError {
+function notKept({ key: idempotencyKey }: Entry, cause: unknown): FlywheelError {
   const reason = isFlywheelError(cause) ? cause.message : 'internal error.';
-  return new FlywheelError(
-    'ERR_OUTPUT_FAILED',
-    `The printed result is final, but the journal could not be updated: ${reason}`,
-    {
-      idempotencyKey: entry.key,
-      hint: 'The same command prints the result again and sends nothing.',
-      cause,
-    },
-  );
+  const message = `The printed result is final, but the journal could not be updated: ${reason}`;
+  const hint = 'The same command prints the result again and sends nothing.';
+  return new FlywheelError('ERR_OUTPUT_FAILED', message, { idempotencyKey, hint, cause });
 }
 
 function noteEarlier({ output }: Session, entry: Entry, rest: boolean): void {
