@@ -355,38 +355,29 @@ export async function requireRanAsApproved(
   { digest, wasSent }: Approved,
 ): Promise<void> {
   if (opened.kind === 'embedded' || totalSuccessful === 0) return;
+  const uncompared = (why: string): void => {
+    const text = `Batch ${batch.id} was not compared with the approved one: ${why}. Compare both: \`flywheel batch verify\`.`;
+    if (digest !== null) session.output.warn(text);
+  };
   const ground = await groundOf(opened);
+  if (typeof ground === 'string') return uncompared(ground);
+  const { chain, flywheel } = ground;
   const look = async () => {
-    if (typeof ground === 'string') return null;
-    const past = await readPastContent(ground.chain, refOf(ground.flywheel, batch)).catch(forgotten);
+    const past = await readPastContent(chain, refOf(flywheel, batch)).catch(forgotten);
     if (past === null) return null;
     const by = past.executions.flatMap((execution) => execution?.signature ?? []);
-    const isAsMany = by.length === totalSuccessful;
-    return {
-      by: by.join(', ') || 'no transaction',
-      other: digest && (await difference(past, ground.flywheel, digest)),
-      count: isAsMany
-        ? null
-        : `${by.length} transactions were executed, but the service says ${totalSuccessful}`,
-    };
+    const other = digest && (await difference(past, flywheel, digest));
+    const count = `${by.length} transactions were executed, but the service says ${totalSuccessful}`;
+    const found = other ?? (by.length === totalSuccessful ? null : count);
+    return { found, isOther: other !== null, by: by.join(', ') || 'no transaction' };
   };
   // A node shows accounts at once, and the history of a batch later.
-  const isGood = (seen: Awaited<ReturnType<typeof look>>) =>
-    typeof ground === 'string' || (seen !== null && (seen.other ?? seen.count) === null);
-  const seen = await lookUntil(session, look, isGood);
-  if (seen === null) {
-    const unknown = `the RPC node does not have the history of batch ${batch.id}`;
-    if (digest !== null)
-      session.output.warn(
-        `Batch ${batch.id} was not compared with the approved one: ${typeof ground === 'string' ? ground : unknown}. Compare both: \`flywheel batch verify\`.`,
-      );
-    return;
-  }
-  const found = seen.other ?? seen.count;
-  if (found === null) return;
-  const what = `${found}; executed by ${seen.by}.`;
+  const seen = await lookUntil(session, look, (one) => one?.found === null);
+  if (seen === null) return uncompared(`the RPC node does not have the history of batch ${batch.id}`);
+  if (seen.found === null) return;
+  const what = `${seen.found}; executed by ${seen.by}.`;
   // Others approved what ran. This command sent nothing, so its outcome is known.
-  if (seen.other !== null && !wasSent)
+  if (seen.isOther && !wasSent)
     throw new FlywheelError(
       'ERR_APPROVAL_REFUSED',
       `Batch ${batch.id} is finished and is not the expected one: ${what} This command approved nothing.`,
