@@ -85,7 +85,6 @@ export async function showPipelinesPlan(
   signs: boolean,
 ): Promise<undefined> {
   const request = operationOf(session, whole, how, {});
-  const { kind, content: ofFile, origin } = request;
   const taken = await takenByDryRun(session, request, workOf);
   const part = partOf(whole, taken);
   const { pipelines } = part;
@@ -96,7 +95,7 @@ export async function showPipelinesPlan(
   const outlook = await outlookOf(session);
   const opened = await session.service().catch(() => null);
   const journal = await opened?.journal();
-  const entry = journal?.known(kind, ofFile, origin);
+  const entry = journal?.known(request);
   const stage = entry && currentStage(entry);
   // The costs of a batch that is set up are already counted.
   const isCounted = entry !== undefined && !isOver(entry.state) && stage?.note.batchId !== undefined;
@@ -110,8 +109,7 @@ export async function showPipelinesPlan(
   const decimals = flywheel?.decimals ?? mostFractionDigits(sources);
   const content = sources.map((source) => pipelineContent(source, decimals));
   const ask = pipelinesDoneThere({ ...session, isDryRun: true }, whole.pipelines);
-  const setUp = async () =>
-    journal && (await ask([stage?.key ?? journal.keyOf(kind, ofFile, origin)]))?.batch?.id;
+  const setUp = async () => journal && (await ask([stage?.key ?? journal.keyOf(request)]))?.batch?.id;
   const repeat = repeatOf(entry, { ...how, setUp, hint: againHint(session) });
   const earlier = flywheel && (await earlierOf(session, flywheel, content, repeat));
   if (signs && earlier !== null) requireUnpaid(session, earlier, content, repeat);

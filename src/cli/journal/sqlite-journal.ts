@@ -17,7 +17,6 @@ import {
   type Entry,
   isAlwaysNew,
   isOver,
-  type KeyOrigin,
   type OperationKind,
   type OperationRequest,
   type OperationSummary,
@@ -46,6 +45,8 @@ interface JournalOptions {
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
 }
+
+type Identity = Pick<OperationRequest, 'kind' | 'content' | 'origin'>;
 
 type Column = 'origin' | 'content' | 'state' | 'told' | 'holder' | 'resumed' | 'command' | 'notes' | 'body';
 type Columns = Readonly<Partial<Record<Column, SqlValue>>>;
@@ -168,16 +169,16 @@ export class SqliteJournal {
     });
   }
 
-  known(kind: OperationKind, content: Sha256, origin?: KeyOrigin): Entry | undefined {
+  known({ kind, content, origin }: Identity): Entry | undefined {
     return this.file.read(() => {
       const row =
-        origin?.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content);
+        origin.from === 'user' ? this.#ofKey(kind, origin.key, content) : this.#latest(kind, content);
       return row && this.#entry(row);
     });
   }
 
   /** When the batch of this content was cancelled, if no operation of this content started since, under any key. */
-  dateCancelled(kind: OperationKind, content: Sha256): string | undefined {
+  dateCancelled({ kind, content }: Identity): string | undefined {
     return this.file.read(() => {
       const of = [kind, digestBytes(content)];
       const latest = this.row('kind = ? AND content = ? ORDER BY serial DESC', of);
@@ -185,7 +186,7 @@ export class SqliteJournal {
     });
   }
 
-  keyOf(kind: OperationKind, content: Sha256, origin: KeyOrigin): string {
+  keyOf({ kind, content, origin }: Identity): string {
     return origin.from === 'user' ? origin.key : this.#derivedKey(kind, content);
   }
 

@@ -382,11 +382,11 @@ export async function askWhatIsDone(
   request: OperationRequest,
   { ask }: LookedUp,
 ): Promise<Pick<OperationRequest, 'isKnown' | 'before'> & { readonly isLookedUp?: boolean }> {
-  const { kind, content, origin, elements, again } = request;
-  const known = journal.known(kind, content, origin);
+  const { kind, elements, again } = request;
+  const known = journal.known(request);
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
   if (isAlwaysNew(request) || goesOn) return {};
-  const answer = await ask([journal.keyOf(kind, content, origin)]);
+  const answer = await ask([journal.keyOf(request)]);
   if (answer === null) {
     tellByNotes(session);
     return {};

@@ -110,10 +110,9 @@ async function lookUpAndBegin(
   request: OperationRequest,
   work: Work<unknown>,
 ): Promise<Taken | null> {
-  const { kind, content, origin } = request;
   const opened = await session.service();
   // An operation that was started at this address is resumed even if the service does not name its project.
-  if ((await opened.journal()).known(kind, content, origin) === undefined) await locate(session);
+  if ((await opened.journal()).known(request) === undefined) await locate(session);
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const { isLookedUp = false, ...there } = await askWhatIsDone(session, journal, request, work);
@@ -128,10 +127,10 @@ async function begin(
   work: Work<unknown>,
 ): Promise<Entry | null> {
   const { rest: isRest = false } = work;
-  const { kind, content, origin, again, isKnown = false } = request;
+  const { origin, again, isKnown = false } = request;
   // The same file under another key counts as the same.
-  if (!isRest && !again && !isKnown && journal.known(kind, content, origin) === undefined) {
-    const date = journal.dateCancelled(kind, content);
+  if (!isRest && !again && !isKnown && journal.known(request) === undefined) {
+    const date = journal.dateCancelled(request);
     if (date !== undefined) throw wasCancelled(journal, request.elements, date, origin.from === 'user');
   }
   for (let asked: OperationRequest | null = request; asked !== null; ) {
@@ -179,13 +178,9 @@ const noRest = (): FlywheelError =>
   );
 
 /** True if it only prints a stored result; then its files may exist from the earlier run. */
-function prints(
-  journal: Journal,
-  { kind, content, origin, again }: OperationRequest,
-  work: Work<unknown>,
-): boolean {
-  const state = journal.known(kind, content, origin)?.state;
-  if (state === undefined || state === 'cancelled' || again) return false;
+function prints(journal: Journal, request: OperationRequest, work: Work<unknown>): boolean {
+  const state = journal.known(request)?.state;
+  if (state === undefined || state === 'cancelled' || request.again) return false;
   if (work.rest === true && state === 'partial') return false;
   return work.isRepeat?.(state) ?? isOver(state);
 }
