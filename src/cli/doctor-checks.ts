@@ -182,28 +182,23 @@ const RPC = 'rpc';
 /** The time of a chain is an agreement of its validators, and may be wrong by this much. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
-function describe({ address, state }: NodeReport, source: string): string {
-  if (state === null) return address.shown;
+function findingOf({ address, state, problem }: NodeReport, source: Source): Finding {
+  const known = state === null ? {} : { rpc: { url: address, source, ...state } };
+  if (problem !== null) return { ...failed(RPC, problem), ...known };
+  if (state === null) return fine(RPC, address.shown);
   const { cluster, genesisHash, slot, slotsBehind, version, latencyMs } = state;
-  const behind = slotsBehind === 0 ? '' : `, ${slotsBehind} behind`;
-  return [
+  const detail = [
     `${address.shown} (${source})`,
     cluster ?? `a cluster of its own, genesis ${genesisHash}`,
-    `slot ${slot}${behind}`,
+    `slot ${slot}${slotsBehind === 0 ? '' : `, ${slotsBehind} behind`}`,
     `version ${version}`,
     'Squads program found',
     `${latencyMs} ms`,
-  ].join(', ');
+  ];
+  return { ...fine(RPC, detail.join(', ')), ...known };
 }
 
-function findingOf(report: NodeReport, { rpcUrl: { source } }: Settings): Finding {
-  const { address, state, problem } = report;
-  const known = state === null ? {} : { rpc: { url: address, source, ...state } };
-  if (problem !== null) return { ...failed(RPC, problem), ...known };
-  return { name: RPC, ok: true, detail: describe(report, source), exit: EXIT.done, ...known };
-}
-
-function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadMs: number }): string {
+function clockText(clockAheadMs: number, { cluster }: NodeState): string {
   const seconds = Math.round(clockAheadMs / 1_000);
   if (Math.abs(clockAheadMs) <= MAX_CLOCK_SKEW_MS) return `agrees with the chain (${seconds} s ahead)`;
   // A private cluster may produce blocks only when there are transactions.
@@ -218,13 +213,10 @@ function clockText({ cluster, clockAheadMs }: NodeState & { readonly clockAheadM
 
 /** Compares this clock with the newest time that a node reports. @returns nothing if no node reports a time */
 async function checkClock(reports: readonly NodeReport[]): Promise<readonly Finding[]> {
-  const told = reports
-    .flatMap(({ state }) =>
-      state?.clockAheadMs == null ? [] : [{ ...state, clockAheadMs: state.clockAheadMs }],
-    )
-    .sort((left, right) => left.clockAheadMs - right.clockAheadMs);
-  const [furthest] = told;
-  return furthest === undefined ? [] : [await check('chain clock', () => clockText(furthest))];
+  const [furthest] = reports
+    .flatMap(({ state }) => (state?.clockAheadMs == null ? [] : [[state.clockAheadMs, state] as const]))
+    .sort(([left], [right]) => left - right);
+  return furthest === undefined ? [] : [await check('chain clock', () => clockText(...furthest))];
 }
 
 /** Does a remote API, a database, or a data directory on a cluster use these nodes? The embedded ledger uses none. */
@@ -252,5 +244,9 @@ export async function checkRpc(session: Session): Promise<readonly Finding[]> {
           }),
         ];
   const reports = await context.checkRpc(settings);
-  return [...reports.map((report) => findingOf(report, settings)), ...quorum, ...(await checkClock(reports))];
+  return [
+    ...reports.map((report) => findingOf(report, rpcUrl.source)),
+    ...quorum,
+    ...(await checkClock(reports)),
+  ];
 }

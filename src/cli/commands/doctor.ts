@@ -35,14 +35,11 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { value: keypair } = settings.keypair;
   const found: Finding[] = [];
   const look: Look = async (name, tell) => {
-    const finding = await check(name, async () => {
-      try {
-        return await tell();
-      } catch (error) {
-        throw withPlace(await ofRevokedKey(error, session), settings);
-      }
-    });
-    found.push(finding);
+    const asked = async () => tell();
+    const explain = async (error: unknown) => {
+      throw withPlace(await ofRevokedKey(error, session), settings);
+    };
+    found.push(await check(name, () => asked().catch(explain)));
   };
   await look('version', () => `${context.version}, node ${context.nodeVersion} on ${platform}`);
   await look('target', () => settings.apiUrl.value ?? 'the embedded engine');
@@ -52,12 +49,8 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   if (keypair !== null) await look('keypair', async () => (await loadKeypair(context, keypair)).address);
   const rpc = await checkRpc(session);
   found.push(...rpc);
-  if (several === null)
-    await checkOpened(
-      session,
-      rpc.every(({ ok }) => ok),
-      look,
-    );
+  const isReadable = rpc.every(({ ok }) => ok);
+  if (several === null) await checkOpened(session, isReadable, look);
   else await look('projects', () => several);
   return found;
 }
@@ -91,35 +84,25 @@ async function checkDatabase({ context, settings }: Session, look: Look): Promis
   return several;
 }
 
-/** Checks the service and its chain. After a failed RPC check the service is opened without RPC nodes. */
+/** Checks the service and its chain. After a failed RPC check nothing more is asked of the chain. */
 async function checkOpened(session: Session, withChain: boolean, look: Look): Promise<void> {
-  const { context, settings } = session;
-  const opening = withChain
-    ? session.service()
-    : context.openService({
-        ...settings,
-        rpcUrl: { value: [], source: 'default' },
-        rpcQuorum: { value: 1, source: 'default' },
-      });
+  const opening = session.service();
   const opened = await opening.catch(() => undefined);
   if (opened === undefined) {
     await look('service', async () => (await opening).kind);
     return;
   }
-  try {
-    await look('api key', () => keyText(opened, session));
-    await look('service', () => serviceText(session, opened));
-    await look('native parts', () => nativeParts(opened));
-    if (settings.apiUrl.value === null && withChain) await look('funds', () => fundsText(session));
-    const { chain } = opened;
-    if (chain === null) return;
-    await look('chain', async () => {
-      const { lastValidBlockHeight } = await chain.latestBlockhash();
-      return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
-    });
-  } finally {
-    if (!withChain) await opened.close();
-  }
+  await look('api key', () => keyText(opened, session));
+  await look('service', () => serviceText(session, opened));
+  await look('native parts', () => nativeParts(opened));
+  if (!withChain) return;
+  if (session.settings.apiUrl.value === null) await look('funds', () => fundsText(session));
+  const { chain } = opened;
+  if (chain === null) return;
+  await look('chain', async () => {
+    const { lastValidBlockHeight } = await chain.latestBlockhash();
+    return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
+  });
 }
 
 /** Whether the project of this machine can run a batch. */
