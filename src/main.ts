@@ -7,7 +7,6 @@ import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
 import { createOpeners } from './compose/context.js';
-import { invalidInput } from './errors/flywheel-error.js';
 import { isRunning, processIdentity } from './files/process-identity.js';
 import { fileProblem } from './files/read-file.js';
 
@@ -64,19 +63,6 @@ function outputStream(name: 'stdout' | 'stderr'): OutputStream {
 const inputStream = (signal: AbortSignal): InputStream => ({
   get isTTY() {
     return process.stdin.isTTY === true;
-  },
-  async read(maxBytes) {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of process.stdin) {
-      const bytes = Buffer.from(chunk);
-      size += bytes.length;
-      if (size > maxBytes) {
-        throw invalidInput(`Standard input is larger than ${maxBytes} bytes.`);
-      }
-      chunks.push(bytes);
-    }
-    return Buffer.concat(chunks);
   },
   async *chunks() {
     for await (const chunk of addAbortSignal(signal, process.stdin)) yield Buffer.from(chunk);

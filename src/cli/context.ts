@@ -27,8 +27,6 @@ export interface OutputStream {
 
 export interface InputStream {
   readonly isTTY: boolean;
-  /** Reads to the end. @throws `ERR_INPUT_INVALID` beyond `maxBytes` */
-  read(maxBytes: number): Promise<Uint8Array>;
   chunks(): AsyncIterable<Uint8Array>;
 }
 

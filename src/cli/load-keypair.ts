@@ -10,11 +10,11 @@ import type { Address } from '../values/address.js';
 import { Secret } from '../values/secret.js';
 import { solanaCliSetting } from './config/paths.js';
 import type { CliContext } from './context.js';
-import { inputName } from './input/read-input.js';
+import { inputName, readInputBytes } from './input/read-input.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
 import { shellLine } from './shell-line.js';
 
-type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io'>;
+type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io' | 'signal'>;
 
 /** Maximum size of a keypair file. */
 const MAX_BYTES = 4_096;
@@ -136,7 +136,7 @@ async function textOf(context: KeypairContext, source: KeypairSource): Promise<s
   if (source instanceof Secret) return source.reveal();
   const location = fileOf(source);
   if (location !== '-') return readPrivateFile(context, location, MAX_BYTES + 1);
-  return Buffer.from(await context.io.stdin.read(MAX_BYTES)).toString('utf8');
+  return (await readInputBytes(context, location, MAX_BYTES)).toString('utf8');
 }
 
 /** @throws `ERR_KEYPAIR_INVALID` */

@@ -99,7 +99,6 @@ export function contextOf(around: Surroundings): Context {
     io: {
       stdin: {
         isTTY: isTerminal,
-        read: async () => Buffer.from(stdin),
         chunks: async function* () {
           yield Buffer.from(stdin);
         },

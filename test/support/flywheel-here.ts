@@ -45,7 +45,6 @@ async function run(
     io: {
       stdin: {
         isTTY: false,
-        read: async () => Buffer.from(stdin),
         async *chunks() {
           yield Buffer.from(stdin);
         },

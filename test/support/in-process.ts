@@ -81,7 +81,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     io: {
       stdin: {
         isTTY: options.tty?.stdin === true,
-        read: async () => Buffer.from(options.stdin ?? ''),
         chunks: async function* () {
           yield Buffer.from(options.stdin ?? '');
         },

@@ -13,6 +13,7 @@ import { PROFILES_FILE } from '../config/paths.js';
 import { type Profile, readProfileKey, readProfiles, requireProfile } from '../config/profile-file.js';
 import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
+import { readInputBytes } from '../input/read-input.js';
 import { typedPath } from '../keypair-source.js';
 import { addressOption, decimalOrNone, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
@@ -186,9 +187,7 @@ function parsePinned({ vaultIndex, ...options }: AddOptions): Pins | undefined {
 }
 
 async function readKey({ context }: Session): Promise<Secret> {
-  const key = Buffer.from(await context.io.stdin.read(MAX_KEY_BYTES))
-    .toString('utf8')
-    .trim();
+  const key = (await readInputBytes(context, '-', MAX_KEY_BYTES)).toString('utf8').trim();
   if (key.startsWith('['))
     throw invalidInput('Standard input: a keypair is not an API key. Nothing was stored.');
   if (/^[\x21-\x7e]+$/.test(key)) return new Secret(key);

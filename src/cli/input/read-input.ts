@@ -28,15 +28,19 @@ export const inputError = (name: string, reason: string, cause?: unknown): Flywh
   new FlywheelError('ERR_INPUT_INVALID', `${name}: ${reason}.`, { cause });
 
 /** Standard input may be endless, so a signal stops the reading. @throws `ERR_INPUT_INVALID` with the file and the reason. */
-export async function readInputBytes({ io, cwd, signal }: ReadContext, file: string): Promise<Buffer> {
+export async function readInputBytes(
+  { io, cwd, signal }: ReadContext,
+  file: string,
+  maxBytes = MAX_INPUT_BYTES,
+): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   try {
     for await (const piece of file === '-' ? io.stdin.chunks() : piecesOfFile(resolve(cwd, file))) {
       pieces.push(piece);
       length += piece.length;
-      if (length > MAX_INPUT_BYTES)
-        throw inputError(inputName(file), `the file is larger than ${grouped(MAX_INPUT_BYTES)} bytes`);
+      if (length > maxBytes)
+        throw inputError(inputName(file), `the file is larger than ${grouped(maxBytes)} bytes`);
       // Signals arrive only when the event loop turns.
       await setImmediate();
       if (signal.aborted) break;
