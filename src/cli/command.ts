@@ -7,7 +7,7 @@ import type { CliContext, OpenedService } from './context.js';
 import type { Style } from './output/color.js';
 import type { Output } from './output/output.js';
 import type { Columns } from './output/table.js';
-import type { Completed } from './shell-completion.js';
+import type { CommandTree } from './program.js';
 
 interface HelpTexts {
   readonly details?: readonly string[];
@@ -89,21 +89,16 @@ export interface CatalogueEntry {
   readonly isHidden?: true;
 }
 
-export interface CommandLine {
-  /** Candidates for the last of `words`, which may be empty or incomplete. */
-  complete(words: readonly string[], names: Completed['names']): Promise<readonly string[]>;
-  run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
-  /** @throws `ERR_USAGE` for an unknown command */
-  help(words: readonly string[], width: number): Promise<string>;
-}
-
 export interface Session {
   readonly context: CliContext;
   readonly settings: Settings;
   readonly output: Output;
   /** The typed words with secrets redacted; stored in the journal and printed by hints. */
   readonly commandLine: readonly string[];
-  readonly cli: CommandLine;
+  /** All commands, for help and completion. */
+  readonly tree: CommandTree;
+  /** Runs another command line. */
+  run(context: CliContext, words: readonly string[]): Promise<ExitCode>;
   /** A dry run sends nothing, and continues without facts that the service does not give. */
   readonly isDryRun?: boolean;
   /** Opened at the first call. */

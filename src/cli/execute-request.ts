@@ -3,12 +3,12 @@ import type { LocalAdmin } from '../compose/local-admin.js';
 import type { Settings } from '../compose/settings.js';
 import { EXIT, type ExitCode } from '../errors/exit-codes.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { CommandLine, Session } from './command.js';
+import type { Session } from './command.js';
 import { requireDataDirectory, resolveSettings } from './config/resolve.js';
 import type { CliContext, OpenedService } from './context.js';
 import { colorLevel, createStyle, isPlain } from './output/color.js';
 import { createOutput } from './output/output.js';
-import { buildTree, helpPage, type Request } from './program.js';
+import type { Request } from './program.js';
 import { shownWords } from './shell-line.js';
 
 interface ClosableSession extends Session {
@@ -18,22 +18,19 @@ interface ClosableSession extends Session {
 async function createSession(
   context: CliContext,
   settings: Settings,
-  words: {
-    readonly commandLine: readonly string[];
-    readonly cli: CommandLine;
-    readonly noColor: boolean;
-  },
+  more: Pick<Session, 'commandLine' | 'tree' | 'run'> & { readonly noColor: boolean },
 ): Promise<ClosableSession> {
   const { io, env } = context;
+  const { noColor, ...rest } = more;
   const output = createOutput(io, {
     mode: settings.output,
     messages: settings.messages,
     quiet: settings.quiet,
     verbose: settings.verbose,
-    style: await createStyle(colorLevel(env, io.stdout.isTTY, words.noColor), io.stdout.columns),
+    style: await createStyle(colorLevel(env, io.stdout.isTTY, noColor), io.stdout.columns),
     plain: isPlain(env, io.stderr.isTTY),
     nowMs: () => context.clock.nowMs(),
-    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, words.noColor), io.stderr.columns),
+    noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, noColor), io.stderr.columns),
   });
   // The spinner is cleared before a question.
   io.beforeQuestion(output.progress.clear);
@@ -43,8 +40,7 @@ async function createSession(
     context,
     settings,
     output,
-    commandLine: words.commandLine,
-    cli: words.cli,
+    ...rest,
     service: () => {
       service ??= context.openService(settings).then((opened) => {
         output.linkTo(opened.explorer);
@@ -63,32 +59,18 @@ async function createSession(
   };
 }
 
-const commandLine = (context: CliContext, run: CommandLine['run']): CommandLine => ({
-  run,
-  complete: async (words, names) => {
-    const { completions } = await import('./shell-completion.js');
-    const execute = async (): Promise<void> => undefined;
-    const tree = buildTree({ version: context.version, width: 80, write: () => undefined, execute });
-    return completions({ ...tree, names }, words);
-  },
-  help: (words, width) => helpPage(words, context.version, width),
-});
-
-/** @param run - runs another command line, for the demo */
 export async function executeRequest(
   context: CliContext,
-  { run: runCommand, path, globals }: Request,
+  { run: runCommand, path, globals, tree }: Request,
   words: readonly string[],
-  run: CommandLine['run'],
+  run: Session['run'],
 ): Promise<ExitCode> {
   // A signal during start-up ends the run here. Later signals reach the command, which stops at a safe point.
   if (context.signal.aborted) throw new FlywheelError('ERR_INTERRUPTED', 'Interrupted.');
   const settings = resolveSettings(context, globals);
-  const session = await createSession(context, settings, {
-    commandLine: shownWords(words),
-    cli: commandLine(context, run),
-    noColor: globals.color === false,
-  });
+  const commandLine = shownWords(words);
+  const noColor = globals.color === false;
+  const session = await createSession(context, settings, { commandLine, tree, run, noColor });
   session.output.progress.wait('working …');
   try {
     requireDataDirectory(path, settings);

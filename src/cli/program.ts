@@ -29,6 +29,7 @@ export interface Request {
   readonly run: Run;
   readonly path: string;
   readonly globals: GlobalFlags;
+  readonly tree: CommandTree;
 }
 
 interface ProgramOptions {
@@ -46,7 +47,7 @@ export interface CommandTree {
   reached(): CommandUnknownOpts;
 }
 
-export function buildTree(options: ProgramOptions): CommandTree {
+function buildTree(options: ProgramOptions): CommandTree {
   const width = Math.min(options.width, MAX_WIDTH);
   const root: Command = new Command('flywheel')
     .description(DESCRIPTION)
@@ -91,7 +92,7 @@ export function buildTree(options: ProgramOptions): CommandTree {
         if (session.output.mode !== 'csv' || csv !== undefined) return run(session);
         throw usageError(`--output csv needs a list, and \`${path}\` prints none.`);
       };
-      return options.execute({ run: runInMode, path, globals: globalFlags(root) });
+      return options.execute({ run: runInMode, path, globals: globalFlags(root), tree });
     });
     // Commander would report the first missing option before a misspelt one, so `requireAll` checks them later.
     const required = command.options.filter(({ mandatory }) => mandatory);
@@ -112,8 +113,9 @@ export function buildTree(options: ProgramOptions): CommandTree {
     );
   }
 
+  const tree: CommandTree = { root, load, reached: () => reached };
   addEntries(root, CATALOGUE);
-  return { root, load, reached: () => reached };
+  return tree;
 }
 
 const wrapped = (lines: readonly string[], width: number): readonly string[] =>
@@ -144,35 +146,6 @@ export async function runProgram(options: ProgramOptions, words: readonly string
     if (thrown.code === 'commander.help') return tree.reached().outputHelp();
     if (thrown.exitCode !== 0) throw parseError(thrown, tree.reached());
   }
-}
-
-/** @param path - words of a command; empty for the top. @throws `ERR_USAGE` for an unknown command */
-export async function helpPage(path: readonly string[], version: string, width: number): Promise<string> {
-  let text = '';
-  const write = (part: string): void => {
-    text += part;
-  };
-  const tree = buildTree({ version, width, write, execute: async () => undefined });
-  let command: CommandUnknownOpts = tree.root;
-  for (const word of path) {
-    const next = command.commands.find((each) => each.name() === word);
-    if (next === undefined) {
-      const words = command
-        .createHelp()
-        .visibleCommands(command)
-        .map((each) => each.name())
-        .join(', ');
-      const { TOPICS } = await import('./help-topics.js');
-      throw usageError(
-        `No help for ${JSON.stringify(path.join(' '))}.`,
-        `Commands: ${words}. Topics: ${Object.keys(TOPICS).join(', ')}.`,
-      );
-    }
-    await tree.load(next);
-    command = next;
-  }
-  command.outputHelp();
-  return text;
 }
 
 const SUGGESTION = /\n?\((Did you mean [^)]*)\)/;

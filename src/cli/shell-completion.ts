@@ -63,14 +63,12 @@ const described = (word: string, text: string): Candidate => [
   (text.split('\n')[0] ?? '').replace(/[\t\\]/g, ' ').trim(),
 ];
 
-export interface Completed extends Omit<CommandTree, 'reached'> {
-  names(kind: Names): Promise<readonly Candidate[]>;
-}
+type Tree = Pick<CommandTree, 'root' | 'load'>;
 
 const optionOf = (command: CommandUnknownOpts, root: CommandUnknownOpts, word: string): Option | undefined =>
   [...command.options, ...root.options].find(({ long, short }) => word === long || word === short);
 
-async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: readonly string[]) {
+async function reached({ root, load }: Tree, words: readonly string[]) {
   let command: CommandUnknownOpts = root;
   let open: Option | undefined;
   for (const word of words) {
@@ -87,8 +85,9 @@ async function reached({ root, load }: Pick<Completed, 'root' | 'load'>, words: 
 
 /** @param words - typed so far; the last one, perhaps empty, is completed */
 export async function completions(
-  { names, ...tree }: Completed,
+  tree: Tree,
   words: readonly string[],
+  names: (kind: Names) => Promise<readonly Candidate[]>,
 ): Promise<readonly string[]> {
   // bash splits `--output=js` into three words.
   const typed = words.filter((word) => word !== '=');
@@ -123,7 +122,7 @@ export async function completions(
 async function wordsAfter(
   command: CommandUnknownOpts,
   [first, ...words]: readonly string[],
-  tree: Pick<Completed, 'root' | 'load'>,
+  tree: Tree,
 ): Promise<readonly Candidate[]> {
   if (first !== 'help') return wordsOf(command);
   const topics = words.length === 0 ? Object.keys((await import('./help-topics.js')).TOPICS) : [];
@@ -136,7 +135,7 @@ const wordsOf = (command: CommandUnknownOpts): readonly Candidate[] =>
     .visibleCommands(command)
     .map((one) => described(one.name(), one.summary()));
 
-function optionsOf(command: CommandUnknownOpts, { root }: Pick<Completed, 'root'>): readonly Candidate[] {
+function optionsOf(command: CommandUnknownOpts, { root }: Tree): readonly Candidate[] {
   const path = commandPath(command);
   const global = root.options.filter((option) => command === root || hasEffect(option, path));
   const all = command === root ? global : [...command.options, ...global];

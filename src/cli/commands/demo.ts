@@ -65,7 +65,7 @@ function buffer(): OutputStream & { readonly text: () => string } {
  * @throws `ERR_INTERNAL` with the command's stderr, unless the exit code is 0
  */
 async function runCommand<Value>(
-  { context, cli }: Session,
+  { context, run }: Session,
   configDir: string,
   words: readonly string[],
 ): Promise<Value> {
@@ -74,7 +74,7 @@ async function runCommand<Value>(
     !name.startsWith('FLYWHEEL_') || name === 'FLYWHEEL_DEBUG';
   const kept = Object.fromEntries(Object.entries(context.env).filter(isKept));
   const env = { ...kept, FLYWHEEL_CONFIG_DIR: configDir };
-  const exit = await cli.run({ ...context, io: { ...context.io, stdout, stderr }, env }, words);
+  const exit = await run({ ...context, io: { ...context.io, stdout, stderr }, env }, words);
   if (exit === 0) return JSON.parse(stdout.text()) as Value;
   throw new FlywheelError(
     'ERR_INTERNAL',
@@ -83,7 +83,7 @@ async function runCommand<Value>(
   );
 }
 
-async function run(session: Session) {
+async function demo(session: Session) {
   const { output, settings } = session;
   const isHuman = output.mode === 'human';
   const print = (line: string): void => {
@@ -144,8 +144,8 @@ async function run(session: Session) {
 
 export const commands = {
   demo: defineCommand({
-    run,
-    // run() has printed everything.
+    run: demo,
+    // demo() has printed everything.
     view: () => [],
     details: ['Uses a temporary directory and leaves its files there.'],
     output: [

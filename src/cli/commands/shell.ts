@@ -1,9 +1,11 @@
 /** Commands about the command line itself: help, version, completion, and the JSON Schemas of input files. */
-import { Argument } from '@commander-js/extra-typings';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { usageError } from '../../errors/flywheel-error.js';
 import { defineCommand, type Session } from '../command.js';
 import { readProfiles } from '../config/profile-file.js';
 import { safeLine } from '../output/safe-text.js';
-import { type Candidate, completionScript, type Names, SHELLS } from '../shell-completion.js';
+import type { CommandTree } from '../program.js';
+import { type Candidate, completionScript, completions, type Names, SHELLS } from '../shell-completion.js';
 
 /** Reads only files of this machine; completion opens no service. */
 async function names({ settings }: Session, kind: Names): Promise<readonly Candidate[]> {
@@ -20,15 +22,34 @@ async function names({ settings }: Session, kind: Names): Promise<readonly Candi
   return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, started ${date}`)]);
 }
 
+/** Of a command, or of all if there are no words. @throws `ERR_USAGE` for an unknown command */
+async function showHelp({ root, load }: CommandTree, words: readonly string[], topics: readonly string[]) {
+  let command: CommandUnknownOpts = root;
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) {
+      const visible = command.createHelp().visibleCommands(command);
+      throw usageError(
+        `No help for ${JSON.stringify(words.join(' '))}.`,
+        `Commands: ${visible.map((each) => each.name()).join(', ')}. Topics: ${topics.join(', ')}.`,
+      );
+    }
+    await load(next);
+    command = next;
+  }
+  command.outputHelp();
+}
+
 export const commands = {
   help: defineCommand({
     configure: (command) =>
       command.argument('[words...]', 'settings, exit-codes, files, output, or a command'),
-    run: async (session, [words]) => {
-      const { topicText } = await import('../help-topics.js');
-      const { columns, isTTY } = session.context.io.stdout;
+    run: async ({ context, output, tree }, [words]) => {
+      const { TOPICS, topicText } = await import('../help-topics.js');
+      const { columns, isTTY } = context.io.stdout;
       const topic = words.length === 1 ? topicText(words[0] ?? '', isTTY ? columns : null) : undefined;
-      session.output.text(topic ?? (await session.cli.help(words, columns)));
+      if (topic === undefined) await showHelp(tree, words, Object.keys(TOPICS));
+      else output.text(topic);
     },
     output: ['text'],
     examples: ['flywheel help exit-codes', 'flywheel help batch init'],
@@ -51,7 +72,7 @@ export const commands = {
   __complete: defineCommand({
     configure: (command) => command.argument('[words...]'),
     run: async (session, [words]) => {
-      for (const line of await session.cli.complete(words, (kind) => names(session, kind)))
+      for (const line of await completions(session.tree, words, (kind) => names(session, kind)))
         session.output.text(`${line}\n`);
     },
     output: ['one word with its description per line'],
