@@ -167,18 +167,13 @@ function createContext(): CliContext {
   };
 }
 
-const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
-  new Promise((resolve) => {
-    stream.write('', () => resolve());
-  });
-
 /**
  * A DNS lookup cannot be cancelled and delays the exit of an interrupted process until the resolver's timeout. The signal is
  * therefore sent again, with its default effect, after all output is written.
  */
-async function endLookUps(signal: NodeJS.Signals): Promise<void> {
+async function endLookUps({ io }: CliContext, signal: NodeJS.Signals): Promise<void> {
   if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
-  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  await Promise.all([io.stdout.flush(), io.stderr.flush()]);
   process.kill(process.pid, signal);
 }
 
@@ -197,7 +192,7 @@ async function main(words: readonly string[]): Promise<void> {
   const exit = await runCli(context, words);
   // A failed write has already set an exit code. Success does not overwrite it.
   process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;
-  if (received !== undefined) await endLookUps(received);
+  if (received !== undefined) await endLookUps(context, received);
 }
 
 void main(process.argv.slice(2));

@@ -13,21 +13,12 @@ type Part = string | readonly Named[];
 /** Width of prose where no terminal limits it. */
 const PROSE_WIDTH = 124;
 const POINT = '  ';
-/** Minimum width of meanings beside their names; if there is less, they are below. */
-const MEANING_WIDTH = 30;
-const BELOW = '    ';
 
 function partLines(part: Part, width: number | null): readonly string[] {
   const room = width ?? PROSE_WIDTH;
   if (typeof part === 'string' && part.startsWith('- ')) return indented(POINT, part.slice(2), room);
   if (typeof part === 'string') return part.startsWith(' ') ? [part] : wrapText(part, room);
-  const longest = Math.max(...part.map(([name]) => name.length));
-  if (width === null || width - longest >= MEANING_WIDTH)
-    return fieldLines(part, { width: width ?? Number.POSITIVE_INFINITY, dim: (text) => text });
-  return part.flatMap(([name, text]) => [
-    ...(name === '' ? [] : [name.trimEnd()]),
-    ...indented(BELOW, text, width),
-  ]);
+  return fieldLines(part, { width: width ?? Number.POSITIVE_INFINITY, dim: (text) => text });
 }
 
 const HEADINGS: readonly (readonly [Use, string])[] = [

@@ -14,21 +14,19 @@ type Values = readonly string[] | Names | '@files' | '@directories' | null;
 
 const CLUSTERS = ['mainnet', 'devnet', 'testnet', 'localhost'];
 
-/** By option name, without dashes. */
-const BY_OPTION: Readonly<Record<string, Values>> = {
-  profile: 'profiles',
-  'rpc-url': CLUSTERS,
-  cluster: CLUSTERS,
-  commitment: ['confirmed', 'finalized'],
-  by: ['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type'],
-  to: ['vault', 'burn-wallet', 'owner', 'operator'],
-  expect: '@files',
-  proof: '@files',
-  'signed-tx': '@files',
-};
-
-/** By placeholder of an option or argument, such as `<file>`. */
-const BY_PLACEHOLDER: Readonly<Record<string, readonly Values[]>> = {
+/** By option, by argument of a command, or by placeholder. */
+const VALUES: Readonly<Record<string, readonly Values[]>> = {
+  '--profile': ['profiles'],
+  '--rpc-url': [CLUSTERS],
+  '--cluster': [CLUSTERS],
+  '--commitment': [['confirmed', 'finalized']],
+  '--by': [['day', 'week', 'month', 'all', 'day,type', 'week,type', 'month,type', 'all,type']],
+  '--to': [['vault', 'burn-wallet', 'owner', 'operator']],
+  '--expect': ['@files'],
+  '--proof': ['@files'],
+  '--signed-tx': ['@files'],
+  'profile name': ['profiles'],
+  'pending id': ['operations'],
   file: ['@files'],
   pipelines: ['@files'],
   keypair: ['@files'],
@@ -38,24 +36,21 @@ const BY_PLACEHOLDER: Readonly<Record<string, readonly Values[]>> = {
   batch: ['batches', '@files'],
 };
 
+const valuesAt = (choices: readonly string[] | undefined, key: string, name: string): readonly Values[] =>
+  choices === undefined ? (VALUES[key] ?? VALUES[name] ?? [null]) : [choices];
+
+/** `undefined` for an option without a value. */
 function valuesOf({ long, flags, argChoices, required, optional }: Option): readonly Values[] | undefined {
   if (!required && !optional) return undefined;
-  if (argChoices !== undefined) return [argChoices];
   const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(flags) ?? [];
-  const known = BY_OPTION[long?.slice(2) ?? ''];
-  return known === undefined ? (BY_PLACEHOLDER[placeholder] ?? [null]) : [known];
+  return valuesAt(argChoices, long ?? '', placeholder);
 }
 
-function argumentsOf(command: CommandUnknownOpts): readonly Values[] {
-  const isProfile = command.parent?.name() === 'profile';
-  return command.registeredArguments.flatMap((argument): readonly Values[] => {
-    const name = argument.name();
-    if (argument.argChoices !== undefined) return [argument.argChoices];
-    if (name === 'name' && isProfile) return ['profiles'];
-    if (name === 'id' && command.name() === 'pending') return ['operations'];
-    return BY_PLACEHOLDER[name] ?? [null];
+const argumentsOf = (command: CommandUnknownOpts): readonly Values[] =>
+  command.registeredArguments.flatMap((argument) => {
+    const [group, name] = [command.parent?.parent ? command.parent : command, argument.name()];
+    return valuesAt(argument.argChoices, `${group.name()} ${name}`, name);
   });
-}
 
 /** The first line, without tabs and backslashes: the scripts split at tabs, and shells read escapes. */
 const described = (word: string, text: string): Candidate => [

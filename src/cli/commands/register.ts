@@ -111,8 +111,22 @@ function textOption(flag: string, text: string | undefined): string | null {
   throw inputError(flag, `expected 1 to ${MAX_NAME_LENGTH} characters`);
 }
 
-const keypairOption = (session: Session, flag: string, file: string): Promise<Uint8Array> =>
-  readKeypair(session.context, typedPath(file, flag));
+/** A keypair file, or an address for which a program or a key of the settings signs. */
+async function keyOption(
+  { context, settings }: Session,
+  flag: string,
+  given: string,
+  role: 'operator' | 'burnWallet',
+): Promise<GivenKey> {
+  if (!isAddress(given)) return readKeypair(context, typedPath(given, flag));
+  if (settings.signers[role].value !== null) return given;
+  const name = role === 'operator' ? 'operator' : 'burn';
+  const variable = `FLYWHEEL_${name.toUpperCase()}`;
+  throw usageError(
+    `${flag}: no program or key signs for this address.`,
+    `Add --${name}-signer, or set ${variable}_SIGNER or ${variable}_KEYPAIR. Or name a keypair file.`,
+  );
+}
 
 async function parse(session: Session, options: RegisterOptions): Promise<RegistrationInput> {
   const terms = {
@@ -124,35 +138,24 @@ async function parse(session: Session, options: RegisterOptions): Promise<Regist
     symbol: textOption('--symbol', options.symbol),
     ...projectTerms(options),
   };
-  const operator = await operatorOption(session, options);
-  return { ...terms, operator, burnWallet: await burnWalletOption(session, options.burnWallet) };
+  const { burnWallet } = options;
+  return {
+    ...terms,
+    operator: await operatorOption(session, options),
+    burnWallet:
+      burnWallet === undefined ? null : await keyOption(session, '--burn-wallet', burnWallet, 'burnWallet'),
+  };
 }
 
 async function operatorOption(session: Session, options: RegisterOptions): Promise<GivenKey> {
   const { operator, operatorKeypair: file } = options;
-  const isKept = session.settings.signers.operator.value !== null;
   if ((operator === undefined) === (file === undefined))
     throw usageError('Add --operator-keypair, or --operator for a key that is kept elsewhere.');
-  if (operator === undefined) {
-    if (session.settings.signers.operator.source === 'flag')
-      throw usageError('--operator-keypair and --operator-signer cannot be combined.');
-    return keypairOption(session, '--operator-keypair', file ?? '');
-  }
-  if (isKept) return addressOption('--operator', operator);
-  throw usageError(
-    '--operator: no program or key signs for this address.',
-    'Add --operator-signer, or set FLYWHEEL_OPERATOR_SIGNER or FLYWHEEL_OPERATOR_KEYPAIR.',
-  );
-}
-
-async function burnWalletOption(session: Session, given: string | undefined): Promise<GivenKey | null> {
-  if (given === undefined) return null;
-  if (!isAddress(given)) return keypairOption(session, '--burn-wallet', given);
-  if (session.settings.signers.burnWallet.value !== null) return given;
-  throw usageError(
-    '--burn-wallet: no program or key signs for this address.',
-    'Add --burn-signer, set FLYWHEEL_BURN_SIGNER or FLYWHEEL_BURN_KEYPAIR, or name a keypair file.',
-  );
+  if (file === undefined)
+    return keyOption(session, '--operator', addressOption('--operator', operator ?? ''), 'operator');
+  if (session.settings.signers.operator.source === 'flag')
+    throw usageError('--operator-keypair and --operator-signer cannot be combined.');
+  return readKeypair(session.context, typedPath(file, '--operator-keypair'));
 }
 
 async function askFor(session: Session, plan: RegistrationPlan): Promise<void> {

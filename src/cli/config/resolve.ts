@@ -146,7 +146,8 @@ function findNodes(home: string, { flags, env, profile }: Places): Settings['rpc
 }
 
 /**
- * The embedded engine may need no nodes, so an error in their environment or profile is returned as `rpcProblem`.
+ * The embedded engine may need no nodes, so an error outside of the command line is returned as `rpcProblem` if the environment
+ * names nodes: it is meant for this command, a profile may not be.
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE`, naming the source, never the address
  */
 function resolveRpc(
@@ -154,26 +155,14 @@ function resolveRpc(
   places: Places,
   isRemote: boolean,
 ): Pick<Settings, 'rpcUrl' | 'rpcQuorum' | 'rpcProblem'> {
-  const { rpcUrl, rpcQuorum } = places.flags;
-  const read = (from: Places) => ({
-    rpcUrl: findNodes(home, from),
-    rpcQuorum: setting('rpcQuorum', from),
-    rpcProblem: null,
-  });
+  const { flags, env } = places;
   try {
-    return read(places);
+    return { rpcUrl: findNodes(home, places), rpcQuorum: setting('rpcQuorum', places), rpcProblem: null };
   } catch (error) {
-    if (isRemote || rpcUrl !== undefined || rpcQuorum !== undefined || !isFlywheelError(error)) throw error;
-    // Only errors of the environment are reported later: it is meant for this command, a profile may not be.
-    let rpcProblem: FlywheelError | null = null;
-    try {
-      if (/[^\s,]/.test(places.env['FLYWHEEL_RPC_URL'] ?? '')) findNodes(home, { ...places, profile: {} });
-      setting('rpcQuorum', { ...places, profile: {} });
-    } catch (problem) {
-      if (!isFlywheelError(problem)) throw problem;
-      rpcProblem = problem;
-    }
-    return { rpcUrl: usual([]), rpcQuorum: usual(1), rpcProblem };
+    const isTyped = flags.rpcUrl !== undefined || flags.rpcQuorum !== undefined;
+    if (isRemote || isTyped || !isFlywheelError(error)) throw error;
+    const isMeant = /[^\s,]/.test(env['FLYWHEEL_RPC_URL'] ?? '') || (env['FLYWHEEL_RPC_QUORUM'] ?? '') !== '';
+    return { rpcUrl: usual([]), rpcQuorum: usual(1), rpcProblem: isMeant ? error : null };
   }
 }
 
