@@ -133,17 +133,12 @@ function abortOnSignals(): AbortSignal {
 
 function createContext(): CliContext {
   const signal = abortOnSignals();
-  const questions: (() => void)[] = [];
   const ambient = {
     io: {
       stdin: inputStream(signal),
       stdout: outputStream('stdout'),
       stderr: outputStream('stderr'),
-      beforeQuestion: (hear: () => void) => void questions.push(hear),
-      prompt: (question: string) => {
-        for (const hear of questions) hear();
-        return prompt(question, signal);
-      },
+      prompt: (question: string) => prompt(question, signal),
     },
     env: process.env,
     clock: { nowMs: () => Date.now() },

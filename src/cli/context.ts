@@ -34,7 +34,6 @@ export interface Io {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  beforeQuestion(hear: () => void): void;
   /** Asks on stderr and reads a line from stdin. @returns `null` at the end of input or after a signal */
   prompt(question: string): Promise<string | null>;
 }

@@ -32,8 +32,6 @@ async function createSession(
     nowMs: () => context.clock.nowMs(),
     noticeStyle: await createStyle(colorLevel(env, io.stderr.isTTY, noColor), io.stderr.columns),
   });
-  // The spinner is cleared before a question.
-  io.beforeQuestion(output.progress.clear);
   let service: Promise<OpenedService> | undefined;
   let local: Promise<LocalAdmin> | undefined;
   return {

@@ -105,7 +105,6 @@ export function contextOf(around: Surroundings): Context {
       },
       stdout: streams.stdout.stream(isTerminal),
       stderr: streams.stderr.stream(isTerminal),
-      beforeQuestion: () => undefined,
       prompt: async () => {
         await process.reach('question');
         await process.suffer([]);

@@ -50,7 +50,6 @@ async function run(
         },
       },
       ...{ stdout: stream('stdout'), stderr: stream('stderr') },
-      beforeQuestion: () => undefined,
       prompt: async () => null,
     },
     env: { HOME: home, PATH: process.env['PATH'], TMPDIR: home, ...env },

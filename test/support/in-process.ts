@@ -87,7 +87,6 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       },
       stdout: stream('stdout'),
       stderr: stream('stderr'),
-      beforeQuestion: () => undefined,
       prompt: async (question) => {
         // Joins the lines that the terminal's width has split.
         questions.push(question.replaceAll('\n   ', ' '));
