@@ -156,22 +156,13 @@ function parseError(error: CommanderError, reached: CommandUnknownOpts): Flywhee
     .replace(/^error: /, '')
     .replace(/=[^']*'/, "'")
     .replace(/[^\s']*:\/\/[^\s']*/g, '***');
-  const path = commandPath(reached);
-  const message = text
-    .replace(SUGGESTION, '')
-    .replace(/^missing required argument '(.*)'$/, `\`${path}\` needs <$1>`)
-    .replace(
-      /^too many arguments.*Expected (\d+) arguments? but got (\d+)/,
-      `\`${path}\` takes $1 arguments, got $2`,
-    )
-    .replace(/\.+$/, '')
-    .trim();
+  const message = text.replace(SUGGESTION, '').replace(/\.+$/, '').trim();
   return new FlywheelError('ERR_USAGE', `${message.charAt(0).toUpperCase()}${message.slice(1)}.`, {
     hint:
       SUGGESTION.exec(text)?.[1] ??
       (reached.parent === null
         ? 'Run `flywheel help` for a list of commands, or add --help to a command.'
-        : `See \`${path} --help\`.`),
+        : `See \`${commandPath(reached)} --help\`.`),
     cause: error,
   });
 }
