@@ -1,7 +1,7 @@
-/** OpenAPI 3.1 document of the service, generated from the operations; and JSON Schemas, completed where zod's checks are functions. */
+/** OpenAPI 3.1 document of the service, generated from the operations; and JSON Schemas of files. */
 import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '../errors/codes.js';
-import { addressSchema, base64Schema, uuidSchema } from '../values/schemas.js';
+import { uuidSchema } from '../values/schemas.js';
 import * as names from './headers.js';
 import * as limits from './limits.js';
 import {
@@ -13,38 +13,14 @@ import {
   type Rate,
   SUCCESSOR,
 } from './operations.js';
-import { initBatchRequestSchema } from './schemas/batch.js';
-import { burnBatchRequestSchema, burnErrorSchema, proofSchema } from './schemas/burn.js';
 import { FILE_SCHEMAS } from './schemas/files.js';
 import { problemSchema } from './schemas/report.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** 1,232 bytes, the maximum of a transaction, in base64. */
-const MAX_TRANSACTION_BASE64_LENGTH = 1_644;
-
-const STATED = new Map<z.core.$ZodType, Json>([
-  [proofSchema, { additionalProperties: true }],
-  // An invalid proof is returned as sent, so it can have any type.
-  [burnErrorSchema.shape.proof, { type: undefined }],
-  [burnBatchRequestSchema, { maxItems: limits.MAX_BURN_BATCH_ELEMENTS }],
-  [initBatchRequestSchema.shape.pipelines, { maxItems: limits.MAX_PIPELINES }],
-  [uuidSchema, { maxLength: 36 }],
-  [addressSchema, { minLength: 32, maxLength: 44 }],
-  [base64Schema, { maxLength: MAX_TRANSACTION_BASE64_LENGTH }],
-]);
-
-/** JSON Schema cannot express the function that checks a proof; its metadata says `object`. */
+/** JSON Schema cannot express checks that are functions or need a limit of the server; the metadata of the shape says what they mean. */
 function jsonSchemaOf(shape: z.ZodType): { readonly schema: Json; readonly definitions: Json } {
-  const {
-    $schema: _,
-    $defs,
-    ...schema
-  } = z.toJSONSchema(shape, {
-    io: 'input',
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => void Object.assign(jsonSchema, STATED.get(zodSchema)),
-  });
+  const { $schema: _, $defs, ...schema } = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
   return { schema, definitions: $defs ?? {} };
 }
 

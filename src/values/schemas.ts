@@ -8,7 +8,10 @@ import { MAX_HASHES_ASKED, MAX_PROOF_TYPE_LENGTH, SCOPES } from './key-terms.js'
 export const uuidSchema = z
   .string('expected a UUID')
   .refine(isUuid, 'expected a UUID')
-  .meta({ description: 'UUID.', format: 'uuid', examples: ['5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'] });
+  .meta({
+    ...{ description: 'UUID.', format: 'uuid', maxLength: 36 },
+    examples: ['5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'],
+  });
 
 export const addressSchema = z
   .string('expected a base58 address of 32 bytes')
@@ -17,7 +20,7 @@ export const addressSchema = z
       `expected a base58 address of 32 bytes, got ${JSON.stringify(String(input).slice(0, 60))}`,
   })
   .meta({
-    description: 'Solana address, base58.',
+    ...{ description: 'Solana address, base58.', minLength: 32, maxLength: 44 },
     examples: ['FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'],
   });
 
@@ -45,7 +48,8 @@ export const dateTimeSchema = z.string().meta({
 export const base64Schema = z
   .base64('expected base64')
   .min(1, 'expected base64')
-  .meta({ description: 'Bytes in base64.', examples: ['AgAAAAAAAAAA'] });
+  // 1,232 bytes, the maximum of a transaction.
+  .meta({ description: 'Bytes in base64.', maxLength: 1_644, examples: ['AgAAAAAAAAAA'] });
 
 export const hashSchema = z.string().meta({
   description: 'SHA-256, lowercase hex.',

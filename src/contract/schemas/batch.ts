@@ -12,6 +12,7 @@ import {
   txHashSchema,
   uuidSchema,
 } from '../../values/schemas.js';
+import { MAX_PIPELINES } from '../limits.js';
 import {
   askedKeySchema,
   batchIdSchema,
@@ -152,10 +153,10 @@ export type Pipeline = z.infer<typeof pipelineSchema>;
 
 export const initBatchRequestSchema = z
   .strictObject({
-    pipelines: z
-      .array(pipelineSchema)
-      .min(1, 'expected at least one pipeline')
-      .meta({ description: 'Executed in this order, each in its own transaction.' }),
+    pipelines: z.array(pipelineSchema).min(1, 'expected at least one pipeline').meta({
+      description: 'Executed in this order, each in its own transaction.',
+      maxItems: MAX_PIPELINES,
+    }),
   })
   .meta({ id: 'InitBatchRequest' });
 export type InitBatchRequest = z.infer<typeof initBatchRequestSchema>;

@@ -10,12 +10,13 @@ import {
   proofTypeSchema,
   txHashSchema,
 } from '../../values/schemas.js';
+import { MAX_BURN_BATCH_ELEMENTS } from '../limits.js';
 import { askedKeySchema, MAY_BE_SHORT, pageOf, pageQuery, text, timeBounds } from './page.js';
 
 /** Any JSON object. Its keys and their order are unchanged, so that its hash equals the client's. */
 export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON object').meta({
-  description: 'The proof. Its structure depends on `type`.',
-  type: 'object',
+  ...{ description: 'The proof. Its structure depends on `type`.', type: 'object' },
+  additionalProperties: true,
   examples: [{ orderId: 'A-1001', total: 49.9 }],
 });
 
@@ -55,7 +56,7 @@ export type BurnShape = z.infer<typeof burnShapeSchema>;
 
 export const burnBatchRequestSchema = z
   .array(burnRequestSchema, 'expected an array of burns')
-  .meta({ id: 'BurnBatchRequest' });
+  .meta({ id: 'BurnBatchRequest', maxItems: MAX_BURN_BATCH_ELEMENTS });
 
 export const burnResultSchema = z
   .object({
@@ -73,7 +74,7 @@ export const burnErrorSchema = z
     message: text('Reason of the failure.', 'The proof type "UNKNOWN" is unknown.'),
     type: text('Error code of this failure.', 'ERR_INVALID_PROOF'),
     proof: anyJsonSchema.meta({
-      ...{ description: 'The proof as it was sent.', type: 'object' },
+      description: 'The proof as it was sent.',
       examples: [{ orderId: 'A-1001', total: 49.9 }],
     }),
     proofType: text('The `type` as it was sent.', 'UNKNOWN'),
