@@ -19,6 +19,7 @@ import { solText, tokenText } from '../../values/token-amount.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { type BatchContext, closingCount } from './batch-context.js';
+import type { Problem } from './check-pipelines.js';
 
 const MEMBERS = 2;
 /** Size of a token account created by the associated-token program (squads-v4.md, section 8). */
@@ -69,44 +70,60 @@ export interface PlannedBatch {
   readonly pipelines: readonly PlannedPipeline[];
   readonly rentLamports: bigint;
   readonly vaultRentLamports: bigint;
+  /** Base units of all actions. */
+  readonly tokens: bigint;
+  readonly held: Awaited<ReturnType<typeof readFunds>>;
 }
 
-/** @returns for each shortage the amount and the address to fund, without a full stop; empty when vault and operator can pay. */
-export async function missingFunds(
+/** What vault and operator have, and what both must keep. `asOf` is earlier than the balances. */
+export async function readFunds({ chain, store, limits }: EngineDeps, { flywheel, operator }: BatchContext) {
+  const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
+  const [[vaultTokens, vault, payer], rent] = await Promise.all([
+    chain.getAccounts([flywheel.vaultTokenAccount, flywheel.vault, operator.address]),
+    chain.rent(),
+  ]);
+  const { minOperatorLamports: minimum } = fundsLimits(limits, flywheel);
+  return {
+    asOf,
+    vaultTokens: decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n,
+    vaultLamports: vault?.lamports ?? 0n,
+    operatorLamports: payer?.lamports ?? 0n,
+    keptByVault: rent(0),
+    keptByOperator: minimum > rent(0) ? minimum : rent(0),
+  };
+}
+
+/**
+ * @param unpaid - rent of batches in set-up, which the operator still has.
+ * @returns a problem for each shortage, with the amount and the address to fund; empty when vault and operator can pay.
+ */
+export function missingFunds(
   chain: Chain,
   { token, flywheel, operator }: BatchContext,
-  needed: PlannedBatch & { readonly tokens: bigint; readonly leaveOperator: bigint },
-): Promise<readonly string[]> {
-  const { pipelines, vaultRentLamports: opened } = needed;
-  const [vaultTokens, vault, payer] = await chain.getAccounts([
-    flywheel.vaultTokenAccount,
-    flywheel.vault,
-    operator.address,
-  ]);
-  const problems: string[] = [];
-  const lacks = (who: string, held: string, needs: string, more = ''): void =>
-    void problems.push(`insufficient funds: the ${who} has ${held} and needs ${needs}${more}`);
-  const tokensHeld = decodeTokenAccount(vaultTokens ?? null)?.amount ?? 0n;
-  if (tokensHeld < needed.tokens)
-    lacks(`vault ${flywheel.vault}`, tokenText(tokensHeld, token), tokenText(needed.tokens, token));
-  const rent = await chain.rent();
-  const vaultNeeds = opened === 0n ? 0n : opened + rent(0);
-  const vaultHeld = vault?.lamports ?? 0n;
-  if (vaultHeld < vaultNeeds) {
+  { held, pipelines, rentLamports, vaultRentLamports: opened, tokens }: PlannedBatch,
+  unpaid = 0n,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const lacks = (who: string, has: string, needs: string, more = ''): void => {
+    const text = `insufficient funds: the ${who} has ${has} and needs ${needs}${more}`;
+    problems.push({ code: 'ERR_INSUFFICIENT_FUNDS', text });
+  };
+  if (held.vaultTokens < tokens)
+    lacks(`vault ${flywheel.vault}`, tokenText(held.vaultTokens, token), tokenText(tokens, token));
+  const vaultNeeds = opened === 0n ? 0n : opened + held.keptByVault;
+  if (held.vaultLamports < vaultNeeds) {
     const why = ` (${solText(opened)} to open token accounts of recipients, the rest to stay open itself)`;
-    lacks(`vault ${flywheel.vault}`, solText(vaultHeld), solText(vaultNeeds), why);
+    lacks(`vault ${flywheel.vault}`, solText(held.vaultLamports), solText(vaultNeeds), why);
   }
-  const costs = needed.rentLamports + feeLamports(chain, pipelines.length);
-  const operatorNeeds = costs + leftLamports(rent, needed.leaveOperator);
-  const operatorHeld = payer?.lamports ?? 0n;
-  if (operatorHeld < operatorNeeds) {
-    const why = ` (${solText(costs)} for fees and rent, the rest as a reserve)`;
-    lacks(`operator ${operator.address}`, solText(operatorHeld), solText(operatorNeeds), why);
+  const costs = rentLamports + feeLamports(chain, pipelines.length);
+  const operatorNeeds = costs + unpaid + held.keptByOperator;
+  if (held.operatorLamports < operatorNeeds) {
+    const others = unpaid === 0n ? '' : `${solText(unpaid)} for batches in set-up, `;
+    const why = ` (${solText(costs)} for fees and rent, ${others}the rest as a reserve)`;
+    lacks(`operator ${operator.address}`, solText(held.operatorLamports), solText(operatorNeeds), why);
   }
   return problems;
 }
-
-const leftLamports = (rent: Rent, minimum: bigint): bigint => (minimum > rent(0) ? minimum : rent(0));
 
 export const fundsLimits = (
   limits: EngineLimits,
@@ -115,37 +132,6 @@ export const fundsLimits = (
   minOperatorLamports: minOperatorSol ?? limits.minOperatorLamports,
   maxOpenRentLamports: maxBatchRent ?? limits.maxOpenRentLamports,
 });
-
-export async function readOperatorFunds(
-  { chain, store, limits }: EngineDeps,
-  { operator, flywheel }: BatchContext,
-) {
-  const asOf = isoTime(await store.read(async ({ nowMs }) => nowMs));
-  const [[account], rent] = await Promise.all([chain.getAccounts([operator.address]), chain.rent()]);
-  const keptLamports = leftLamports(rent, fundsLimits(limits, flywheel).minOperatorLamports);
-  return { lamports: account?.lamports ?? 0n, keptLamports, asOf };
-}
-
-/**
- * Rent of batches whose set-up is unfinished also counts, though the operator still has it.
- * @throws `ERR_INSUFFICIENT_FUNDS` when this batch would leave the operator less than the minimum.
- */
-export async function requireOperatorFunds(
-  { chain }: EngineDeps,
-  tx: StoreTransaction,
-  { flywheel, operator }: BatchContext,
-  held: Awaited<ReturnType<typeof readOperatorFunds>>,
-  { pipelines, rentLamports }: PlannedBatch,
-): Promise<void> {
-  const unpaid = await tx.batches.rentLamports(flywheel.id, held.asOf);
-  const costs = rentLamports + feeLamports(chain, pipelines.length);
-  const needed = unpaid + costs + held.keptLamports;
-  if (unpaid === 0n || held.lamports >= needed) return;
-  throw new FlywheelError(
-    'ERR_INSUFFICIENT_FUNDS',
-    `The batch is refused and nothing was created: the operator ${operator.address} has ${solText(held.lamports)} and needs ${solText(needed)} (${solText(costs)} for fees and rent, ${solText(unpaid)} for batches in set-up, the rest as a reserve).`,
-  );
-}
 
 /**
  * Rent stays locked until a batch is closed, so open batches have a common limit.

@@ -39,11 +39,9 @@ import {
 } from './check-pipelines.js';
 import { withCost } from './costs.js';
 import {
-  fundsLimits,
   missingFunds,
   type PlannedBatch,
-  readOperatorFunds,
-  requireOperatorFunds,
+  readFunds,
   requireRoomForRent,
   setupRentLamports,
   vaultRentLamports,
@@ -109,7 +107,6 @@ async function begin(
   identity: RequestIdentity,
   list: readonly unknown[],
 ): Promise<Opened> {
-  const held = await readOperatorFunds(deps, context);
   const planned = await checkAndPlan(deps, principal, context, list, identity.value);
   const { pipelines, rentLamports } = planned;
   const actions = pipelines.map((pipeline) => storedActions(pipeline, context.token.decimals));
@@ -120,7 +117,9 @@ async function begin(
     const asked = amountsOf(pipelines);
     await requireCaps(tx, { ...context, day, asked });
     await requireRoomForRent(deps, tx, context, rentLamports);
-    await requireOperatorFunds(deps, tx, context, held, planned);
+    const unpaid = await tx.batches.rentLamports(context.flywheel.id, planned.held.asOf);
+    const missing = unpaid === 0n ? [] : missingFunds(deps.chain, context, planned, unpaid);
+    if (missing.length > 0) throw batchRefused(missing);
     const batch = whole('batches', {
       ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
       ...{ keyId: principal.key.id, requestId: request.id },
@@ -161,14 +160,13 @@ export async function checkAndPlan(
 ): Promise<PlannedBatch> {
   const { pipelines, problems, asked } = await checkPipelines(principal, context.token, list, deps.limits);
   const { planned, accountBytes, tooLarge } = await layOut(context, pipelines);
-  const leaveOperator = fundsLimits(deps.limits, context.flywheel).minOperatorLamports;
   const batch = {
     pipelines: planned,
     rentLamports: setupRentLamports(await deps.chain.rent(), accountBytes),
     vaultRentLamports: await vaultRentLamports(deps.chain, context, planned),
+    tokens: asked.burn + asked.airdrop,
+    held: await readFunds(deps, context),
   };
-  const needed = { ...batch, tokens: asked.burn + asked.airdrop, leaveOperator };
-  const missing = await missingFunds(deps.chain, context, needed);
   // Checked early for the error message; the write transaction checks again under the store's lock.
   const caps = await deps.store.read(async (tx) =>
     exceededCaps(tx, { ...context, day: await dayOfNow(tx, context.token.id), asked }),
@@ -177,7 +175,7 @@ export async function checkAndPlan(
   const all = [
     ...ofContent,
     ...caps.map((text): Problem => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') })),
-    ...missing.map((text): Problem => ({ code: 'ERR_INSUFFICIENT_FUNDS', text })),
+    ...missingFunds(deps.chain, context, batch),
   ];
   const refused = batchRefused(all);
   if (ofContent.length > 0) throw refusedByContent(key, refused);
