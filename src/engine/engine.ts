@@ -20,7 +20,6 @@ import {
   keyInfo,
   listActs,
   readCaps,
-  registrationView,
   requireRegistration,
   revokeKey,
   setCaps,
@@ -107,7 +106,6 @@ function createLocal(deps: EngineDeps) {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
     register: (input: RegisterInput) => registerProject(deps, input),
-    registration: async () => registrationView(await registered()),
     status: async () => registrationStatus(deps, await registered()),
     vault: async () => vaultReport(deps, await registered()),
     fund: async (input: FundInput) => fund(deps, await registered(), input),

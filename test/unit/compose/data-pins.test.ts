@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => test.destroy());
 
 it('are what was registered, and only read', async () => {
-  const { multisig, owner, operator, vaultIndex, mintAddress } = await test.engine.registration();
+  const { multisig, owner, operator, vaultIndex, mintAddress } = await test.engine.status();
   await test.close();
   const { store } = dataFiles(test.dataDir);
   const before = readFileSync(store);
