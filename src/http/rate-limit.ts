@@ -17,21 +17,19 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import { readIdempotencyKey } from './headers.js';
 
 const US_PER_SECOND = 1_000_000;
-const TAKES_BETWEEN_CLEANING = 10_000;
 
-/** In-memory counts, for a server that does not share its store. @param nowUs - must be monotonic. */
+/**
+ * In-memory counts, for a server that does not share its store: at most one for each API key and limit.
+ * @param nowUs - must be monotonic.
+ */
 export function createMemoryCounts(
   nowUs: () => number = () => Math.round(performance.now() * 1_000),
 ): RateCounts {
   /** By key: time at which all points are available again, in microseconds. */
   const whole = new Map<string, number>();
-  let takes = 0;
   return {
     take({ key, intervalUs, periodUs }) {
       const now = nowUs();
-      takes += 1;
-      if (takes % TAKES_BETWEEN_CLEANING === 0)
-        for (const [known, wholeAtUs] of whole) if (wholeAtUs <= now) whole.delete(known);
       // Capped at one period ahead, because the same name may have had a slower limit before.
       const before = Math.max(now, Math.min(whole.get(key) ?? now, now + periodUs));
       const allowed = before + intervalUs <= now + periodUs;

@@ -1,5 +1,5 @@
 /**
- * Rate-limit counters in the database, shared by all servers and timed by the database's clock.
+ * Rate-limit counters in the database, one for each API key and limit, shared by all servers and timed by the database's clock.
  * A row holds the theoretical arrival time of the generic cell rate algorithm (GCRA): the time when all points are back. Commits are
  * asynchronous: after a crash the last fraction of a second is forgotten. The counters have their own connection for that, and
  * must not wait behind transactions that move money.
@@ -13,10 +13,6 @@ interface PostgresRateCountsOptions {
   /** A request that cannot be counted in this time is refused. @default 2000 */
   readonly timeoutMs?: number;
 }
-
-/** Expired rows are deleted once in this many takes, at most MAX_CLEANED at a time. */
-const TAKES_BETWEEN_CLEANING = 1_000;
-const MAX_CLEANED = 1_000;
 
 /** Only this connection: it writes nothing else. */
 const SESSION = 'set synchronous_commit = off';
@@ -32,12 +28,6 @@ const TAKE = `
   on conflict (key) do update set allowed = ${FITTING}, whole_at_us = ${AHEAD} + excluded.interval_us * ${FITTING},
     counted_at_us = excluded.counted_at_us, interval_us = excluded.interval_us, period_us = excluded.period_us
   returning whole_at_us - counted_at_us as whole_us, allowed`;
-/** `skip locked`, so that cleaning cannot deadlock with a take. */
-const CLEAN = `
-  delete from rate_counts where key in (
-    select key from rate_counts where whole_at_us <= (extract(epoch from clock_timestamp()) * 1000000)::bigint
-    order by key limit ${MAX_CLEANED} for update skip locked)`;
-
 /** Uses the database of a store that was opened before. Connects at the first request. */
 export function openPostgresRateCounts({
   url,
@@ -47,11 +37,8 @@ export function openPostgresRateCounts({
     ...{ max: 1, connectTimeoutMs: timeoutMs, queryTimeoutMs: timeoutMs },
     ...{ name: 'flywheel rate limits', session: SESSION },
   });
-  let takes = 0;
   return {
     async take({ key, intervalUs, periodUs }) {
-      takes += 1;
-      if (takes % TAKES_BETWEEN_CLEANING === 0) await pool.query(CLEAN);
       const { rows } = await pool.query<{ readonly whole_us: string; readonly allowed: string }>({
         name: 'take',
         text: TAKE,

@@ -53,14 +53,6 @@ describe('openPostgresRateCounts', () => {
     expect(await allowed(counts)).toBe(1);
   });
 
-  it('keeps no rows that mean nothing any more', async () => {
-    const counts = open();
-    for (let turn = 0; turn < 1_000; turn += 1)
-      await counts.take({ key: `once-${turn}`, intervalUs: 1, periodUs: 1 });
-    const { rows } = await server.query('select key from rate_counts');
-    expect(rows.length).toBeLessThanOrEqual(2);
-  });
-
   it('refuses, saying when to come again, while the database does not answer', async () => {
     const counts = open('postgres://postgres@127.0.0.1:1/postgres');
     await expect(takeRate(counts, 'key-1', LIMIT)).rejects.toMatchObject({
