@@ -1,6 +1,6 @@
 /** Which failures of a connection leave open what became of the statement. */
 import { expect, it } from 'vitest';
-import { isBroken } from '../../../../src/store/postgres/errors.js';
+import { isBroken } from '../../../../src/store/postgres/connection.js';
 
 it.each([
   ['EPIPE', true],
