@@ -30,7 +30,6 @@ interface Entry {
   readonly deprecated: boolean;
   readonly scopes: readonly Scope[];
   readonly idempotencyKey: 'uuid' | 'optional' | 'none';
-  readonly paged: boolean;
   readonly rateLimit: RateLimit;
   /** Path parameters, with the query parameters of a GET or the body fields of a POST; `null` for no input. */
   readonly request: z.ZodType | null;
@@ -82,11 +81,9 @@ const READ = {
   deprecated: false,
   scopes: ['burn', 'airdrop'],
   idempotencyKey: 'none',
-  paged: false,
   request: null,
   ownErrors: [],
 } as const;
-const LIST = { ...READ, paged: true } as const;
 const ACT = { ...READ, method: 'POST', idempotencyKey: 'optional' } as const;
 const BURN = {
   ...ACT,
@@ -134,14 +131,14 @@ const TABLE = {
   },
   /** A page may have fewer items than the limit although another page follows. */
   listBurns: {
-    ...LIST,
+    ...READ,
     ...at('/v1/tokenomics/burns', 'burns', rate('burn-list')),
     summary: "List the burns of the key's token, newest first.",
     request: burn.listBurnsQuerySchema,
     response: burn.burnPageSchema,
   },
   history: {
-    ...LIST,
+    ...READ,
     ...at('/v1/tokenomics/history', 'history', rate('history')),
     summary: 'List every burn and airdrop, newest first.',
     request: historyQuerySchema,
@@ -207,7 +204,7 @@ const TABLE = {
     failure: 'ERR_BATCH_EXECUTE_FAILED',
   },
   listBatches: {
-    ...LIST,
+    ...READ,
     ...at('/v1/flywheel/batch', 'list', rate('batch-list')),
     summary: "List the batches of the key's token, newest first.",
     request: batch.listBatchesQuerySchema,
@@ -215,7 +212,7 @@ const TABLE = {
     ownErrors: ['ERR_FLYWHEEL_NOT_FOUND'],
   },
   batchPipelines: {
-    ...LIST,
+    ...READ,
     ...at('/v1/flywheel/batch/{batchId}/pipelines', 'pipelines', rate('batch-pipelines')),
     summary: 'List the pipelines of a batch with their outcomes.',
     request: batch.batchPipelinesQuerySchema,
