@@ -1,6 +1,8 @@
 /** The two burn operations (service specification, sections 4.1 and 4.2); a request is processed in chunks. */
 import type { ElementOutcome } from '../../contract/call.js';
 import {
+  type BurnBatchResult,
+  type BurnError,
   type BurnResult,
   type BurnShape,
   burnShapeSchema,
@@ -9,7 +11,7 @@ import {
 import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { RequestRecord } from '../../store/records.js';
+import type { BurnRecord, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
 import { HeldLease } from '../lease.js';
@@ -26,18 +28,7 @@ import {
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
-import {
-  type Burn,
-  batchResult,
-  burnError,
-  burnResult,
-  isRefusal,
-  outcomeOf,
-  prepareBurns,
-  type Refusal,
-  replayedResult,
-  storedResult,
-} from './elements.js';
+import { type Burn, isRefusal, prepareBurns, type Refusal } from './elements.js';
 
 /** A failed burn does not use up its idempotency key. */
 export const burn = keyedOperation('burn', {
@@ -255,4 +246,67 @@ class BurnRun {
   #refuseAll(refusals: ReadonlyMap<number, Refusal>): void {
     for (const [index, refusal] of refusals) this.#refuse(index, refusal);
   }
+}
+
+const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
+  message: refusal.message,
+  type: refusal.code,
+  proof: request.proof,
+  proofType: request.type,
+});
+
+type Ended = Pick<
+  BurnRecord,
+  'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
+>;
+
+function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
+  const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
+  if (status !== 'FAILED') {
+    const told = { hash: proofHash, txHash: signature, type: input.type, dateBurned: dateSettled ?? '' };
+    return { index, status: 'success', result: 'SUCCESS', ...told };
+  }
+  const code = errorCode !== null && isErrorCode(errorCode) ? errorCode : 'ERR_BURN_TOKENOMICS_FAILED';
+  const refusal = { code, message: errorMessage ?? 'The burn failed.' } as const;
+  return { index, status: 'error', ...burnError(input, refusal) };
+}
+
+function burnResult(outcome: Extract<ElementOutcome, { status: 'success' }>): BurnResult {
+  const { index: _index, status: _status, ...result } = outcome;
+  return result;
+}
+
+function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResult {
+  const result: BurnBatchResult = { success: [], errors: [] };
+  for (const outcome of outcomes) {
+    if (outcome.status === 'success') {
+      result.success.push(burnResult(outcome));
+    } else {
+      const { index: _index, status: _status, ...error } = outcome;
+      result.errors.push(error);
+    }
+  }
+  return result;
+}
+
+type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: number };
+
+/** {@link batchResult} without proofs, so that refused requests do not grow the store. */
+function storedResult(outcomes: readonly ElementOutcome[]): string {
+  const errors = outcomes.flatMap((one): StoredError[] =>
+    one.status === 'error' ? [{ message: one.message, type: one.type, index: one.index }] : [],
+  );
+  return JSON.stringify({ success: batchResult(outcomes).success, errors });
+}
+
+function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
+  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
+  return {
+    success,
+    errors: errors.map(({ index, ...error }) => {
+      const input = inputs[index];
+      invariant(input !== undefined, 'A repeat has the elements of its request.');
+      return { ...error, proof: input.proof, proofType: input.type };
+    }),
+  };
 }

@@ -1,9 +1,8 @@
-/** Elements of a burn request: from input to burns or refusals, and from outcomes to the API's answer. */
+/** Elements of a burn request: from input to burns or refusals. */
 
-import type { ElementOutcome } from '../../contract/call.js';
-import type { BurnBatchResult, BurnError, BurnResult, BurnShape } from '../../contract/schemas/burn.js';
-import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
-import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { BurnShape } from '../../contract/schemas/burn.js';
+import type { ErrorCode } from '../../errors/codes.js';
+import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, TokenRecord } from '../../store/records.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { type Sha256, sha256 } from '../../values/digest.js';
@@ -103,66 +102,3 @@ function canonicalText(proof: JsonObject): string {
 
 const invalidProof = (reason: string, cause?: unknown): FlywheelError =>
   new FlywheelError('ERR_INVALID_PROOF', `The proof is not valid: ${reason}`, { cause });
-
-export const burnError = (request: BurnShape, refusal: Refusal): BurnError => ({
-  message: refusal.message,
-  type: refusal.code,
-  proof: request.proof,
-  proofType: request.type,
-});
-
-type Ended = Pick<
-  BurnRecord,
-  'index' | 'proofHash' | 'signature' | 'status' | 'errorCode' | 'errorMessage' | 'dateSettled'
->;
-
-export function outcomeOf(burn: Ended, input: BurnShape): ElementOutcome {
-  const { index, proofHash, signature, status, errorCode, errorMessage, dateSettled } = burn;
-  if (status !== 'FAILED') {
-    const told = { hash: proofHash, txHash: signature, type: input.type, dateBurned: dateSettled ?? '' };
-    return { index, status: 'success', result: 'SUCCESS', ...told };
-  }
-  const code = errorCode !== null && isErrorCode(errorCode) ? errorCode : 'ERR_BURN_TOKENOMICS_FAILED';
-  const refusal = { code, message: errorMessage ?? 'The burn failed.' } as const;
-  return { index, status: 'error', ...burnError(input, refusal) };
-}
-
-export function burnResult(outcome: Extract<ElementOutcome, { status: 'success' }>): BurnResult {
-  const { index: _index, status: _status, ...result } = outcome;
-  return result;
-}
-
-export function batchResult(outcomes: readonly ElementOutcome[]): BurnBatchResult {
-  const result: BurnBatchResult = { success: [], errors: [] };
-  for (const outcome of outcomes) {
-    if (outcome.status === 'success') {
-      result.success.push(burnResult(outcome));
-    } else {
-      const { index: _index, status: _status, ...error } = outcome;
-      result.errors.push(error);
-    }
-  }
-  return result;
-}
-
-type StoredError = Pick<BurnError, 'message' | 'type'> & { readonly index: number };
-
-/** {@link batchResult} without proofs, so that refused requests do not grow the store. */
-export function storedResult(outcomes: readonly ElementOutcome[]): string {
-  const errors = outcomes.flatMap((one): StoredError[] =>
-    one.status === 'error' ? [{ message: one.message, type: one.type, index: one.index }] : [],
-  );
-  return JSON.stringify({ success: batchResult(outcomes).success, errors });
-}
-
-export function replayedResult(stored: unknown, inputs: readonly BurnShape[]): BurnBatchResult {
-  const { success, errors } = stored as Pick<BurnBatchResult, 'success'> & { errors: readonly StoredError[] };
-  return {
-    success,
-    errors: errors.map(({ index, ...error }) => {
-      const input = inputs[index];
-      invariant(input !== undefined, 'A repeat has the elements of its request.');
-      return { ...error, proof: input.proof, proofType: input.type };
-    }),
-  };
-}
