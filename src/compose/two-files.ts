@@ -34,7 +34,8 @@ export async function requireTogether(
       `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
       { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
     );
-  if ((await store.progress()).genesis === null) await store.bind(chain.ledger.genesis);
+  if ((await store.progress()).genesis === null)
+    await store.transaction(({ lineages }) => lineages.bind(chain.ledger.genesis));
 }
 
 /** Records transactions that the store lacks as a gap. @throws `ERR_STORE_UNAVAILABLE` for every other mismatch */

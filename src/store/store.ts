@@ -76,8 +76,6 @@ export interface Store {
   /** An upper bound of the store's time, without a query; for dates, and to decide whether something may have expired. */
   latestMs(): number;
   progress(): Promise<StoreProgress>;
-  /** Binds the store to a ledger, once. @throws `ERR_INTERNAL` if it is bound to another one */
-  bind(genesis: string): Promise<void>;
   /**
    * Runs `work` in one transaction that takes a write lock at its start. It commits when `work` resolves and rolls back when it throws.
    * @param of - the project to write; other projects may be written at the same time. Without it the transaction locks the whole store.
@@ -165,9 +163,6 @@ export function createStore(transactions: Transactions): Store {
     },
     latestMs: () => transactions.latestMs(),
     progress: () => read(({ lineages }) => lineages.progress()),
-    bind(genesis) {
-      return this.transaction(({ lineages }) => lineages.bind(genesis));
-    },
     async transaction(work, of) {
       const acts: (() => void)[] = [];
       const result = await run(transactions.write((session, begun) => work(over(session, begun, acts)), of));

@@ -2,14 +2,16 @@
  * `flywheel register`: registers a project of a cluster in a data directory or a database. Each step (keys, registration file, chain,
  * store, configuration) first checks what exists, so that the same command resumes an interrupted run.
  */
+import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import * as z from 'zod';
 import { driftOf } from '../../approval/pins.js';
 import { isMoniker } from '../../chain/node-address.js';
 import { multisigAddress } from '../../chain/squads/addresses.js';
 import { multisigCreateV2 } from '../../chain/squads/builders.js';
 import { createAssociatedTokenAccountIdempotent } from '../../chain/tokens/instructions.js';
 import type { Instruction } from '../../chain/transaction/message.js';
-import { createKeypairSigner, type Signer, sign } from '../../chain/transaction/sign.js';
+import { createKeypairSigner, generateKeypair, type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import type {
   ApiKeyCreated,
@@ -39,11 +41,14 @@ import { randomIds } from '../../values/ids.js';
 import type { Ambient } from '../context.js';
 import { createFileKeyring, openKeyring } from '../keyring.js';
 import {
+  addressField,
   type ClusterConfig,
   dataFiles,
   isOnCluster,
   readDataConfig,
   readSecret,
+  readVersioned,
+  versioned,
   writeLocalConfig,
   writePrivate,
 } from '../local-config.js';
@@ -59,17 +64,7 @@ import {
   readState,
   type StateOnChain,
 } from './plan.js';
-import {
-  begin,
-  createTarget,
-  forgetBegun,
-  type RegistrationTarget,
-  readBegun,
-  requireFree,
-  requireSame,
-  type Unfinished,
-  writeBegun,
-} from './target.js';
+import { createTarget, type RegistrationTarget, requireFree, requireSame } from './target.js';
 
 type Ready = Awaited<ReturnType<typeof planned>>;
 
@@ -387,6 +382,69 @@ function missingInstructions(landing: Landing, state: StateOnChain): readonly In
   // Idempotent: harmless if another transaction creates the account first.
   if (state.burnTokenAccount.account === null || instructions.length === 0) open(places.burnWallet);
   return instructions;
+}
+
+/** The file that records an unfinished registration: its input, its new keys, and the last signed transaction. */
+const FILE = z.object({
+  /** The command's settings as JSON text; a registration is resumed only with equal ones. */
+  wanted: z.record(z.string(), z.string()),
+  burnWallet: addressField,
+  /** Its address determines the multisig's; `null` if the multisig exists. */
+  createKey: addressField.nullable(),
+  /** The last signed transaction, stored before it is sent. */
+  sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
+});
+
+type Unfinished = Readonly<z.infer<typeof FILE>>;
+
+/** @returns `null` without an unfinished registration. @throws `ERR_STORE_UNAVAILABLE` for an unreadable file */
+const readBegun = (path: string): Unfinished | null => readVersioned(path, FILE) ?? null;
+
+const writeBegun = (path: string, begun: Unfinished): void => writePrivate(path, versioned(begun));
+
+const forgetBegun = (path: string): void => rmSync(path, { force: true });
+
+const textsOf = (wanted: object): Unfinished['wanted'] =>
+  Object.fromEntries(
+    Object.entries(wanted)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : JSON.stringify(value)]),
+  );
+
+/**
+ * Resumes an unfinished registration with the same settings, or replaces one that has sent nothing.
+ * @param keys - receives the generated keypairs
+ * @throws `ERR_LOCAL_ALREADY_EXISTS` if a different registration has sent something
+ */
+function begin(
+  wanted: ClusterRegistration & { readonly genesisHash: string },
+  found: Unfinished | null,
+  keys: Map<Address, Uint8Array>,
+): Unfinished {
+  const texts = textsOf(wanted);
+  const names = Object.keys({ ...found?.wanted, ...texts }).sort();
+  const differs = names.filter((name) => found?.wanted[name] !== texts[name]);
+  if (found !== null && differs.length === 0) return found;
+  if (found?.sent != null)
+    throw new FlywheelError(
+      'ERR_LOCAL_ALREADY_EXISTS',
+      `An unfinished registration differs from this command in ${differs.join(', ')}. Its transactions may have landed.`,
+      { hint: 'Run the original `flywheel register` command to finish it.' },
+    );
+  const make = (): Address => {
+    const keypair = generateKeypair();
+    const made = createKeypairSigner(keypair).address;
+    keys.set(made, keypair);
+    return made;
+  };
+  // The earlier burn wallet is reused: it may have received funds.
+  const earlier = found?.wanted['burnWallet'] === 'null' ? found.burnWallet : undefined;
+  return {
+    wanted: texts,
+    burnWallet: wanted.burnWallet === null ? (earlier ?? make()) : address(wanted.burnWallet),
+    createKey: wanted.multisig === null ? make() : null,
+    sent: null,
+  };
 }
 
 /** Values from flags, else the directory's earlier values. */

@@ -1,30 +1,15 @@
-/**
- * The destination of a registration (data directory or database), and the file that records an unfinished one: its input, its new
- * keys, and the last signed transaction.
- */
-
-import { rmSync } from 'node:fs';
+/** The destination of a registration: a data directory or a database. */
 import { join } from 'node:path';
-import * as z from 'zod';
-import { createKeypairSigner, generateKeypair } from '../../chain/transaction/sign.js';
-import type { ClusterRegistration } from '../../contract/admin.js';
 import { type FoundRegistration, projectOf } from '../../engine/admin/project.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { openSqliteStore } from '../../store/sqlite/open.js';
 import type { Store, StoreTransaction } from '../../store/store.js';
-import { type Address, address } from '../../values/address.js';
+import type { Address } from '../../values/address.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../../values/text.js';
 import { clusterText } from '../cluster-check.js';
 import { ownDataDirectory } from '../data-lock.js';
-import {
-  addressField,
-  clearUnfinished,
-  dataFiles,
-  readVersioned,
-  versioned,
-  writePrivate,
-} from '../local-config.js';
+import { clearUnfinished, dataFiles } from '../local-config.js';
 import { type Opened, whileOpen } from '../opened.js';
 import { databaseOf, lookIntoStore, openDatabase, placeOf } from '../place.js';
 import type { Settings } from '../settings.js';
@@ -173,70 +158,10 @@ export function createTarget(settings: Settings, cluster: string, genesisHash: s
       whileOpen(async (opened) => {
         const store = opened.keep(await openStore());
         await store.read(requireSameChain);
-        await store.bind(genesisHash);
-        return store.transaction(work);
+        return store.transaction(async (tx) => {
+          await tx.lineages.bind(genesisHash);
+          return work(tx);
+        });
       }),
-  };
-}
-
-const FILE = z.object({
-  /** The command's settings as JSON text; a registration is resumed only with equal ones. */
-  wanted: z.record(z.string(), z.string()),
-  burnWallet: addressField,
-  /** Its address determines the multisig's; `null` if the multisig exists. */
-  createKey: addressField.nullable(),
-  /** The last signed transaction, stored before it is sent. */
-  sent: z.object({ signature: z.string(), wire: z.base64(), lastValidBlockHeight: z.string() }).nullable(),
-});
-
-export type Unfinished = Readonly<z.infer<typeof FILE>>;
-
-/** @returns `null` without an unfinished registration. @throws `ERR_STORE_UNAVAILABLE` for an unreadable file */
-export const readBegun = (path: string): Unfinished | null => readVersioned(path, FILE) ?? null;
-
-export const writeBegun = (path: string, begun: Unfinished): void => writePrivate(path, versioned(begun));
-
-export const forgetBegun = (path: string): void => rmSync(path, { force: true });
-
-const textsOf = (wanted: object): Unfinished['wanted'] =>
-  Object.fromEntries(
-    Object.entries(wanted)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : JSON.stringify(value)]),
-  );
-
-/**
- * Resumes an unfinished registration with the same settings, or replaces one that has sent nothing.
- * @param keys - receives the generated keypairs
- * @throws `ERR_LOCAL_ALREADY_EXISTS` if a different registration has sent something
- */
-export function begin(
-  wanted: ClusterRegistration & { readonly genesisHash: string },
-  found: Unfinished | null,
-  keys: Map<Address, Uint8Array>,
-): Unfinished {
-  const texts = textsOf(wanted);
-  const names = Object.keys({ ...found?.wanted, ...texts }).sort();
-  const differs = names.filter((name) => found?.wanted[name] !== texts[name]);
-  if (found !== null && differs.length === 0) return found;
-  if (found?.sent != null)
-    throw new FlywheelError(
-      'ERR_LOCAL_ALREADY_EXISTS',
-      `An unfinished registration differs from this command in ${differs.join(', ')}. Its transactions may have landed.`,
-      { hint: 'Run the original `flywheel register` command to finish it.' },
-    );
-  const make = (): Address => {
-    const keypair = generateKeypair();
-    const made = createKeypairSigner(keypair).address;
-    keys.set(made, keypair);
-    return made;
-  };
-  // The earlier burn wallet is reused: it may have received funds.
-  const earlier = found?.wanted['burnWallet'] === 'null' ? found.burnWallet : undefined;
-  return {
-    wanted: texts,
-    burnWallet: wanted.burnWallet === null ? (earlier ?? make()) : address(wanted.burnWallet),
-    createKey: wanted.multisig === null ? make() : null,
-    sent: null,
   };
 }

@@ -34,6 +34,7 @@ export const lineageRepository = (session: StoreSession, { db } = session) => ({
   set: ({ lineage, heldUntil }: Lineage): Promise<void> =>
     tableOf(session, 'progress').change({ id: 'store' }, { lineage, heldUntil }),
 
+  /** Binds the store to a ledger, once. @throws `ERR_INTERNAL` if it is bound to another one */
   async bind(genesis: string): Promise<void> {
     const { change, find } = tableOf(session, 'progress');
     if ((await find({ genesis })) === undefined) await change({ genesis: null }, { genesis });
@@ -43,16 +44,16 @@ export const lineageRepository = (session: StoreSession, { db } = session) => ({
 export const gapRepository = (session: StoreSession) => {
   const { db } = session;
   const { list, changeAll } = tableOf(session, 'gapTransactions', 'ordinal', 'dateAccepted');
-  const open = async (tokenId?: string): Promise<readonly GapRecord[]> => {
+  const allOpen = async (tokenId?: string): Promise<readonly GapRecord[]> => {
     const rows = await list({ tokenId, dateAccepted: null }, sql`order by token_id, ordinal`);
     return [...new Set(rows.map((row) => row.tokenId))].map((id) =>
       gapOf(rows.filter((row) => row.tokenId === id)),
     );
   };
   return {
-    allOpen: () => open(),
+    allOpen,
 
-    open: async (tokenId: string): Promise<GapRecord | undefined> => (await open(tokenId))[0],
+    open: async (tokenId: string): Promise<GapRecord | undefined> => (await allOpen(tokenId))[0],
 
     /**
      * Adds those of the transactions that have no record to the project's open gap.

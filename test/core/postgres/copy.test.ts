@@ -45,7 +45,7 @@ afterEach(async () => {
 /** Inserts records of every table, in every state. */
 async function furnish({ store, raw }: StoreUnderTest): Promise<void> {
   await register(store);
-  await store.bind('Genesis1');
+  await store.transaction(({ lineages }) => lineages.bind('Genesis1'));
   await numbersOf(store, 3);
   await store.transaction(async (tx) => {
     await tx.apiKeys.insert(anApiKey({ id: 'key-0', hash: sha256('key-0'), proofTypes: ['PRODUCT_BUY'] }));

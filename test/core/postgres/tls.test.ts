@@ -80,7 +80,7 @@ async function protocolsBy(url: string): Promise<readonly unknown[]> {
   const counts = openPostgresRateCounts({ url });
   try {
     await store.progress();
-    await store.bind('genesis');
+    await store.transaction(({ lineages }) => lineages.bind('genesis'));
     await counts.take({ key: 'a', intervalUs: 1, periodUs: 1 });
     return await protocols();
   } finally {
