@@ -52,6 +52,8 @@ export interface EngineParts {
   readonly onEvent?: (event: EngineEvent) => void;
 }
 
+export type Sources = Pick<EngineParts, 'store' | 'chain'>;
+
 export interface EngineDeps extends EngineParts {
   readonly gaps: GapWatch;
 }

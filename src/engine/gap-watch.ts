@@ -7,7 +7,7 @@ import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime, utcDay } from '../values/time.js';
 import { recordAct, requireRegistration } from './admin/project.js';
 import { countUses } from './caps.js';
-import type { EngineDeps, EngineParts } from './deps.js';
+import type { EngineDeps, Sources } from './deps.js';
 import { unknownOf } from './unknown-transactions.js';
 
 /** Blocks by which another node may have been ahead of our finalized height: about 30 always, more if our node is behind. */
@@ -77,8 +77,6 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
   return copy;
 }
 
-type GapDeps = Pick<EngineParts, 'store' | 'chain'>;
-
 const MAX_READ = 500;
 
 const PROJECTS_A_ROUND = 2;
@@ -115,7 +113,7 @@ export class GapWatch {
   readonly #seen = new Set<string>();
   readonly #looking = new Map<string, Promise<number>>();
 
-  constructor(private readonly deps: GapDeps) {}
+  constructor(private readonly deps: Sources) {}
 
   /**
    * Runs before any write for a project. Every transaction is stored before it is sent, so one that the store lacks shows that

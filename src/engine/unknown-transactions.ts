@@ -10,9 +10,7 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 import type { FlywheelRecord, LostTransaction, TokenRecord } from '../store/records.js';
 import type { Address } from '../values/address.js';
 import { type FoundRegistration, projectOf } from './admin/project.js';
-import type { EngineDeps } from './deps.js';
-
-type GapDeps = Pick<EngineDeps, 'store' | 'chain'>;
+import type { Sources } from './deps.js';
 
 /** How many transactions of an account are listed, until it is enough. The second is a page of a node. */
 const LIMITS = [20, 1_000, 30_000, 1_000_000] as const;
@@ -28,7 +26,7 @@ type News = Awaited<ReturnType<typeof listOf>>;
  * many are left to read. Empty for an unknown project.
  * @throws `ERR_UNAVAILABLE` when the chain is unreachable, or its nodes have too little history.
  */
-export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.POSITIVE_INFINITY) {
+export async function unknownOf(deps: Sources, tokenId: string, most = Number.POSITIVE_INFINITY) {
   const project = await deps.store.read((tx) => projectOf(tx, tokenId));
   if (project === undefined) return { marks: [], lost: [], left: 0 };
   const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
@@ -46,7 +44,7 @@ export async function unknownOf(deps: GapDeps, tokenId: string, most = Number.PO
  * {@link LIFETIME_SLOTS} before the newest known transaction of any account. A known one is not enough: it may have been in flight
  * when the copy was made, and have landed after missing ones.
  */
-async function newsOf(deps: GapDeps, accounts: readonly Address[]): Promise<readonly News[]> {
+async function newsOf(deps: Sources, accounts: readonly Address[]): Promise<readonly News[]> {
   for (const limit of LIMITS) {
     const lists = await Promise.all(accounts.map((account) => listOf(deps, account, limit)));
     const newestKnown = Math.max(...lists.map(({ knownSlot }) => knownSlot));
@@ -66,7 +64,7 @@ async function newsOf(deps: GapDeps, accounts: readonly Address[]): Promise<read
 }
 
 /** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
-async function listOf({ store, chain }: GapDeps, account: Address, limit: number) {
+async function listOf({ store, chain }: Sources, account: Address, limit: number) {
   const listed = await chain.history(account, { limit });
   const [known, mark] = await store.read(async (tx) => [
     await tx.signatures.known(listed.map(({ signature }) => signature)),
@@ -115,7 +113,7 @@ const tooMany = (account: string): FlywheelError =>
  * signers. But a transaction signed by our key is also listed for that key's account.
  */
 async function maybeOurs(
-  { chain }: GapDeps,
+  { chain }: Sources,
   project: FoundRegistration,
   news: readonly News[],
 ): Promise<readonly PastTransaction[]> {
@@ -136,7 +134,7 @@ async function maybeOurs(
 
 /** @returns `fromSlot`: a node with less history reveals nothing at or below this slot. */
 async function listedSince(
-  chain: GapDeps['chain'],
+  chain: Chain,
   account: Address,
   oldestSlot: number,
   newestSlot: number,

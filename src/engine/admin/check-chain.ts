@@ -2,14 +2,12 @@
 import { decodeMint } from '../../chain/tokens/accounts.js';
 import { KNOWN_CHECK } from '../../contract/admin.js';
 import type { TokenRecord } from '../../store/records.js';
-import type { EngineParts } from '../deps.js';
+import type { Sources } from '../deps.js';
 import { unknownOf } from '../unknown-transactions.js';
-
-type Checked = Pick<EngineParts, 'store' | 'chain'>;
 
 const LOOKED_UP = 100;
 
-export async function checkChain({ store, chain }: Checked) {
+export async function checkChain({ store, chain }: Sources) {
   const findings: Awaited<ReturnType<typeof checkLanded>>[] = [];
   for (const token of await store.read((tx) => tx.tokens.list()))
     for (const check of [checkLanded, checkKnown, checkSupply])
@@ -17,7 +15,7 @@ export async function checkChain({ store, chain }: Checked) {
   return findings;
 }
 
-async function checkLanded({ store, chain }: Checked, token: TokenRecord) {
+async function checkLanded({ store, chain }: Sources, token: TokenRecord) {
   const burns = await store.read(async (tx) => {
     const { items } = await tx.burns.list({ tokenId: token.id, statuses: ['FINAL'], limit: LOOKED_UP });
     return items;
@@ -30,7 +28,7 @@ async function checkLanded({ store, chain }: Checked, token: TokenRecord) {
 }
 
 /** Only the chain shows that a consistent store is an older copy. */
-async function checkKnown({ store, chain }: Checked, token: TokenRecord) {
+async function checkKnown({ store, chain }: Sources, token: TokenRecord) {
   const { lost } = await unknownOf({ store, chain }, token.id);
   // Earlier checks stored their findings as the open gap.
   const gap = await store.read((tx) => tx.gaps.open(token.id));
@@ -45,7 +43,7 @@ async function checkKnown({ store, chain }: Checked, token: TokenRecord) {
   };
 }
 
-async function checkSupply({ store, chain }: Checked, token: TokenRecord) {
+async function checkSupply({ store, chain }: Sources, token: TokenRecord) {
   const burned = await store.read((tx) => tx.rules.burned(token.id));
   const [account] = await chain.getAccounts([token.mintAddress]);
   const mint = decodeMint(account ?? null);

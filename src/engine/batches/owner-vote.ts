@@ -18,7 +18,7 @@ import type { BatchRecord, IssuedVote, IssuedVoteKind } from '../../store/record
 import { base58Encode } from '../../values/base58.js';
 import { sameBytes } from '../../values/bytes.js';
 import { isoTime } from '../../values/time.js';
-import type { EngineDeps } from '../deps.js';
+import type { EngineDeps, Sources } from '../deps.js';
 import { operation } from '../operation.js';
 import { signingTerms, withBudget } from '../signing-terms.js';
 import type { BatchWork } from './advance.js';
@@ -34,7 +34,7 @@ const voteOf = (
 ): Instruction => VOTES[kind].build({ multisig, batchIndex, member });
 
 export async function issueVote(
-  { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
+  { chain, store }: Sources,
   context: BatchContext,
   batch: BatchRecord,
   kind: IssuedVoteKind,

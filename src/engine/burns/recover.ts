@@ -4,7 +4,7 @@ import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { EngineDeps } from '../deps.js';
+import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
 import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
@@ -16,7 +16,7 @@ import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
  * @throws `ERR_UNAVAILABLE` when the chain is unreachable.
  */
 export async function watchConfirmed(
-  { chain, store }: Pick<EngineDeps, 'chain' | 'store'>,
+  { chain, store }: Sources,
   { tokenId }: RecoveryScope = {},
 ): Promise<{ readonly reopened: number; readonly missing: readonly Uint8Array[] }> {
   const open = await store.read((tx) => tx.burns.open(tokenId ?? undefined));
