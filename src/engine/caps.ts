@@ -13,7 +13,7 @@ import type { UsageKind } from '../store/repositories/usage.js';
 import type { StoreTransaction } from '../store/store.js';
 import { isoTime, type UtcDay, utcDay } from '../values/time.js';
 import { tokenText } from '../values/token-amount.js';
-import type { EngineDeps } from './deps.js';
+import type { Sources } from './deps.js';
 
 const CAPS = { burn: 'dailyBurnCap', airdrop: 'dailyAirdropCap' } as const satisfies Record<
   UsageKind,
@@ -49,7 +49,7 @@ const MAX_AHEAD_MS = 86_400_000;
 /** Block time of the landing; now, if no node has a plausible one. */
 export function landedMs(
   record: Pick<TransactionRecord, 'blockTimeMs'> | null | undefined,
-  { store, chain }: Pick<EngineDeps, 'store' | 'chain'>,
+  { store, chain }: Sources,
 ): number {
   const [timeMs, nowMs] = [record?.blockTimeMs ?? 0, store.latestMs()];
   // The local ledger's own time is trusted: it is ahead only if the clock was set back.
@@ -125,26 +125,26 @@ export async function countUses(
     }
 }
 
-/** A waiting batch counts on the day of its init. */
-export const heldWhileWaiting = (day: UtcDay, { burn, airdrop }: Amounts) => ({
-  ...{ burnLeft: burn, airdropLeft: airdrop, heldFrom: day, heldTo: day },
-});
-
 const leftOf = ({ burnLeft, airdropLeft }: BatchHead): Amounts => ({
   burn: burnLeft ?? 0n,
   airdrop: airdropLeft ?? 0n,
 });
 
-/** @throws `ERR_DAILY_LIMIT_EXCEEDED` when the rest of the batch exceeds a cap of today. */
-export async function refuseOverCaps(
+/**
+ * From now on the rest of the batch counts on every day until it has landed or can no longer run: any member can execute it. Room
+ * is checked before the hold is written: a hold from now on is room that a lower cap leaves alone.
+ * @throws `ERR_DAILY_LIMIT_EXCEEDED` when the rest exceeds a cap of today; the batch keeps waiting.
+ */
+export async function holdFromNow(
   tx: StoreTransaction,
   { token, flywheel }: { readonly token: TokenRecord; readonly flywheel: FlywheelRecord },
   { id }: BatchHead,
 ): Promise<void> {
   const day = await dayOfNow(tx, token.id);
   const batch = await headOf(tx, id);
-  if (keepsRoom(batch, flywheel, day)) return;
-  await requireCaps(tx, { token, flywheel, day, asked: leftOf(batch), exceptBatch: id });
+  if (!keepsRoom(batch, flywheel, day))
+    await requireCaps(tx, { token, flywheel, day, asked: leftOf(batch), exceptBatch: id });
+  await tx.batches.change(id, { heldFrom: day, heldTo: null });
 }
 
 /** A reservation made before a cap was lowered stays valid. */
@@ -156,10 +156,6 @@ const keepsRoom = (
   dateCapsLowered !== null &&
   dateCreated <= dateCapsLowered &&
   (heldFrom === null || (heldFrom <= day && (heldTo === null || day <= heldTo)));
-
-/** The rest of the batch counts on every day from today until it has landed or can no longer run: any member can execute it. */
-export const holdFromNow = async (tx: StoreTransaction, { id, tokenId }: BatchHead): Promise<void> =>
-  tx.batches.change(id, { heldFrom: await dayOfNow(tx, tokenId), heldTo: null });
 
 export async function countLanded(
   tx: StoreTransaction,

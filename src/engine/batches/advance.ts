@@ -23,7 +23,7 @@ import { awaitFates, type Fate, findFates, isExpiry, maybeSent, refused, tellWai
 import { signingTerms, withBudget } from '../signing-terms.js';
 import { type BatchContext, inProgress } from './batch-context.js';
 import { costOf } from './costs.js';
-import { type BatchState, pastOf, readWhole } from './on-chain.js';
+import { type BatchState, pastOf, readBatchState } from './on-chain.js';
 
 interface NextSteps {
   readonly phase: BundlePhase;
@@ -108,8 +108,13 @@ export class BatchWork {
     this.#add(stored);
   }
 
-  readonly read = (commitment?: Commitment): Promise<BatchState> =>
-    readWhole(this.deps.chain, this.context.flywheel, this.batch, commitment);
+  /** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
+  readonly read = async (commitment?: Commitment): Promise<BatchState> => {
+    const { deps, context, batch } = this;
+    const state = await readBatchState(deps.chain, context.flywheel, batch, commitment);
+    if (state.multisig.transactionIndex >= batch.batchIndex) return state;
+    throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
+  };
 
   /**
    * @returns `null` when another party must act first.

@@ -18,7 +18,7 @@ import { isJsonObject } from '../../values/canonical-json.js';
 import type { Sha256 } from '../../values/digest.js';
 import { createPause } from '../../values/event-loop.js';
 import { parseStrictJson } from '../../values/strict-json.js';
-import { hashProof } from '../burns/elements.js';
+import { hashProof, type Refusal } from '../burns/elements.js';
 import type { EngineLimits } from '../deps.js';
 import { type Principal, permitsProofType, permittedTypesText } from '../operation.js';
 import { MAX_ACTIONS_LOOKED_AT } from './plan-batch.js';
@@ -35,17 +35,12 @@ export interface CheckedPipeline {
   readonly actionCount: number;
 }
 
-export interface Problem {
-  readonly code: ErrorCode;
-  readonly text: string;
-}
-
 /** The common code of all problems, or `ERR_INVALID_REQUEST` when codes differ. */
-export function batchRefused(problems: readonly Problem[]): FlywheelError {
+export function batchRefused(problems: readonly Refusal[]): FlywheelError {
   const codes = new Set(problems.map(({ code }) => code));
   const [only] = codes;
   const code = codes.size === 1 && only !== undefined ? only : 'ERR_INVALID_REQUEST';
-  const list = listProblems(problems.map(({ text }) => text));
+  const list = listProblems(problems.map(({ message }) => message));
   return new FlywheelError(code, `The batch is refused and nothing was created: ${list}.`);
 }
 
@@ -83,7 +78,7 @@ export async function checkPipelines(
 }
 
 class PipelineChecks {
-  readonly problems: Problem[] = [];
+  readonly problems: Refusal[] = [];
   readonly asked = { burn: 0n, airdrop: 0n };
   /** Places of the pipelines with a type that is not permitted. */
   readonly #unknown = new Map<string, string[]>();
@@ -137,12 +132,12 @@ class PipelineChecks {
   }
 
   /** One problem for each type. */
-  unknownTypes(): readonly Problem[] {
+  unknownTypes(): readonly Refusal[] {
     return Array.from(this.#unknown, ([type, places]) => {
       const more = places.length > MAX_PLACES ? ` and ${places.length - MAX_PLACES} more` : '';
       const where = `${places.slice(0, MAX_PLACES).join(', ')}${more}${places.length === 1 ? '.type' : ''}`;
-      const text = `${where}: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.principal)})`;
-      return { code: 'ERR_INVALID_PROOF', text };
+      const message = `${where}: the proof type ${JSON.stringify(type)} is unknown or not permitted (${permittedTypesText(this.principal)})`;
+      return { code: 'ERR_INVALID_PROOF', message };
     });
   }
 
@@ -154,12 +149,12 @@ class PipelineChecks {
   }
 
   /** One problem for each reason, with its addresses. */
-  warnings(): readonly Problem[] {
+  warnings(): readonly Refusal[] {
     return Array.from(this.#warned, ([warning, places]) => {
       const count = places.length === 1 ? '' : `${places.length} recipients: `;
       const more = places.length > MAX_ADDRESSES ? ` and ${places.length - MAX_ADDRESSES} more` : '';
-      const text = `${count}${warning}: ${places.slice(0, MAX_ADDRESSES).join(', ')}${more}`;
-      return { code: 'ERR_INVALID_REQUEST', text };
+      const message = `${count}${warning}: ${places.slice(0, MAX_ADDRESSES).join(', ')}${more}`;
+      return { code: 'ERR_INVALID_REQUEST', message };
     });
   }
 
@@ -198,8 +193,8 @@ class PipelineChecks {
     }
   }
 
-  #note(code: ErrorCode, text: string): void {
-    this.problems.push({ code, text });
+  #note(code: ErrorCode, message: string): void {
+    this.problems.push({ code, message });
   }
 }
 

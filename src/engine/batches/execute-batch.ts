@@ -15,7 +15,7 @@ import type { BatchHead, BatchRecord, RequestRecord } from '../../store/records.
 import type { StoreTransaction } from '../../store/store.js';
 import type { Uuid } from '../../values/ids.js';
 import { isoTime } from '../../values/time.js';
-import { holdFromNow, refuseOverCaps, releaseHolds } from '../caps.js';
+import { holdFromNow, releaseHolds } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease } from '../lease.js';
 import { keyedOperation } from '../operation.js';
@@ -197,16 +197,6 @@ function executed(work: BatchWork, signedTx: string | undefined): Goal {
   };
 }
 
-/**
- * The batch counts from now on if it has room, also where members approved it; without room it keeps waiting. Checked before the
- * hold is written: a hold from now on is room that a lower cap leaves alone.
- */
-const holdRoom = ({ context, batch, lease }: BatchWork): Promise<void> =>
-  lease.write(async (tx) => {
-    await refuseOverCaps(tx, context, batch);
-    await holdFromNow(tx, batch);
-  });
-
 /** Pipelines that members executed are not held: they landed, and may count as part of a gap. */
 async function begin(work: BatchWork, state: BatchState): Promise<readonly (readonly Instruction[])[]> {
   const { deps, context, batch, lease } = work;
@@ -218,7 +208,7 @@ async function begin(work: BatchWork, state: BatchState): Promise<readonly (read
   const readPast = pastOf(deps.chain, flywheel, batch);
   const foreign = await foreignOf(work, final?.executedTransactionIndex ?? 0, readPast);
   if (foreign.length > 0) await lease.write((tx) => countForeign(tx, work, foreign));
-  await holdRoom(work);
+  await lease.write((tx) => holdFromNow(tx, context, batch));
   await waitOutTimeLock(deps, batch.id, state, lease);
   return [...executeTransactions({ flywheel, batchIndex: batch.batchIndex }, messages(batch))];
 }
@@ -246,7 +236,7 @@ function failureOf(
  * members must vote; `ERR_BATCH_EXECUTE_FAILED` when the chain differs from the plan.
  */
 async function approvalSteps(work: BatchWork, signedTx: string | undefined): Promise<Next> {
-  const { context, batch } = work;
+  const { context, batch, lease } = work;
   const { flywheel } = context;
   const found = await readPlanned(work);
   if (kindOf(found) !== 'Active') return 'again';
@@ -254,7 +244,7 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
   const vote = await givenVote(work, found, signedTx);
   // Either vote may complete the approval, so the batch counts before any vote is sent. It keeps counting if the vote fails: a
   // lagging node may not show the votes of others yet.
-  await holdRoom(work);
+  await lease.write((tx) => holdFromNow(tx, context, batch));
   if (vote !== null) {
     await landApproval(work, vote);
     return 'again';

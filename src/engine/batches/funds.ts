@@ -16,10 +16,10 @@ import type { FlywheelRecord, PlannedPipeline, TokenRecord } from '../../store/r
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
+import type { Refusal } from '../burns/elements.js';
 import type { EngineDeps, EngineLimits } from '../deps.js';
 import { maxFeeLamports } from '../signing-terms.js';
 import { type BatchContext, closingCount } from './batch-context.js';
-import type { Problem } from './check-pipelines.js';
 
 const MEMBERS = 2;
 /** Size of a token account created by the associated-token program (squads-v4.md, section 8). */
@@ -102,11 +102,11 @@ export function missingFunds(
   { token, flywheel, operator }: BatchContext,
   { held, pipelines, rentLamports, vaultRentLamports: opened, tokens }: PlannedBatch,
   unpaid = 0n,
-): readonly Problem[] {
-  const problems: Problem[] = [];
+): readonly Refusal[] {
+  const problems: Refusal[] = [];
   const lacks = (who: string, has: string, needs: string, more = ''): void => {
-    const text = `insufficient funds: the ${who} has ${has} and needs ${needs}${more}`;
-    problems.push({ code: 'ERR_INSUFFICIENT_FUNDS', text });
+    const message = `insufficient funds: the ${who} has ${has} and needs ${needs}${more}`;
+    problems.push({ code: 'ERR_INSUFFICIENT_FUNDS', message });
   };
   if (held.vaultTokens < tokens)
     lacks(`vault ${flywheel.vault}`, tokenText(held.vaultTokens, token), tokenText(tokens, token));

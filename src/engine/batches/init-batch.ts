@@ -7,7 +7,8 @@ import { whole } from '../../store/schema.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { createPause } from '../../values/event-loop.js';
 import { isoTime } from '../../values/time.js';
-import { amountsOf, dayOfNow, exceededCaps, heldWhileWaiting, requireCaps } from '../caps.js';
+import type { Refusal } from '../burns/elements.js';
+import { amountsOf, dayOfNow, exceededCaps, requireCaps } from '../caps.js';
 import type { EngineDeps } from '../deps.js';
 import { type Caller, isWorkedOn, newLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
@@ -30,13 +31,7 @@ import {
   isFinal,
   ownerOf,
 } from './batch-context.js';
-import {
-  batchRefused,
-  type CheckedPipeline,
-  checkPipelines,
-  type Problem,
-  pipelineList,
-} from './check-pipelines.js';
+import { batchRefused, type CheckedPipeline, checkPipelines, pipelineList } from './check-pipelines.js';
 import { withCost } from './costs.js';
 import {
   missingFunds,
@@ -124,7 +119,9 @@ async function begin(
       ...{ id: deps.ids.uuid(), flywheelId: context.flywheel.id, tokenId: context.token.id },
       ...{ keyId: principal.key.id, requestId: request.id },
       ...{ status: 'AVAILABLE_TO_QUEUE' as const, batchIndex, pipelines },
-      ...{ pipelineCount: pipelines.length, ...asked, ...heldWhileWaiting(day, asked) },
+      ...{ pipelineCount: pipelines.length, ...asked },
+      // A waiting batch counts on the day of its init.
+      ...{ burnLeft: asked.burn, airdropLeft: asked.airdrop, heldFrom: day, heldTo: day },
       recipients: new Set(actions.flat().flatMap(({ recipient }) => recipient ?? [])).size,
       ...{ setupRentLamports: rentLamports, ...newLease(deps, tx) },
       ...{ dateCreated: isoTime(tx.nowMs), dateUpdated: isoTime(tx.nowMs) },
@@ -174,7 +171,7 @@ export async function checkAndPlan(
   const ofContent = [...problems, ...tooLarge];
   const all = [
     ...ofContent,
-    ...caps.map((text): Problem => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', text: text.replace(/\.$/, '') })),
+    ...caps.map((text) => ({ code: 'ERR_DAILY_LIMIT_EXCEEDED', message: text.replace(/\.$/, '') }) as const),
     ...missingFunds(deps.chain, context, batch),
   ];
   const refused = batchRefused(all);
@@ -189,11 +186,11 @@ async function layOut({ token, flywheel }: BatchContext, pipelines: ReadonlyMap<
   const sizes = new Map<number, number>();
   const planned: PlannedPipeline[] = [];
   const accountBytes: number[] = [];
-  const tooLarge: Problem[] = [];
+  const tooLarge: Refusal[] = [];
   for (const [index, pipeline] of pipelines) {
     const compiled = planPipeline(pipeline, onChain, sizes);
     if (typeof compiled === 'string') {
-      tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', text: `pipelines[${index}]: ${compiled}` });
+      tooLarge.push({ code: 'ERR_PIPELINE_TOO_LARGE', message: `pipelines[${index}]: ${compiled}` });
     } else {
       const { type, payload, actions, proofHash } = pipeline;
       const message = Buffer.from(compiled.message).toString('base64');

@@ -52,18 +52,6 @@ export const readBatchState = (
   commitment?: Commitment,
 ): Promise<BatchState> => readBatchOnChain(chain, flywheel, { batchIndex, pipelines: [] }, commitment);
 
-/** @throws `ERR_UNAVAILABLE` from a node that is behind and does not know the batch. */
-export async function readWhole(
-  chain: ChainReader,
-  flywheel: FlywheelRecord,
-  batch: BatchRecord,
-  commitment?: Commitment,
-): Promise<BatchState> {
-  const state = await readBatchState(chain, flywheel, batch, commitment);
-  if (state.multisig.transactionIndex >= batch.batchIndex) return state;
-  throw new FlywheelError('ERR_UNAVAILABLE', `The chain does not show batch ${batch.id} yet. Try again.`);
-}
-
 /**
  * Reads all accounts at the batch's index as of one slot. They may belong to another batch until this batch's set-up has landed;
  * the caller decides.
