@@ -1,8 +1,6 @@
 /** Store contract: invalid rows that the database refuses from any writer. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { BatchStatus } from '../../../src/contract/schemas/batch.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { BATCH_TRANSITIONS } from '../../../src/store/repositories/batches.js';
 import type { StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
@@ -19,8 +17,6 @@ import {
   type StoreUnderTest,
   success,
 } from '../../support/store.js';
-
-const STATUSES: readonly BatchStatus[] = ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'];
 
 type Attempt = string | ((tx: StoreTransaction) => Promise<unknown>);
 
@@ -174,35 +170,6 @@ export function constraints(under: () => StoreUnderTest, isWhole: boolean): void
         /constraint|audit_log stays|invalid input syntax for type json/,
       );
     });
-
-    it('takes what these statements change when the rule is kept', async () => {
-      await under().raw("update requests set value = 'idempotency-3' where id = 'request-2'");
-      await under().raw("update burns set signature = 'signature 9' where sequence = 3");
-      await under().raw(`update daily_usage set landed = '${digits('10')}'`);
-      await under().raw("update batch_transactions set position = 9 where signature = 'two/0'");
-      await under().raw("delete from requests where id = 'request-2'");
-      expect(await under().raw('select landed from daily_usage')).toEqual([{ landed: digits('10') }]);
-    });
-
-    const allowed = new Set(BATCH_TRANSITIONS.map(([from, to]) => `${from} → ${to}`));
-    const pairs = STATUSES.flatMap((from) =>
-      STATUSES.filter((to) => to !== from).map((to) => [from, to] as const),
-    );
-    it.each(pairs)(
-      'a batch moves %s → %s as the table of transitions says, by a condition',
-      async (from, to) => {
-        const { store, raw } = under();
-        if (from !== 'AVAILABLE_TO_QUEUE')
-          await raw(`update batches set status = '${from}', execute_result = '{}' where id = 'batch-1'`);
-        const isAllowed = allowed.has(`${from} → ${to}`);
-        const transition = store.transaction((tx) =>
-          tx.batches.transition('batch-1', to, { executeResult: RESULT }, LATER),
-        );
-        if (isAllowed) await transition;
-        else await expect(transition).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
-        expect(await raw('select status from batches')).toEqual([{ status: isAllowed ? to : from }]);
-      },
-    );
 
     it('reports a record that breaks a rule without a word of SQL', async () => {
       const insert = under().store.transaction((tx) => tx.apiKeys.insert(anApiKey({ id: 'key-3' })));

@@ -10,7 +10,7 @@ import { type OpenServerOptions, openServer } from '../../../src/compose/server.
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
 import { clusterDirectory } from '../../support/cluster-directory.js';
-import { aBurnRequest, openTestEngine, signApproval, type TestEngine } from '../../support/engine.js';
+import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { testCli } from '../../support/in-process.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
@@ -50,33 +50,6 @@ const SERVER: OpenServerOptions = {
 };
 
 describe('a data directory on a cluster', () => {
-  it('serves burns and batches on that cluster', async () => {
-    const opened = await open();
-    const call = { credential: new Secret(test.project.key.reveal()) };
-    const { value: burned } = await opened.service.burn(aBurnRequest(3), { ...call, idempotencyKey: 'one' });
-    const [record] = await test.chain.lookUp([burned.txHash]);
-    expect(record).toMatchObject({ error: null });
-
-    const pipeline = {
-      type: 'PRODUCT_BUY',
-      payload: '{}',
-      actions: [{ action: 'BURN' as const, amount: 2 }],
-    };
-    const { value: started } = await opened.service.initBatch(
-      { pipelines: [pipeline] },
-      { ...call, idempotencyKey: 'two' },
-    );
-    const signedTx = signApproval(test.project.owner, started);
-    const { value: executed } = await opened.service.executeBatch(
-      { batchId: started.batch.id, signedTx },
-      call,
-    );
-    expect(executed.result).toMatchObject({ total: 1, totalSuccessful: 1 });
-    expect(await opened.walletChain()).toBe('solana:localnet');
-    expect(opened.pins?.multisig).toBe(test.project.registration.multisig);
-    await opened.close();
-  });
-
   it('names its nodes to those who ask for the settings, unless others are named', () => {
     const settings = (flags: { rpcUrl?: string[] }, env: Record<string, string> = {}) => {
       const ambient = ambientWith(env);
@@ -187,6 +160,8 @@ describe('a data directory on a cluster', () => {
     expect((await failureOf(opened.service.burn(aBurnRequest(3), call))).code).toBe('ERR_UNAVAILABLE');
     await startTestNode({ directory: test.dataDir, isDataDirectory: true, port, ...SLOTS });
     expect((await opened.service.burn(aBurnRequest(3), call)).value.result).toBe('SUCCESS');
+    expect(await opened.walletChain()).toBe('solana:localnet');
+    expect(opened.pins?.multisig).toBe(test.project.registration.multisig);
     await opened.close();
   });
 

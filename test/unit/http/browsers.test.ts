@@ -123,12 +123,20 @@ describe('pages in a browser', () => {
     ]) {
       expect([host, await metrics(host)]).toEqual([host, 401]);
     }
-    const open2 = await open({ metricsToken: new Secret('right') });
-    const [withToken] = await sendRaw(
-      open2.port,
-      'GET /metrics HTTP/1.1\r\nhost: metrics.example.com\r\nauthorization: Bearer right\r\nconnection: close\r\n\r\n',
-    );
-    expect(withToken?.status).toBe(200);
+    const proxied = await fetch(`${server.url}/metrics`, { headers: { 'x-forwarded-for': '10.0.0.1' } });
+    expect(proxied.status).toBe(401);
+  });
+
+  it('and everybody else get metrics by the token, where there is one', async () => {
+    const { port } = await open({ metricsToken: new Secret('right') });
+    for (const [token, status] of [
+      ['right', 200],
+      ['wrong', 401],
+      ['', 401],
+    ] as const) {
+      const request = `GET /metrics HTTP/1.1\r\nhost: metrics.example.com\r\nauthorization: Bearer ${token}\r\nconnection: close\r\n\r\n`;
+      expect((await sendRaw(port, request))[0]?.status).toBe(status);
+    }
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OPERATION_LIST } from '../../../src/contract/operations.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { Secret } from '../../../src/values/secret.js';
 import { fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { engineOf, type RunningServer, startServer } from '../../support/http.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
@@ -14,7 +13,6 @@ describe('service routes', () => {
   const open = async (
     ready: () => Promise<void>,
     use: (server: RunningServer) => Promise<void>,
-    token?: string,
   ): Promise<void> => {
     const fake = fakeService();
     // Over the limit only replays are looked up, and here every request is one.
@@ -38,10 +36,7 @@ describe('service routes', () => {
           }),
         },
       },
-      {
-        ...(token === undefined ? {} : { metricsToken: new Secret(token) }),
-        rates: { burn: { points: 1, windowSeconds: 60 } },
-      },
+      { rates: { burn: { points: 1, windowSeconds: 60 } } },
     );
     try {
       await use(server);
@@ -102,28 +97,6 @@ describe('service routes', () => {
           /flywheel_http_request_duration_seconds_bucket\{le="0\.005",operation="burn"\} \d/,
         );
       },
-    );
-  });
-
-  it('gives metrics to this machine only, or to who holds the token', async () => {
-    await open(
-      async () => undefined,
-      async ({ url }) => {
-        expect((await fetch(`${url}/metrics`, { headers: { 'x-forwarded-for': '10.0.0.1' } })).status).toBe(
-          401,
-        );
-      },
-    );
-    await open(
-      async () => undefined,
-      async ({ url }) => {
-        expect((await fetch(`${url}/metrics`)).status).toBe(401);
-        expect((await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer no' } })).status).toBe(401);
-        expect((await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer right' } })).status).toBe(
-          200,
-        );
-      },
-      'right',
     );
   });
 

@@ -88,6 +88,16 @@ describe('openSqliteStore', () => {
     await store.close();
   });
 
+  it('is created once by all that open it together', async () => {
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openSqliteStore({ path })));
+    const numbers = await Promise.all(stores.map((store) => store.reserve('token-1', 2)));
+    expect(numbers.flatMap(({ sequences }) => sequences).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 16 }, (_, at) => at + 1),
+    );
+    for (const store of stores) await store.close();
+    expect(rawSqlite(path, 'select version from schema_versions')).toHaveLength(STORE_VERSION);
+  });
+
   it('takes rights of others away from a file that gives them', async () => {
     await createStore();
     chmodSync(path, 0o644);
