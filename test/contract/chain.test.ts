@@ -6,7 +6,6 @@ import { memo, transfer } from '../../src/chain/small-programs.js';
 import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import {
   chainOptions,
-  createToken,
   HandClock,
   namedSigner,
   type Signed,
@@ -125,21 +124,6 @@ describe('Chain: local', () => {
       expect(await balance(alice)).toBe(SOL - SOL / 2n - FEE);
       expect(await balance(bob)).toBe(SOL / 2n);
     });
-
-    it('burns a real token', async () => {
-      const token = await createToken(chain, 1_000_000n);
-      const burn = await signed(chain, [treasury], [token.burn(250_000n)]);
-      const tooMuch = await signed(chain, [treasury], [token.burn(750_001n)]);
-      expect(await chain.submit([burn.bytes, tooMuch.bytes])).toEqual([null, null]);
-      expect(await token.supply(chain)).toBe(750_000n);
-      expect(await token.balance(chain)).toBe(750_000n);
-      const records = await chain.lookUp([tooMuch.signature, burn.signature]);
-      expect(records.map((record) => record?.error)).toEqual([
-        { kind: 'instruction', index: 0, custom: 1 },
-        null,
-      ]);
-      expect(records[0]?.logs.join('\n')).toContain('insufficient funds');
-    });
   });
 
   describe('blockhashes', () => {
@@ -218,15 +202,6 @@ describe('Chain: local', () => {
         kind: 'transaction',
         error: 'BlockhashNotFound',
       });
-    });
-
-    it('gives every block a hash of its own', async () => {
-      const hashes = new Set<string>();
-      for (let block = 0; block < 5; block += 1) {
-        hashes.add((await chain.latestBlockhash()).blockhash);
-        clock.timeMs += SLOT_MS;
-      }
-      expect(hashes.size).toBe(5);
     });
 
     it('never lets time go backwards', async () => {

@@ -3,17 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedPipeline } from '../../../src/store/records.js';
 import type { Landing } from '../../../src/store/repositories/pipelines.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
-import {
-  aBatch,
-  aBundle,
-  aCost,
-  aRequest,
-  aVote,
-  CREATED,
-  INIT_RESULT,
-  LATER,
-  RESULT,
-} from '../../support/store.js';
+import { aBatch, aBundle, aCost, aRequest, aVote, CREATED, LATER, RESULT } from '../../support/store.js';
 
 const landing = (position: number, signature: string | null, dateLanded: string = LATER): Landing => ({
   ...{ position, signature, dateLanded },
@@ -21,44 +11,6 @@ const landing = (position: number, signature: string | null, dateLanded: string 
 
 export function batches(store: () => Store): void {
   describe('batches', () => {
-    it('keeps everything that is set on the way from init to execution', async () => {
-      await store().transaction(async (tx) => {
-        await tx.batches.insert(aRequest(), aBatch(), []);
-        expect(await tx.batches.get('batch-1')).toStrictEqual(aBatch());
-        await tx.batches.change('batch-1', { batchIndex: 7n, dateUpdated: LATER });
-        await tx.batches.change('batch-1', { initResult: { ...INIT_RESULT, failedTxMsg: 'slow' } });
-        await tx.batches.addVote(aVote('vote-1'));
-        await tx.batches.addVote(aVote('vote-1'));
-        await tx.batches.addVote(aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }));
-        await tx.batches.transition('batch-1', 'FINALIZED', { initResult: INIT_RESULT }, LATER);
-        await tx.batches.take('batch-1', { holder: 'holder-1', leaseUntilMs: 99 });
-      });
-      const finalized = aBatch({
-        status: 'FINALIZED',
-        batchIndex: 7n,
-        initResult: INIT_RESULT,
-        holder: 'holder-1',
-        leaseUntilMs: 99,
-        dateUpdated: LATER,
-      });
-      expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual(finalized);
-      expect(await store().read((tx) => tx.batches.votes('batch-1'))).toStrictEqual([
-        aVote('vote-1'),
-        aVote('vote-2', { kind: 'cancel', lastValidBlockHeight: 300n }),
-      ]);
-      await store().transaction(async (tx) => {
-        await tx.batches.release('batch-1', 'holder-1');
-        await tx.batches.transition('batch-1', 'EXECUTED', { executeResult: RESULT }, LATER);
-      });
-      expect(await store().read((tx) => tx.batches.get('batch-1'))).toStrictEqual({
-        ...finalized,
-        status: 'EXECUTED',
-        executeResult: RESULT,
-        holder: null,
-        leaseUntilMs: 0,
-      });
-    });
-
     it('knows the newest batch that is not final, and how many there are', async () => {
       await store().transaction(async (tx) => {
         for (const id of ['b', 'a', 'c']) await tx.batches.insert(aRequest(), aBatch({ id }), []);

@@ -101,13 +101,5 @@ export function usage(store: () => Store): void {
       const room = await store().read((tx) => tx.burns.room('token-1', utcDay(tx.nowMs)));
       expect(await store().reserve('token-1', 1)).toMatchObject(room);
     });
-
-    it('loses no count when many add at once', async () => {
-      const counter = { tokenId: 'token-1', day: DAY, kind: 'burn' } as const;
-      await Promise.all(
-        Array.from({ length: 20 }, () => store().transaction((tx) => tx.usage.addLanded(counter, 3n))),
-      );
-      expect(await used(DAY)).toBe(60n);
-    });
   });
 }

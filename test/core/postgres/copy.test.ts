@@ -5,7 +5,6 @@ import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
 import type { StoreTransaction } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import type { UtcDay } from '../../../src/values/time.js';
 import { replacing } from '../../support/doubles.js';
 import { openPostgresStoreIn } from '../../support/postgres.js';
 import {
@@ -135,25 +134,14 @@ describe('into PostgreSQL', () => {
     expect(await contentOf(target)).toEqual(expected);
   });
 
-  it('lets go of what was worked on, keeps its rules, and goes on with its numbers', async () => {
+  it('goes on with its numbers, and keeps its rules', async () => {
     await copyStore(source.store, target.store);
     const { store, raw } = target;
-    expect(await store.read((tx) => tx.requests.find({ id: 'request-1' }))).toMatchObject({
-      leaseUntilMs: 0,
-    });
-    expect(await store.read((tx) => tx.batches.get('batch-2'))).toMatchObject({
-      holder: null,
-      leaseUntilMs: 0,
-    });
     expect(await numbersOf(store, 1)).toEqual([4]);
     await store.transaction((tx) =>
       tx.batches.insert(aRequest(), aBatch({ id: 'batch-5', batchIndex: 9n }), []),
     );
     expect((await store.read((tx) => tx.batches.current('token-1')))?.id).toBe('batch-5');
-    expect(await store.read((tx) => tx.usage.latestDay('token-1'))).toBe(DAY as UtcDay);
-    const refused = { code: 'ERR_INTERNAL' };
-    await expect(store.transaction((tx) => tx.burns.settleMany([success(2)]))).rejects.toMatchObject(refused);
-    await expect(store.transaction((tx) => tx.requests.remove('request-1'))).rejects.toMatchObject(refused);
     await expect(raw('delete from audit_log')).rejects.toThrow(/stays/);
     await expect(raw("update burns set key_id = 'nobody'")).rejects.toThrow(/constraint/);
   });
