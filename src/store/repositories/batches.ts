@@ -18,7 +18,7 @@ import { isOfKey, type Listed, listed, type Page } from './pages.js';
 import { type PipelineFilter, pipelineConditions, pipelineRepository } from './pipelines.js';
 
 /** Every allowed status transition (service specification, section 3). */
-export const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
+const BATCH_TRANSITIONS: readonly (readonly [BatchStatus, BatchStatus])[] = [
   ['AVAILABLE_TO_QUEUE', 'FINALIZED'],
   // Cancelled before its set-up was complete.
   ['AVAILABLE_TO_QUEUE', 'FAILED'],
