@@ -1,7 +1,7 @@
 /**
  * `npm run ci:long -- fuzz`: random transactions on random multisigs for a limited time, on the native and on the real program,
- * which SQUADS_PROGRAM names. FUZZ_SECONDS limits it (60), FUZZ_SEED repeats a run. A shrunken difference is written as a vector
- * into FUZZ_FOUND_DIR (test/fuzz/found). Exit code 1 after a finding.
+ * which SQUADS_PROGRAM names. FUZZ_SECONDS limits it (60), FUZZ_SEED repeats a run. A difference is written as a vector into
+ * FUZZ_FOUND_DIR (test/fuzz/found). Exit code 1 after a finding.
  */
 
 import { randomInt } from 'node:crypto';
@@ -20,7 +20,6 @@ import {
   resolveAccounts,
 } from './program.js';
 import { Random } from './random.js';
-import { shrink } from './shrink.js';
 import { type Plan, randomPlan, sign } from './transaction.js';
 import { World } from './world.js';
 
@@ -113,9 +112,7 @@ function judge(world: World, plan: Plan): Verdict | undefined {
   };
 }
 
-function report(world: World, plan: Plan, found: readonly string[], step: string): never {
-  const small = shrink(plan, (candidate) => (judge(world, candidate)?.problems.length ?? 0) > 0);
-  const bytes = sign(world, small) ?? new Uint8Array(0);
+function report(world: World, bytes: Uint8Array, found: readonly string[], step: string): never {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `seed-${seed}-${step}.json`);
   const vector = asVector(world, bytes, run(real, world, bytes), `fuzz/seed-${seed}-${step}`);
@@ -137,11 +134,11 @@ function episode(random: Random, number: number, deadline: number): number {
     const plan = randomPlan(world, (bytes) => run(native, world, bytes));
     const verdict = judge(world, plan);
     if (verdict === undefined) continue;
-    const { result, problems, known } = verdict;
+    const { bytes, result, problems, known } = verdict;
     const end = known ?? endOf(result);
     ends.set(end, (ends.get(end) ?? 0) + 1);
     if (known !== undefined) continue;
-    if (problems.length > 0) report(world, plan, problems, `${number}-${step}`);
+    if (problems.length > 0) report(world, bytes, problems, `${number}-${step}`);
     world.commit(result);
     world.tick();
     count += 1;
