@@ -53,16 +53,16 @@ export const ownDataDirectory = (path: string): Promise<DataLock> => take(path, 
 
 /**
  * For setting the directory up while others may work in it. Waits for another set-up to finish.
- * @throws `ERR_STORE_UNAVAILABLE` after `waitMs`, or while the directory is being deleted
+ * @throws `ERR_STORE_UNAVAILABLE` after {@link SET_UP_WAIT_MS}, or while the directory is being deleted
  */
-export async function setUpDataDirectory(path: string, waitMs = SET_UP_WAIT_MS): Promise<DataLock> {
+export async function setUpDataDirectory(path: string): Promise<DataLock> {
   const startMs = performance.now();
   for (;;) {
     try {
       // SQLite allows one reserved lock beside any number of shared ones.
       return await take(path, 'begin immediate');
     } catch (error) {
-      if (!isBusy((error as Error).cause) || performance.now() - startMs >= waitMs) throw error;
+      if (!isBusy((error as Error).cause) || performance.now() - startMs >= SET_UP_WAIT_MS) throw error;
     }
     await delay(POLL_MS);
   }
