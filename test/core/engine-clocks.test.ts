@@ -18,7 +18,6 @@ import { actOverMidnight } from './over-midnight.js';
 
 const HOUR_MS = 3_600_000;
 const APART_MS = [0, 2 * 24 * HOUR_MS, -3 * HOUR_MS, 60_000, 5 * HOUR_MS, -24 * HOUR_MS];
-const ROUNDS = 3;
 const ELEMENTS = isLong ? 300 : 60;
 
 let test: TestEngine;
@@ -52,16 +51,6 @@ async function together<Value>(
 
 const BUSY = new Set(['ERR_DUPLICATE_IDEMPOTENCY_KEY']);
 
-it('one burn', async () => {
-  test = await openTestEngine();
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const options = test.project.call({ idempotencyKey: `key-${round}` });
-    const { values, codes } = await together((engine) => engine.burn(aBurnRequest(1), options));
-    expect([values.size, codes]).toEqual([1, BUSY]);
-  }
-  expect((await test.engine.status()).burned).toBe(String(ROUNDS));
-});
-
 it('a burn-batch', async () => {
   test = await openTestEngine();
   const requests = Array.from({ length: ELEMENTS }, (_, index) => aBurnRequest(1, { proof: { index } }));
@@ -71,15 +60,6 @@ it('a burn-batch', async () => {
   const [value] = [...values].map((text) => JSON.parse(text) as { success: unknown[] });
   expect(value?.success).toHaveLength(ELEMENTS);
   expect((await test.engine.status()).burned).toBe(String(ELEMENTS));
-});
-
-it('an init', async () => {
-  test = await openTestEngine();
-  const options = test.project.call({ idempotencyKey: 'key-1' });
-  const pipelines = Array.from({ length: 12 }, () => aPipeline([burnAction(1)]));
-  const { values, codes } = await together((engine) => engine.initBatch({ pipelines }, options));
-  expect([values.size, codes]).toEqual([1, BUSY]);
-  expect((await test.engine.listBatches({ limit: 10 }, test.project.call())).value.items).toHaveLength(1);
 });
 
 it.each(sampleOf([1, 2, 3, 4, 5, 6, 7, 8], 2))(
