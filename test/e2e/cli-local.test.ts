@@ -1,7 +1,6 @@
 /** The local workflow of a user through the built program, in an empty home. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Keypair } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { besides, flywheelHere } from '../support/flywheel-here.js';
 import { initHome } from '../support/http-serve.js';
@@ -16,38 +15,12 @@ const json = async (...words: string[]) => {
   expect({ words, exit, failures }).toEqual({ words, exit: 0, failures: [] });
   return JSON.parse(stdout);
 };
-const write = (name: string, value: unknown): string => {
-  writeFileSync(join(home, name), JSON.stringify(value), { mode: 0o600 });
-  return name;
-};
-
-const RECIPIENT = 'GsGhAyeZKZKLTQvPuREZA74JbhyjH64ACWMHy31Sd3zz';
-const PIPELINES = {
-  pipelines: [
-    { type: 'PRODUCT_BUY', payload: { orderId: 'B-1' }, actions: [{ action: 'BURN', amount: '1.5' }] },
-    {
-      type: 'WATCH_AD',
-      payload: '{"viewId":7}',
-      actions: [
-        { action: 'AIRDROP', toAddress: RECIPIENT, amount: 2 },
-        { action: 'MEMO', message: 'thank you' },
-      ],
-    },
-  ],
-};
-
-/** Another order changes the file, which makes another batch. */
-const pipelinesOf = (orderId: string): string =>
-  write(`${orderId}.json`, {
-    pipelines: PIPELINES.pipelines.map((pipeline) => ({ ...pipeline, payload: { orderId } })),
-  });
 
 let owner = '';
 
 beforeAll(async () => {
   const initiated = await json('local', 'init', '--decimals', '6', '--daily-burn', '1000');
   owner = initiated.owner.keypair;
-  write('pipelines.json', PIPELINES);
 });
 
 describe('local init', () => {
@@ -71,37 +44,6 @@ describe('local init', () => {
     const { exit, stderr } = await flywheelHere({ home: emptyDirectory() }, 'local', 'status');
     expect(exit).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
-  });
-});
-
-describe('batch', () => {
-  it('is never approved with another key, against another file, or without being told what to expect', async () => {
-    const file = pipelinesOf('B-2');
-    await json('batch', 'init', file, '--out', 'approval2.json');
-    const approve = (...words: string[]) => run('batch', 'approve', 'approval2.json', ...words);
-    writeFileSync(join(home, 'stranger.json'), JSON.stringify([...Keypair.generate().secretKey]), {
-      mode: 0o600,
-    });
-    const stranger = await approve('--keypair', 'stranger.json', '--yes', '--expect', file);
-    expect([stranger.exit, JSON.parse(stranger.stderr).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
-    const [first, second] = JSON.parse(readFileSync(join(home, file), 'utf8')).pipelines;
-    write('reordered.json', [second, first]);
-    const reordered = await approve('--keypair', owner, '--yes', '--expect', 'reordered.json');
-    expect(reordered.exit).toBe(9);
-    expect(JSON.parse(reordered.stderr).message).toContain('pipelines[0]');
-    expect((await approve('--keypair', owner, '--yes')).exit).toBe(2);
-    expect((await approve('--keypair', owner, '--expect', file)).exit).toBe(2);
-    const tampered = JSON.parse(readFileSync(join(home, 'approval2.json'), 'utf8'));
-    const wire = Buffer.from(tampered.proposalApproveTx, 'base64');
-    wire[wire.length - 1] = (wire[wire.length - 1] ?? 0) ^ 1;
-    write('tampered.json', { ...tampered, proposalApproveTx: wire.toString('base64') });
-    const changed = await run(
-      'batch',
-      'approve',
-      'tampered.json',
-      ...['--keypair', owner, '--yes', '--expect', file],
-    );
-    expect(changed).toMatchObject({ exit: 9, stdout: '' });
   });
 });
 

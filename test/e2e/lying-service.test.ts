@@ -1,20 +1,16 @@
 /** A service that answers with the facts of another batch: nothing is signed, done twice or believed. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Keypair, PublicKey, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { describeLong, itLong, sampleOf } from '../support/long.js';
-import { BIN } from '../support/spawn.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart, initiated, pipelinesOf } from './deeds.js';
 import type { Fate, Gate, GateRequest } from './gate.js';
 import { anOperator, gateOf, makeTemplate, type Operator, problemOf, type Template } from './operator.js';
-import { onTerminal } from './terminal.js';
 
 const VAULT_TOKENS = 200;
 const REFUSED = 9;
@@ -417,36 +413,6 @@ describe('a batch that failed in part', () => {
     gate.fate = () => 'pass';
     const approved = await operator.run('batch', 'approve', left.id, ...words(operator, 'left'));
     expect([approved.exit, approved.stdout]).toEqual([2, '']);
-  });
-});
-
-describeLong('a flywheel of which only the addresses are pinned', () => {
-  it('is shown, pinned with consent, and held to that at once', async () => {
-    const { gate, owner, key, dataDir, directory } = unpinned;
-    const node = await startNodeBeside(dataDir);
-    const { multisig, owner: owned, operator: pays, mintAddress } = template.made;
-    const addresses = ['--multisig', multisig, '--owner', owned.address, '--operator', pays];
-    const words = ['profile', 'add', 'works', '--update', '--mint', mintAddress, ...addresses];
-    expect(await unpinned.run(...words)).toMatchObject({ exit: 0 });
-    const file = join(directory, unpinned.write('first.json', pipelinesOf('first')));
-    const failed = {
-      ...{ total: 3, totalSuccessful: 0, totalFailed: 3, successfulExecutions: [] },
-      failedTxMsg: 'Not today.',
-    };
-    gate.fate = ({ path }) => {
-      const lie = ({ status, body }: Answered): Answered =>
-        'result' in (body as Fields)
-          ? { status, body: { ...(body as Fields), result: failed } }
-          : saying(String((body as Fields)['id']), (batch) =>
-              batch['status'] === 'EXECUTED' ? { ...batch, status: 'FAILED', executeResult: failed } : batch,
-            )({ status, body });
-      return /batch\/(execute|[0-9a-f-]{36})$/.test(path) ? { alter: lie } : 'pass';
-    };
-    const line = `'${process.execPath}' '${BIN}' batch run ${file} --keypair ${owner} --rpc-url ${node.url}`;
-    const { status, text } = await onTerminal(directory, line, { NO_COLOR: '1', FLYWHEEL_API_KEY: key }, 'y');
-    expect([status, text]).toEqual([UNKNOWN, expect.stringContaining('Is this your project')]);
-    expect(text).toMatch(/The service says that 0 of \d transactions/);
-    await node.close();
   });
 });
 

@@ -1,15 +1,11 @@
 /** Members of the multisig act on a batch with their own tools, between and during commands: nothing is done twice. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PublicKey } from '@solana/web3.js';
-import * as squads from '@sqds/multisig';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
 import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
-import { rawSqlite } from '../support/store.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart } from './deeds.js';
 import type { Fate, GateRequest } from './gate.js';
@@ -179,37 +175,6 @@ describe('a batch that its members execute to its end', () => {
     },
   );
 });
-
-describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
-  'a batch that is another on chain than the one set up, %s',
-  (mode) => {
-    it('is refused for safety by batch execute --signed-tx, and nothing of it runs', async () => {
-      const scene = await initiated(mode);
-      const { operator, id, index, json } = scene;
-      const approval = join(operator.directory, 'signed.json');
-      const words = ['--keypair', operator.owner, '--yes', '--expect', 'seven.json', '--out', approval];
-      expect((await json('batch', 'approve', id, ...words)).exit).toBe(0);
-      const [account] = squads.getBatchTransactionPda({
-        ...{ multisigPda: new PublicKey(operator.template.made.multisig) },
-        ...{ batchIndex: BigInt(index), transactionIndex: 7 },
-      });
-      // The highest byte of the burned amount.
-      rawSqlite(
-        join(operator.dataDir, 'ledger.db'),
-        `update accounts set data = cast(substr(data, 1, length(data) - 6) || x'01' || substr(data, length(data) - 4) as blob)
-        where address = x'${account.toBuffer().toString('hex')}'`,
-      );
-      // A running node has cached the accounts.
-      const node = mode === 'embedded' ? null : await startNodeBeside(operator.dataDir);
-      const at = node === null ? [] : ['--rpc-url', node.url];
-      const refused = await execute(scene, '--signed-tx', `@${approval}`, ...at);
-      await node?.close();
-      expect([refused.exit, problemOf(refused).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
-      expect((await json('batch', 'status', id)).value.status).toBe('FINALIZED');
-      expect(await scene.counts()).toEqual([0, 0, 0, 0, 0, 0, 0]);
-    });
-  },
-);
 
 /** Acts of members between two commands, and the executions of each pipeline once the whole file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {

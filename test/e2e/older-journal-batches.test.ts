@@ -24,7 +24,7 @@ import {
   SERVICE,
   STORE,
 } from './older-journal.js';
-import { gateOf, type Mode, problemOf } from './operator.js';
+import { gateOf, problemOf } from './operator.js';
 
 oneForEachTest();
 
@@ -39,23 +39,6 @@ async function cancel(id: string): Promise<void> {
   const words = ['batch', 'cancel', id, '--keypair', operator.owner, '--yes'];
   expect((await operator.run(...words)).exit).toBe(0);
 }
-
-it.each<Mode>(sampleOf(['embedded', 'remote'], 1))(
-  'a lost journal runs no edited file again (%s)',
-  async (mode) => {
-    await meet(mode);
-    expect((await runFile(operator.write('a.json', pipelines(0, 3)))).exit).toBe(0);
-    await restore(journalHome(operator), JOURNAL, null);
-    expect((await runFile('a.json')).exit).toBe(0);
-    expect(await burned()).toBe(3);
-    await restore(journalHome(operator), JOURNAL, null);
-    expect((await runFile(operator.write('b.json', pipelines(0, 4)))).exit).toBe(2);
-    expect((await runFile(operator.write('c.json', pipelines(2, 4, 5)), '--rest')).exit).toBe(2);
-    expect(await burned()).toBe(3);
-    expect((await runFile('b.json', '--rest')).exit).toBe(0);
-    expect(await burned()).toBe(4);
-  },
-);
 
 it('a lost journal sets up nothing that waits in another batch', async () => {
   await meet('embedded');
@@ -195,30 +178,20 @@ it('an approval that never arrived is not sent again for what others have execut
   expect(await burned()).toBe(2);
 });
 
-it.each(
-  sampleOf(
-    [
-      ['pipelines', pipelines(0, 3), runFile, pipelines(2, 3)],
-      ['burns', burns(0, 3), burnFile, burns(2, 3)],
-    ] as const,
-    1,
-  ),
-)(
-  '%s that were held up on their way do nothing once their rest has gone out',
-  async (_, all, send, others) => {
-    await meet('remote');
-    const file = operator.write('a.json', all);
-    const late = await dropped(() => send(file));
-    await elsewhere(() => send(operator.write('b.json', others)));
-    for (const more of [['--again'], ['--again', '--dry-run'], ['--dry-run'], []])
-      expect((await send(file, ...more)).exit).toBe(2);
-    expect((await send(file, '--rest')).exit).toBe(0);
-    expect(await burned()).toBe(3);
-    expect((await late(all)).status).toBe(422);
-    expect(await burned()).toBe(3);
-    expect(operator.open()).toEqual([]);
-  },
-);
+it('pipelines that were held up on their way do nothing once their rest has gone out', async () => {
+  await meet('remote');
+  const all = pipelines(0, 3);
+  const file = operator.write('a.json', all);
+  const late = await dropped(() => runFile(file));
+  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
+  for (const more of [['--again'], ['--again', '--dry-run'], ['--dry-run'], []])
+    expect((await runFile(file, ...more)).exit).toBe(2);
+  expect((await runFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(3);
+  expect((await late(all)).status).toBe(422);
+  expect(await burned()).toBe(3);
+  expect(operator.open()).toEqual([]);
+});
 
 it('what was begun is not sent in full when it has landed with another amount since', async () => {
   await meet('remote');

@@ -455,18 +455,6 @@ it('a file of which all has landed by other requests says so when the journal is
   expect(await burned()).toBe(3);
 });
 
-it('a dry run beside a store of an earlier state is refused as the command is', async () => {
-  await begin('embedded');
-  const file = operator.write('a.json', burns(0, 1));
-  const aside = join(operator.directory, 'aside');
-  await keep(operator.dataDir, /^store\.db/, aside);
-  expect((await burnFile(file)).exit).toBe(0);
-  await restore(operator.dataDir, /^store\.db/, aside);
-  const [dry, real] = [await burnFile(file, '--dry-run'), await burnFile(file)];
-  expect([dry.exit, problemOf(dry).error]).toEqual([real.exit, problemOf(real).error]);
-  expect(real.exit).toBe(6);
-});
-
 it.each([
   ['a file', () => burnFile('a.json'), () => burnFile('a.json', '--again'), 2],
   ['one burn', () => operator.run(...once(1)), () => operator.run(...once(1), '--again'), 1],

@@ -67,23 +67,6 @@ describe('a batch run', () => {
   });
 });
 
-describe('a finished command', () => {
-  it.each(sampleOf(['batch run', 'burn-batch'], 1))(
-    '%s that is run again prints what came of it',
-    async (command) => {
-      const operator = await fresh();
-      const content = command === 'burn-batch' ? burnsOf('f') : pipelinesOf('f');
-      const file = operator.write('f.json', content);
-      const words = command === 'burn-batch' ? ['burn-batch', file, '--json'] : runWords(operator, file);
-      const first = await operator.run(...words);
-      const again = await operator.run(...words);
-      expect([again.exit, JSON.parse(again.stdout)]).toEqual([first.exit, JSON.parse(first.stdout)]);
-      expect(notices(again)).toMatch(/Already done on 20\d\d-/);
-      expect(await burned(operator)).toBe('3');
-    },
-  );
-});
-
 describe('a file that is done once more', () => {
   /** Two burns within the daily cap together, but not twice. */
   const pair = (name: string) =>

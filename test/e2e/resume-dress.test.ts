@@ -113,30 +113,6 @@ describe('a burn of unknown outcome', () => {
     expect((await burned(remote)) - before).toBe(1);
   });
 
-  it('is refused in every other dress when it was killed, until it is printed', async () => {
-    const listFile = join(embedded.directory, 'list');
-    const pairs = sampleOf(PAIRS, 2);
-    const counts = new Map<string, number>();
-    // The first command creates the journal.
-    for (const dress of ['plain', ...new Set(pairs.map(([first]) => first))]) {
-      const name = `counted-${dress}`;
-      expect((await embedded.runWith({ listFile }, ...words(dress, name))).exit).toBe(0);
-      counts.set(dress, pointsIn(listFile).count);
-    }
-    const before = await burned(embedded);
-    for (const [at, [first, second]] of pairs.entries()) {
-      const name = `${first}-${second}`;
-      // The last points lie between the burn and its output.
-      const point = (counts.get(first) ?? 0) - (at % 6);
-      const killed = await embedded.runWith({ signal: 'SIGKILL', point }, ...words(first, name));
-      expect([name, point, killed.signal]).toEqual([name, point, 'SIGKILL']);
-      if (killed.stdout === '') await resumes(embedded, name, second);
-    }
-    // Operations killed after their output.
-    expect((await embedded.run('pending', 'resume')).exit).toBe(0);
-    expect((await burned(embedded)) - before).toBe(pairs.length);
-  });
-
   it('is refused in its file with --again, and outside it, when the file was killed, until that is printed', async () => {
     const listFile = join(embedded.directory, 'list-of-file');
     const burnFile = (name: string): readonly string[] => {

@@ -56,19 +56,6 @@ describe('flywheel serve', () => {
     expect((await remotely(home, server.url, 'batch', 'current', '--json')).stdout).toBe('null\n');
   });
 
-  it('keeps to its limits for each key', async () => {
-    const { key } = await freshKey();
-    const server = await start('--rate', 'current=10/h', '--rate', 'status=2/min');
-    const burst = await Promise.all(Array.from({ length: 24 }, () => ask(server.url + CURRENT, key)));
-    const refused = burst.filter(({ status }) => status === 429);
-    expect(burst.filter(({ status }) => status === 200)).toHaveLength(10);
-    expect(refused).toHaveLength(14);
-    expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"batch-current";q=10;w=3600');
-    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(300);
-    const other = await freshKey();
-    expect((await ask(server.url + CURRENT, other.key)).status).toBe(200);
-  });
-
   itLong('keeps to the limit that one key has of its own', async () => {
     const [wide, other] = [await freshKey(), await freshKey()];
     const server = await start('--rate', 'current=1/h', '--rate', `current=7/2h@${wide.id}`);
@@ -80,23 +67,6 @@ describe('flywheel serve', () => {
     expect(await statuses(other.key)).toEqual([200, ...Array(8).fill(429)]);
     const policy = (await ask(server.url + CURRENT, wide.key)).headers.get('ratelimit-policy');
     expect(policy).toBe('"batch-current";q=7;w=7200');
-  });
-
-  itLong('limits what goes beyond the specification too', async () => {
-    const { key } = await freshKey();
-    const rates = ['list', 'pipelines', 'approval', 'cancel'].flatMap((name) => ['--rate', `${name}=1/h`]);
-    const server = await start(...rates);
-    const batch = `/v1/flywheel/batch/${randomUUID()}`;
-    for (const [method, path, first] of [
-      ['GET', '/v1/flywheel/batch', 200],
-      ['GET', `${batch}/pipelines`, 404],
-      ['POST', `${batch}/approval`, 404],
-      ['POST', `${batch}/cancel`, 404],
-    ] as const) {
-      const status = async () =>
-        (await fetch(server.url + path, { method, headers: { 'x-service-api-key': key } })).status;
-      expect([path, await status(), await status()]).toEqual([path, first, 429]);
-    }
   });
 
   const REFUSED = [
@@ -182,13 +152,6 @@ describe('flywheel serve', () => {
     for (const name of readdirSync(home.dataDir)) {
       expect([name, statSync(join(home.dataDir, name)).mode & 0o077]).toEqual([name, 0]);
     }
-  });
-
-  itLong('warns when it listens beyond loopback', async () => {
-    const open = await start('--host', '0.0.0.0');
-    expect(open.log()).toMatch(/without TLS/);
-    const closed = await start();
-    expect(closed.log()).not.toMatch(/TLS/);
   });
 });
 

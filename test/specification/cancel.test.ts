@@ -154,27 +154,6 @@ describe('a batch that was set up in part, of which members execute a part', () 
   );
 });
 
-describe('an execution that broke off after a part', () => {
-  it('is carried to its end, and each part counts once', async () => {
-    const init = (await test.engine.initBatch(burning(BUNDLE + 2), test.project.call())).value;
-    const body = { batchId: init.batch.id, signedTx: signApproval(test.project.owner, init) };
-    let lists = 0;
-    const submitBundles: Chain['submitBundles'] = async (bundles) => {
-      lists += 1;
-      // The first list is the operator's approval.
-      if (lists === 1) return test.chain.submitBundles(bundles);
-      await test.chain.submitBundles(bundles.slice(0, 1));
-      throw new TypeError('The chain is out of reach.');
-    };
-    await serving({ submitBundles }, async (ask) => expect((await ask('execute', body)).status).toBe(500));
-    await serving({}, async (ask) => {
-      expect((await ask('execute', body)).body.result).toMatchObject({ total: 6, totalSuccessful: 6 });
-    });
-    const { burned, usedToday } = await test.engine.status();
-    expect([burned, usedToday.burn]).toEqual(['6', '6']);
-  });
-});
-
 describe('a batch that is filled with other transactions while it is set up', () => {
   it.each([
     ['as many as planned', 0, 2],
