@@ -14,7 +14,7 @@ import {
   type TestProject,
 } from '../support/engine.js';
 import { faulty, LEASE_MS } from '../support/faults.js';
-import { besides, remotely } from '../support/flywheel-here.js';
+import { besides } from '../support/flywheel-here.js';
 import { type RunningServer, remoteClient, startServer } from '../support/http.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { failureOf } from '../support/service.js';
@@ -154,25 +154,4 @@ describe('a server that is killed while it burns', () => {
       expect(await burned(home)).toBe(String(ELEMENTS));
     },
   );
-});
-
-describe('a command whose answer is lost', () => {
-  it('ends with 7, and the same command again finishes the job once', async () => {
-    const home = await initHome();
-    const server = await serve(home);
-    const gate = await startGate(server.url, [home.key]);
-    const words = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"order":"B-1"}', '--amount', '3', '--json'];
-    gate.fate = ({ method }) => (method === 'POST' ? 'lose' : 'pass');
-    const lost = await remotely(home, gate.url, ...words);
-    gate.fate = () => 'pass';
-    expect([lost.exit, lost.stdout]).toEqual([UNKNOWN, '']);
-    const problem = JSON.parse(lost.stderr.trim().split('\n').at(-1) ?? '') as Record<string, string>;
-    expect(problem).toMatchObject({ error: 'ERR_OUTCOME_UNKNOWN', idempotencyKey: expect.any(String) });
-    const resumed = await remotely(home, gate.url, ...words);
-    expect([resumed.exit, JSON.parse(resumed.stdout)]).toMatchObject([0, { result: 'SUCCESS' }]);
-    const { stdout } = await besides(home, 'local', 'status', '--json');
-    expect((JSON.parse(stdout) as { burned: string }).burned).toBe('3');
-    await gate.close();
-    await server.end('SIGTERM');
-  });
 });

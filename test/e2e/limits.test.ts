@@ -28,17 +28,6 @@ const runWords = (operator: Operator, name: string): readonly string[] => {
 const runFile = (operator: Operator, name: string) => operator.run(...runWords(operator, name));
 
 describe('batch run', () => {
-  it('sets nothing up that is over a limit', async () => {
-    const operator = await limited('--batch-tokens', '2.5');
-    const refused = await runFile(operator, 'first');
-    expect([refused.exit, refused.stdout]).toEqual([REFUSED, '']);
-    expect(problemOf(refused).message).toContain(
-      'The batch has 3 tokens, over the limit of 2.5 per batch in the profile main',
-    );
-    expect(await operator.happened()).toMatchObject({ burned: '0', batches: [] });
-    expect(await operator.pending()).toEqual([]);
-  });
-
   it('keeps to the limit of the day over several runs', async () => {
     const operator = await limited('--day-tokens', '5');
     expect((await runFile(operator, 'first')).exit).toBe(0);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
-import { initiated, pipelinesOf } from './deeds.js';
+import { pipelinesOf } from './deeds.js';
 import type { Gate, GateRequest, Passed, Replay } from './gate.js';
 import { anOperator, gateOf, type Operator, resumeLineOf } from './operator.js';
 
@@ -190,18 +190,6 @@ describe('an earlier answer', () => {
     expect((await burned()) - before).toBe(1);
   });
 
-  it('that is a page of the proxy refuses nothing, even where it asks for patience', async () => {
-    const before = await burned();
-    const page = {
-      ...{ method: 'POST', path: '/burn', key: undefined, status: 429 },
-      headers: { 'content-type': 'text/html' },
-      content: Buffer.from('<html>Too many requests</html>'),
-    };
-    const lie = { how: '', reaches: true, withHeaders: true };
-    await expectUnknown(await lied('/burn', page, lie, burn({ page: true })));
-    expect((await burned()) - before).toBe(1);
-  });
-
   it.each([
     [413, 'ERR_PAYLOAD_TOO_LARGE', 'does not name the request'],
     [404, 'ERR_FOO', 'has a code of its own'],
@@ -231,29 +219,6 @@ describe('an earlier answer', () => {
     await expectUnknown(await lied('/execute', latest('/execute'), lie, run('other')));
     const after = await operator.happened();
     expect(Number(after.burned) - Number(before.burned)).toBeCloseTo(6, 9);
-  });
-});
-
-describe('an answer in the words of somebody else', () => {
-  const FOREIGN = [
-    [404, '{"error":"Not Found","message":"Cannot POST"}'],
-    [403, '<html>'],
-    [400, '{"error":"ERR_INVALID_REQUEST","message":"no"}'],
-    [308, ''],
-  ] as const;
-
-  it.each(sampleOf(FOREIGN, 2))('of %i tells nothing of a cancel or an execution', async (status, text) => {
-    const file = join(operator.directory, operator.write(`w${status}.json`, pipelinesOf(`w${status}`)));
-    const id = JSON.parse((await operator.run('batch', 'init', file, '--json')).stdout).batch.id;
-    const replay = { ...latest('/init'), status, content: Buffer.from(text) };
-    const lie = { reaches: true, withHeaders: false };
-    const sign = ['--keypair', operator.owner, '--yes'];
-    const execute = ['batch', 'execute', id, '--expect', file, ...sign];
-    await expectUnknown(await lied('/execute', replay, lie, execute));
-    expect((await operator.happened()).batches.at(-1)).toBe('EXECUTED');
-    const other = await initiated(operator, `c${status}`);
-    await expectUnknown(await lied('/cancel', replay, lie, ['batch', 'cancel', other, ...sign]));
-    expect((await operator.happened()).batches.at(-1)).toBe('CANCELLED');
   });
 });
 

@@ -178,60 +178,6 @@ describe('a batch that its members execute to its end', () => {
 
 /** Acts of members between two commands, and the executions of each pipeline once the whole file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {
-  it('where they have executed all of it through a lookup table and closed it', async () => {
-    const scene = await initiated('embedded');
-    const { operator, members, index } = scene;
-    await operator.run('local', 'fund', '--to', 'owner', '--sol', '10', '--data-dir', operator.dataDir);
-    await members.vote(index, 'approve');
-    await members.executeThroughTable(index);
-    await members.close(index);
-    expect((await execute(scene)).exit).toBe(0);
-    expect((await rest(scene)).exit).toBe(0);
-    expect(await scene.counts()).toEqual(EACH_ONCE);
-    await expectTruth(scene, 7, WHOLE);
-  });
-
-  it.each(sampleOf<Mode>(['embedded', 'remote'], 1))(
-    'where they have executed all of it within transactions of another multisig and closed it, %s',
-    async (mode) => {
-      const scene = await initiated(mode);
-      const { operator, members, index } = scene;
-      await operator.run('local', 'fund', '--to', 'owner', '--sol', '10', '--data-dir', operator.dataDir);
-      await members.finishThroughSquads(index);
-      await members.close(index);
-      expect((await execute(scene)).exit).toBe(0);
-      expect((await rest(scene)).exit).toBe(0);
-      expect(await scene.counts()).toEqual(EACH_ONCE);
-      await expectTruth(scene, 7, WHOLE);
-    },
-  );
-
-  it.each(sampleOf(['with its journal', 'forgotten here'], 1))(
-    'where they execute a part of what was set up in part, and it is cancelled, %s',
-    async (how) => {
-      const operator = await anOperator('embedded', INIT);
-      const members = await membersOf(operator);
-      scenes.push({ operator, members } as Scene);
-      const words = ['batch', 'init', operator.write('many.json', MANY)];
-      const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
-      expect(await operator.runWith(fault, ...words)).toMatchObject({ signal: 'SIGKILL' });
-      const [{ id, batchIndex }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
-      await members.activate(Number(batchIndex));
-      await members.vote(Number(batchIndex), 'approve');
-      expect(await members.execute(Number(batchIndex), 2)).toBe(2);
-      const sign = ['--keypair', operator.owner, '--yes', '--json'];
-      expect((await operator.run('batch', 'cancel', id, ...sign)).exit).toBe(0);
-      const [{ id: pending } = { id: '' }] = await operator.pending();
-      if (how === 'forgotten here')
-        expect((await operator.run('pending', 'forget', pending, '--yes')).exit).toBe(0);
-      const rest = await operator.run('batch', 'run', 'many.json', '--rest', ...sign);
-      expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 138]);
-      const { pipelines } = JSON.parse((await operator.run('batch', 'show', id, '--json')).stdout);
-      const hashes = pipelines.map((one: { proofHash: string }) => one.proofHash);
-      expect(await members.executions(hashes)).toEqual(MANY.map(() => 1));
-    },
-  );
-
   it('where they end a set-up that was broken off, by the commands that are printed', async () => {
     const operator = await anOperator('embedded', INIT);
     const members = await membersOf(operator);
@@ -239,7 +185,7 @@ describe('a file of which members do parts with their own tools is done once', (
     const words = ['batch', 'run', operator.write('many.json', MANY), '--keypair', operator.owner];
     const fault = { signal: 'SIGKILL', when: MOMENTS.setUpInPart } as const;
     expect(await operator.runWith(fault, ...words, '--yes')).toMatchObject({ signal: 'SIGKILL' });
-    const [{ batchIndex }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
+    const [{ id, batchIndex }] = JSON.parse((await operator.run('batch', 'list', '--json')).stdout);
     await members.activate(Number(batchIndex));
     await members.vote(Number(batchIndex), 'approve');
     expect(await members.execute(Number(batchIndex), 2)).toBe(2);
@@ -251,6 +197,9 @@ describe('a file of which members do parts with their own tools is done once', (
     expect([told.exit, problemOf(told).hint]).toEqual([2, expect.stringContaining('--rest')]);
     const rest = await operator.run(...words, '--yes', '--json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 138]);
+    const { pipelines } = JSON.parse((await operator.run('batch', 'show', id, '--json')).stdout);
+    const hashes = pipelines.map((one: { proofHash: string }) => one.proofHash);
+    expect(await members.executions(hashes)).toEqual(MANY.map(() => 1));
   });
 
   it('where they end it after a part, and the node lists no end of it yet', async () => {

@@ -2,14 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type AddressLookupTableAccount,
-  AddressLookupTableProgram,
   type Connection,
   Keypair,
   PublicKey,
+  Transaction,
   type TransactionInstruction,
-  TransactionMessage,
-  VersionedTransaction,
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { startNodeBeside } from '../support/local-rpc.js';
@@ -22,10 +19,6 @@ export interface Members {
   readonly url: string;
   /** Executes the next transactions of a batch. @param who - @default the owner @returns how many landed. */
   execute(batchIndex: number, count: number, who?: 'owner' | 'operator'): Promise<number>;
-  /** Executes a new batch as the owner, in one transaction that names its accounts by a lookup table only. */
-  executeThroughTable(batchIndex: number): Promise<void>;
-  /** Owner and operator approve a batch and the owner executes it, inside transactions of another multisig of the owner. */
-  finishThroughSquads(batchIndex: number): Promise<void>;
   /** Opens the vote on a batch whose set-up is incomplete. */
   activate(batchIndex: number): Promise<void>;
   /** Owner and operator vote; a member with the same vote is skipped. */
@@ -49,23 +42,9 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
   const operator = keypairIn(join(dataDir, 'keys', `${made.operator}.json`));
 
   /** @returns whether the transaction landed and succeeded. */
-  const send = (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> =>
-    sendWith([], [signer], instructions);
-  const sendAll = (signers: readonly Keypair[], ...instructions: TransactionInstruction[]) =>
-    sendWith([], signers, instructions);
-  const sendWith = async (
-    tables: readonly AddressLookupTableAccount[],
-    signers: readonly Keypair[],
-    instructions: TransactionInstruction[],
-  ): Promise<boolean> => {
-    const [payer] = signers as [Keypair];
-    const { blockhash } = await connection.getLatestBlockhash();
-    const message = new TransactionMessage({
-      ...{ payerKey: payer.publicKey, recentBlockhash: blockhash, instructions },
-    });
-    const transaction = new VersionedTransaction(message.compileToV0Message([...tables]));
-    transaction.sign([...signers]);
-    const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+  const send = async (signer: Keypair, ...instructions: TransactionInstruction[]): Promise<boolean> => {
+    const transaction = new Transaction().add(...instructions);
+    const signature = await connection.sendTransaction(transaction, [signer], { skipPreflight: true });
     // The node lands what it is sent at once.
     const { value } = await connection.getSignatureStatus(signature);
     return value !== null && value.err === null;
@@ -89,77 +68,6 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
         if (!(await send(member, instruction))) return done;
       }
       return count;
-    },
-    async executeThroughTable(batchIndex) {
-      const { size } = await batchAt(batchIndex);
-      const executing: TransactionInstruction[] = [];
-      for (let transactionIndex = 1; transactionIndex <= size; transactionIndex += 1) {
-        const { instruction } = await squads.instructions.batchExecuteTransaction({
-          ...{
-            connection,
-            multisigPda,
-            member: owner.publicKey,
-            batchIndex: BigInt(batchIndex),
-            transactionIndex,
-          },
-        });
-        executing.push(instruction);
-      }
-      const named = executing.flatMap(({ keys }) => keys).filter(({ isSigner }) => !isSigner);
-      const addresses = [...new Set(named.map(({ pubkey }) => pubkey.toBase58()))].map(
-        (key) => new PublicKey(key),
-      );
-      const by = { authority: owner.publicKey, payer: owner.publicKey };
-      const recentSlot = await connection.getSlot('finalized');
-      const [create, lookupTable] = AddressLookupTableProgram.createLookupTable({ ...by, recentSlot });
-      const extend = AddressLookupTableProgram.extendLookupTable({ ...by, lookupTable, addresses });
-      await send(owner, create, extend);
-      const { value: table } = await connection.getAddressLookupTable(lookupTable);
-      if (table === null) throw new TypeError('The lookup table has not landed.');
-      // Entries of a lookup table are usable from the next slot on.
-      while ((await connection.getSlot()) <= table.state.lastExtendedSlot);
-      if (!(await sendWith([table], [owner], executing))) throw new TypeError('The execution has failed.');
-    },
-    async finishThroughSquads(batchIndex) {
-      const createKey = Keypair.generate();
-      const [own] = squads.getMultisigPda({ createKey: createKey.publicKey });
-      const [vault] = squads.getVaultPda({ multisigPda: own, index: 0 });
-      const [config] = squads.getProgramConfigPda({});
-      const { treasury } = await squads.accounts.ProgramConfig.fromAccountAddress(connection, config);
-      const mask = squads.types.Permissions.all().mask;
-      const member = owner.publicKey;
-      const create = squads.instructions.multisigCreateV2({
-        ...{ multisigPda: own, createKey: createKey.publicKey, creator: member, treasury },
-        ...{ members: [{ key: member, permissions: { mask } }], threshold: 1, timeLock: 0 },
-        ...{ configAuthority: null, rentCollector: null },
-      });
-      await sendAll([owner, createKey], create);
-      let transactionIndex = 0n;
-      const within = async (inner: TransactionInstruction): Promise<void> => {
-        transactionIndex += 1n;
-        const terms = { multisigPda: own, transactionIndex, creator: member, member };
-        const recentBlockhash = PublicKey.default.toBase58();
-        const transactionMessage = new TransactionMessage({
-          ...{ payerKey: vault, recentBlockhash, instructions: [inner] },
-        });
-        const { vaultTransactionCreate, proposalCreate, proposalApprove } = squads.instructions;
-        const created = vaultTransactionCreate({
-          ...{ ...terms, vaultIndex: 0, ephemeralSigners: 0, transactionMessage },
-        });
-        const isSent = await send(owner, created, proposalCreate(terms), proposalApprove(terms));
-        const { instruction } = await squads.instructions.vaultTransactionExecute({ ...terms, connection });
-        if (!isSent || !(await send(owner, instruction))) throw new TypeError('It has not run.');
-      };
-      const vote = { multisigPda, transactionIndex: BigInt(batchIndex) };
-      await within(squads.instructions.proposalApprove({ ...vote, member }));
-      await send(operator, squads.instructions.proposalApprove({ ...vote, member: operator.publicKey }));
-      const { size } = await batchAt(batchIndex);
-      for (let index = 1; index <= size; index += 1) {
-        const { instruction } = await squads.instructions.batchExecuteTransaction({
-          ...{ connection, multisigPda, member, batchIndex: BigInt(batchIndex), transactionIndex: index },
-        });
-        await within(instruction);
-      }
     },
     async activate(batchIndex) {
       const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: operator.publicKey };
