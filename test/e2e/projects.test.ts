@@ -7,7 +7,7 @@ import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
-import { addTokens, SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
+import { SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { emptyDirectory } from '../support/spawn.js';
 import { sendByTreasury } from './treasury.js';
@@ -29,9 +29,8 @@ let shop: Registered;
 let game: Registered;
 
 beforeAll(async () => {
-  project = await testProject({ others: 1 });
-  const names = ['mint of game', 'mint of third'];
-  const [game, third] = (await addTokens(project.directory, names)) as [TestToken, TestToken];
+  project = await testProject({ others: 1, names: ['mint of game', 'mint of third'] });
+  const [game, third] = project.tokens as [TestToken, TestToken];
   tokens = { shop: project.token, game, third };
   node = await startTestNode({ directory: project.directory, ...SLOTS });
   postgres = await openDatabase();

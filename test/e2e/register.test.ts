@@ -15,7 +15,6 @@ import { flywheelHere } from '../support/flywheel-here.js';
 import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../support/local-rpc.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import {
-  addTokens,
   SQUADS_FEE,
   SQUADS_TREASURY,
   type TestProject,
@@ -60,8 +59,9 @@ let shop: {
 };
 
 beforeAll(async () => {
-  project = await testProject({ lamports: 5_000_000_000n, others: KILLS });
-  givenUp = [...(await addTokens(project.directory, ['given up', 'given up too']))];
+  const names = ['given up', 'given up too'];
+  project = await testProject({ lamports: 5_000_000_000n, others: KILLS, names });
+  givenUp = [...project.tokens];
   node = await startTestNode({ directory: project.directory, ...SLOTS });
   [home, token] = [emptyDirectory(), project.token];
   dataDir = join(home, 'data');

@@ -12,27 +12,15 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/sign.js';
 import { keypairText } from '../../src/files/keypair-file.js';
-import type { Address } from '../../src/values/address.js';
 import { systemClock } from '../../src/values/time.js';
 import { chainOptions, createToken, namedSigner, signed, type TestToken, treasury } from './chain.js';
 import { emptyDirectory } from './spawn.js';
 
 /** Fee of a new multisig on this cluster, in lamports. */
 export const SQUADS_FEE = 100_000_000n;
+const SUPPLY = 1_000_000_000_000n;
 /** Neither the operator nor a signer, as on mainnet. */
 export const SQUADS_TREASURY = namedSigner('the treasury of Squads').address;
-
-/** Creates further tokens on a ledger that no node has open. */
-export async function addTokens(directory: string, names: readonly string[]): Promise<readonly TestToken[]> {
-  const chain = await openLocalChain(options(directory));
-  try {
-    const tokens: TestToken[] = [];
-    for (const name of names) tokens.push(await createToken(chain, 1_000_000_000_000n, name));
-    return tokens;
-  } finally {
-    await chain.close();
-  }
-}
 
 export interface Wallet {
   readonly signer: KeypairSigner;
@@ -48,18 +36,21 @@ function wallet(directory: string, name: string): Wallet {
   return { signer: createKeypairSigner(keypair), file };
 }
 
+type LocalChain = Awaited<ReturnType<typeof openLocalChain>>;
+type Signers = Parameters<typeof signed>[1];
+
+async function landOn(chain: LocalChain, signers: Signers, instructions: readonly Instruction[]) {
+  const [rejection] = await chain.submit([(await signed(chain, signers, instructions)).bytes]);
+  if (rejection != null) throw new TypeError(JSON.stringify(rejection));
+}
+
+/** On a ledger that no node has open. */
 export async function onLedger(
   directory: string,
-  signers: readonly [KeypairSigner, ...KeypairSigner[]],
-  instructions: readonly Instruction[],
+  ...terms: [Signers, readonly Instruction[]]
 ): Promise<void> {
   const chain = await openLocalChain(options(directory));
-  try {
-    const [rejection] = await chain.submit([(await signed(chain, signers, instructions)).bytes]);
-    if (rejection != null) throw new TypeError(JSON.stringify(rejection));
-  } finally {
-    await chain.close();
-  }
+  await landOn(chain, ...terms).finally(() => chain.close());
 }
 
 /** The Squads configuration as on mainnet: another treasury, and a fee above zero. */
@@ -76,27 +67,34 @@ const options = (directory: string) => {
   return { ...rest, genesis: { ...genesis, accounts } };
 };
 
-/** @param lamports - of the operator. @param others - further operators with the same balance. */
-export async function testProject({ lamports = 1_000_000_000n, others = 0 } = {}) {
+/** @param lamports - of the operator. @param others - operators with the same balance. @param names - of further tokens. */
+export async function testProject({
+  lamports = 1_000_000_000n,
+  others = 0,
+  names = [],
+}: {
+  readonly lamports?: bigint;
+  readonly others?: number;
+  readonly names?: readonly string[];
+} = {}) {
   const directory = emptyDirectory();
-  const chain = await openLocalChain(options(directory));
-  const token = await createToken(chain, 1_000_000_000_000n);
-  await chain.close();
   const [owner, operator, burn] = ['owner', 'operator', 'burn-wallet'].map((name) =>
     wallet(directory, name),
   ) as [Wallet, Wallet, Wallet];
-  const pay = (to: Address, lamports: bigint) => transfer({ from: treasury.address, to, lamports });
   const more = Array.from({ length: others }, (_, index) => wallet(directory, `operator-${index}`));
-  await onLedger(directory, [treasury], [pay(SQUADS_TREASURY, 1_000_000_000n)]);
-  for (const { signer } of [operator, ...more])
-    await onLedger(directory, [treasury], [pay(signer.address, lamports)]);
+  const paid = [operator, ...more].map(({ signer }) => [signer.address, lamports] as const);
+  const chain = await openLocalChain(options(directory));
+  const token = await createToken(chain, SUPPLY);
+  const tokens: TestToken[] = [];
+  for (const name of names) tokens.push(await createToken(chain, SUPPLY, name));
+  for (const [to, amount] of [[SQUADS_TREASURY, 1_000_000_000n] as const, ...paid])
+    await landOn(chain, [treasury], [transfer({ from: treasury.address, to, lamports: amount })]);
+  await chain.close();
   return {
-    directory,
-    token,
+    ...{ directory, token, tokens, others: more },
     owner: owner.signer,
     operator: operator.signer,
     burnWallet: burn.signer,
-    others: more,
     files: { owner: owner.file, operator: operator.file, burnWallet: burn.file },
   };
 }
