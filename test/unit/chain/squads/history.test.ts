@@ -1,5 +1,6 @@
 /** The history of a batch through other programs and lookup tables. */
 
+import { AddressLookupTableAccount, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
@@ -9,7 +10,8 @@ import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import type { Instruction } from '../../../../src/chain/transaction/message.js';
 import { compile } from '../../../../src/chain/transaction/message.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { namedAddress } from '../../../support/oracle.js';
+import type { Address } from '../../../../src/values/address.js';
+import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
 import {
   accountsOf,
   batchIndex,
@@ -87,6 +89,29 @@ it('a batch is not told where a node does not answer for one of its accounts', a
     },
   };
   expect(await readPastBatch(silent, ref)).toBeNull();
+});
+
+it('an execution that names its accounts by a lookup table is told', async () => {
+  const { keys } = toWeb3(second);
+  const named = keys.filter(({ isSigner }) => !isSigner).map(({ pubkey }) => pubkey);
+  const state = {
+    addresses: named,
+    deactivationSlot: 0n,
+    lastExtendedSlot: 0,
+    lastExtendedSlotStartIndex: 0,
+  };
+  const table = new AddressLookupTableAccount({ key: publicKey(namedAddress('a table')), state });
+  const terms = { payerKey: publicKey(operator), recentBlockhash: multisig, instructions: [toWeb3(second)] };
+  const message = new TransactionMessage(terms).compileToV0Message([table]);
+  const tableAddresses = message.addressTableLookups
+    .flatMap(({ writableIndexes, readonlyIndexes }) => [...writableIndexes, ...readonlyIndexes])
+    .map((index) => String(named[index]) as Address);
+  expect(tableAddresses.length).toBeGreaterThan(3);
+  const kept = { executed2: { wire: new VersionedTransaction(message).serialize(), tableAddresses } };
+  expect(await executed(pastOf(good, 2), kept)).toEqual(['executed1', 'executed2', null]);
+  expect(
+    await read(pastOf(good, 2), { executed2: { ...kept.executed2, tableAddresses: undefined } }),
+  ).toBeNull();
 });
 
 describe('a transaction of somebody that names the batch', () => {
