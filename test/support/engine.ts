@@ -35,7 +35,7 @@ import { type Clock, systemClock, utcDay } from '../../src/values/time.js';
 import { LedgerTables } from '../simulation/audit/tables.js';
 import { HandClock } from './chain.js';
 import { RunningClock } from './clock.js';
-import { chainOver, replacing } from './doubles.js';
+import { replacing } from './doubles.js';
 import { emptyDirectory, REAL_SQUADS } from './spawn.js';
 
 export interface TestProject {
@@ -235,37 +235,6 @@ export function engineBeside({ deps }: TestEngine, parts: Partial<EngineParts> =
   const { store = deps.store, clock } = parts;
   const own = { store: clock === undefined ? store : storeBy(store, clock) };
   return createEngine({ ...deps, leases: new Leases('beside'), ...parts, ...own });
-}
-
-/** Dies as it sends its `at`-th list of burns or of bundles, of which `sent` reach the chain, and stores nothing any more. */
-export function dyingEngine(
-  test: TestEngine,
-  { at = 1, sent = 0 }: { readonly at?: number; readonly sent?: number } = {},
-  parts: Partial<EngineParts> = {},
-): Engine {
-  const { chain, store } = test;
-  let isDead = false;
-  const until = <Item, Answer>(send: (items: readonly Item[]) => Promise<Answer>) => {
-    let lists = 0;
-    return async (items: readonly Item[]): Promise<Answer> => {
-      lists += 1;
-      if (lists < at) return send(items);
-      await send(items.slice(0, sent));
-      isDead = true;
-      test.passLease();
-      throw new Error('killed');
-    };
-  };
-  return engineBeside(test, {
-    chain: chainOver(chain, {
-      submit: until((transactions) => chain.submit(transactions)),
-      submitBundles: until((bundles) => chain.submitBundles(bundles)),
-    }),
-    store: replacing(store, {
-      transaction: (work, of) => (isDead ? Promise.reject(new Error('killed')) : store.transaction(work, of)),
-    }),
-    ...parts,
-  });
 }
 
 export const aBurnRequest = (burnAmount: number, more: Partial<BurnRequest> = {}): BurnRequest => ({

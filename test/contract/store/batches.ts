@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedPipeline } from '../../../src/store/records.js';
 import type { Landing } from '../../../src/store/repositories/pipelines.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
-import { aBatch, aBundle, aCost, aRequest, aVote, CREATED, LATER, RESULT } from '../../support/store.js';
+import { aBatch, aBundle, aCost, aRequest, aVote, CREATED, LATER, RESULT } from './records.js';
 
 const landing = (position: number, signature: string | null, dateLanded: string = LATER): Landing => ({
   ...{ position, signature, dateLanded },

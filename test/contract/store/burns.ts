@@ -3,16 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BurnOutcome } from '../../../src/store/records.js';
 import type { BurnSumsQuery } from '../../../src/store/repositories/burns.js';
 import type { Store, StoreTransaction } from '../../../src/store/store.js';
-import {
-  aBurn,
-  aRequest,
-  CREATED,
-  LATER,
-  numbersOf,
-  pending,
-  settled,
-  success,
-} from '../../support/store.js';
+import { aBurn, aRequest, CREATED, LATER, numbersOf, pending, settled, success } from './records.js';
 
 export function burns(store: () => Store): void {
   describe('burns', () => {

@@ -4,6 +4,7 @@ import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { StoreTransaction } from '../../../src/store/store.js';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
+import type { StoreUnderTest } from '../../support/store.js';
 import {
   aBatch,
   aBundle,
@@ -14,9 +15,8 @@ import {
   DAY,
   LATER,
   RESULT,
-  type StoreUnderTest,
   success,
-} from '../../support/store.js';
+} from './records.js';
 
 type Attempt = string | ((tx: StoreTransaction) => Promise<unknown>);
 

@@ -1,10 +1,11 @@
 /** The contract of every store, whatever its database. */
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
-import { type OpenStore, register, type StoreUnderTest } from '../../support/store.js';
+import type { OpenStore, StoreUnderTest } from '../../support/store.js';
 import { batches, bundles } from './batches.js';
 import { burns } from './burns.js';
 import { constraints } from './constraints.js';
+import { register } from './records.js';
 import { registrations } from './registrations.js';
 import { requests } from './requests.js';
 import { rules } from './rules.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from '../../support/store.js';
+import { aFlywheel, anApiKey, aRequest, aToken, CREATED, LATER } from './records.js';
 
 export function registrations(store: () => Store): void {
   describe('tokens, flywheels and keys', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
 import type { UtcDay } from '../../../src/values/time.js';
-import { aBurn, anApiKey, aRequest, success } from '../../support/store.js';
+import { aBurn, anApiKey, aRequest, success } from './records.js';
 
 const SECOND = { holder: 'holder-2', leaseUntilMs: 5 };
 

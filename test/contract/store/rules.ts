@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Address } from '../../../src/values/address.js';
 import { sha256 } from '../../../src/values/digest.js';
+import type { StoreUnderTest } from '../../support/store.js';
 import {
   aBatch,
   aBundle,
@@ -13,9 +14,8 @@ import {
   DAY,
   LATER,
   RESULT,
-  type StoreUnderTest,
   success,
-} from '../../support/store.js';
+} from './records.js';
 
 const u64 = (amount: number): string => `'${String(amount).padStart(20, '0')}'`;
 

@@ -1,6 +1,7 @@
 /** Store contract: visibility and waiting between transactions. */
 import { describe, expect, it } from 'vitest';
-import { aBurn, aRequest, numbersOf, type StoreUnderTest } from '../../support/store.js';
+import type { StoreUnderTest } from '../../support/store.js';
+import { aBurn, aRequest, numbersOf } from './records.js';
 
 export function transactions(under: () => StoreUnderTest): void {
   describe('transactions', () => {

@@ -1,6 +1,7 @@
 /** Store contract: unfinished work for another process. */
 import { expect, it } from 'vitest';
-import { aBurn, aRequest, type StoreUnderTest } from '../../support/store.js';
+import type { StoreUnderTest } from '../../support/store.js';
+import { aBurn, aRequest } from './records.js';
 
 export function unfinished(under: () => StoreUnderTest): void {
   it('finds requests with pending burns, the oldest first, of one project or of all', async () => {

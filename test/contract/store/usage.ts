@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { type UtcDay, utcDay } from '../../../src/values/time.js';
-import { aBatch, aBurn, aRequest, DAY, success } from '../../support/store.js';
+import { aBatch, aBurn, aRequest, DAY, success } from './records.js';
 
 const day = (text: string): UtcDay => text as UtcDay;
 const BEFORE = day('2026-01-30');

@@ -7,7 +7,8 @@ import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { aPipeline, burnAction, signVote, supplyOf } from '../../support/engine.js';
 import { rpcResult } from '../../support/rpc-call.js';
-import { failureOf, openOnCluster } from '../../support/service.js';
+import { failureOf } from '../../support/service.js';
+import { openOnCluster } from './on-cluster.js';
 
 const UNIT = 1_000_000n;
 const OWNER_AND_OPERATOR_SIGN = 10_000n;

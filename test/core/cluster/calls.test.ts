@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { aBurnRequest } from '../../support/engine.js';
-import { openOnCluster } from '../../support/service.js';
+import { openOnCluster } from './on-cluster.js';
 
 it('a burn-batch of 300 takes at most two calls an element', async () => {
   // By clock, because many transactions then share a block.

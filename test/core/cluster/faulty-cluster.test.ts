@@ -7,8 +7,9 @@ import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
-import { failureOf, openOnCluster } from '../../support/service.js';
+import { failureOf } from '../../support/service.js';
 import type { FaultRule } from '../../support/test-cluster/faults.js';
+import { openOnCluster } from './on-cluster.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);
 const UNIT = 1_000_000n;

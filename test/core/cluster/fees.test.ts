@@ -6,7 +6,7 @@ import { DEFAULT_MAX_PRIORITY_FEE_LAMPORTS, type TransactionRecord } from '../..
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import { address } from '../../../src/values/address.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, type TestEngine } from '../../support/engine.js';
-import { openOnCluster } from '../../support/service.js';
+import { openOnCluster } from './on-cluster.js';
 
 /** A node that reports this recent priority price for a compute unit. */
 const nodeWithPrice =

@@ -9,8 +9,8 @@ import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { Uuid } from '../../../src/values/ids.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
 import { sampleOf } from '../../support/long.js';
-import { openOnCluster } from '../../support/service.js';
 import { type Death, Lives } from './killed-engine.js';
+import { openOnCluster } from './on-cluster.js';
 
 const UNIT = 1_000_000n;
 /** `KILL_AT=17` tries that call only. */

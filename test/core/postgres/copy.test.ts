@@ -5,8 +5,6 @@ import { sqlName } from '../../../src/store/ddl.js';
 import { TABLE_NAMES, describe as tableOf } from '../../../src/store/schema.js';
 import type { StoreTransaction } from '../../../src/store/store.js';
 import { sha256 } from '../../../src/values/digest.js';
-import { replacing } from '../../support/doubles.js';
-import { openPostgresStoreIn } from '../../support/postgres.js';
 import {
   aBatch,
   aBundle,
@@ -18,13 +16,13 @@ import {
   INIT_RESULT,
   LATER,
   numbersOf,
-  type OpenStore,
-  openTemporarySqliteStore,
   RESULT,
   register,
-  type StoreUnderTest,
   success,
-} from '../../support/store.js';
+} from '../../contract/store/records.js';
+import { replacing } from '../../support/doubles.js';
+import { openPostgresStoreIn } from '../../support/postgres.js';
+import { type OpenStore, openTemporarySqliteStore, type StoreUnderTest } from '../../support/store.js';
 import { databaseOfFile } from './database-of-file.js';
 
 const server = databaseOfFile();

@@ -2,8 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
+import { aRequest, register } from '../../contract/store/records.js';
 import { startPostgres } from '../../support/postgres.js';
-import { aRequest, register } from '../../support/store.js';
 import { databaseOfFile } from './database-of-file.js';
 
 const server = databaseOfFile(startPostgres);

@@ -3,9 +3,9 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
+import { aRequest, register } from '../../contract/store/records.js';
 import { type DatabaseWay, openDatabaseWay } from '../../support/database-way.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
-import { aRequest, register } from '../../support/store.js';
 
 let server: PostgresServer;
 let way: DatabaseWay;

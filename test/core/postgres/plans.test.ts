@@ -3,8 +3,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { MovedFilter } from '../../../src/store/repositories/pipelines.js';
 import { sha256 } from '../../../src/values/digest.js';
+import { aBatch, aBurn, aRequest, register } from '../../contract/store/records.js';
 import { type DatabaseUnderTest, openDatabaseStore } from '../../support/postgres.js';
-import { aBatch, aBurn, aRequest, register } from '../../support/store.js';
 
 const BATCHES = 200;
 const PIPELINES = 50;

@@ -7,7 +7,6 @@ import {
   aBurnRequest,
   aPipeline,
   burnAction,
-  dyingEngine,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -18,6 +17,7 @@ import {
 } from '../../support/engine.js';
 import { approveOutside } from '../../support/other-tools.js';
 import { drain } from '../../support/payments.js';
+import { dyingEngine } from './dying-engine.js';
 
 let test: TestEngine;
 let clock: HandClock;

@@ -6,12 +6,12 @@ import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
-  dyingEngine,
   engineBeside,
   openTestEngine,
   passBlocks,
   type TestEngine,
 } from '../../../support/engine.js';
+import { dyingEngine } from '../dying-engine.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());

@@ -8,7 +8,6 @@ import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,
   burnAction,
-  dyingEngine,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -26,6 +25,7 @@ import {
   rejectOutside,
 } from '../../../support/other-tools.js';
 import { land } from '../../../support/payments.js';
+import { dyingEngine } from '../dying-engine.js';
 
 let test: TestEngine;
 afterEach(() => test.destroy());

@@ -3,8 +3,9 @@
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
+import { register } from '../../../contract/store/records.js';
 import { emptyDirectory } from '../../../support/spawn.js';
-import { rawSqlite, register } from '../../../support/store.js';
+import { rawSqlite } from '../../../support/store.js';
 
 let directory: string;
 let path: string;

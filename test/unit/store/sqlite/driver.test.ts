@@ -4,8 +4,9 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
 import type { Address } from '../../../../src/values/address.js';
+import { aBurn, aRequest, aToken, register } from '../../../contract/store/records.js';
 import { emptyDirectory } from '../../../support/spawn.js';
-import { aBurn, aRequest, aToken, rawSqlite, register } from '../../../support/store.js';
+import { rawSqlite } from '../../../support/store.js';
 
 let directory: string;
 let path: string;

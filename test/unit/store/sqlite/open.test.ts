@@ -15,8 +15,9 @@ import type { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { STORE_VERSION } from '../../../../src/store/ddl.js';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { Store } from '../../../../src/store/store.js';
+import { aBurn, aRequest, register } from '../../../contract/store/records.js';
 import { emptyDirectory } from '../../../support/spawn.js';
-import { aBurn, aRequest, rawSqlite, register } from '../../../support/store.js';
+import { rawSqlite } from '../../../support/store.js';
 
 let directory: string;
 let path: string;

@@ -6,7 +6,6 @@ import { expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js';
 import type { StoreTransaction } from '../../../../src/store/store.js';
 import { sha256 } from '../../../../src/values/digest.js';
-import { emptyDirectory } from '../../../support/spawn.js';
 import {
   aBatch,
   aBundle,
@@ -18,7 +17,8 @@ import {
   LATER,
   register,
   success,
-} from '../../../support/store.js';
+} from '../../../contract/store/records.js';
+import { emptyDirectory } from '../../../support/spawn.js';
 
 /** Query steps that read more than they return, each with its reason. */
 const ALLOWED = [
