@@ -4,25 +4,6 @@ import type { Chain } from '../../src/chain/chain.js';
 import { traceByLookUp } from '../../src/chain/local/local-chain.js';
 import type { Lease } from '../../src/engine/lease.js';
 
-export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
-  const over: Chain = {
-    getAccounts: (addresses) => chain.getAccounts(addresses),
-    latestBlockhash: () => chain.latestBlockhash(),
-    expiredHeight: () => chain.expiredHeight(),
-    rent: () => chain.rent(),
-    trace: async (sought) => traceByLookUp(over, sought, await over.expiredHeight()),
-    isBlockhashValid: (blockhash) => chain.isBlockhashValid(blockhash),
-    pollMs: chain.pollMs,
-    history: (account, past) => chain.history(account, past),
-    lookUp: (signatures) => chain.lookUp(signatures),
-    submit: (transactions, areNew) => chain.submit(transactions, areNew),
-    submitBundles: (bundles, areNew) => chain.submitBundles(bundles, areNew),
-    fees: null,
-    ...parts,
-  };
-  return over;
-}
-
 /** A proxy: members that are not replaced, also later ones, stay those of the object. */
 export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thing>): Thing =>
   new Proxy(thing, {
@@ -32,6 +13,16 @@ export const replacing = <Thing extends object>(thing: Thing, parts: Partial<Thi
       return typeof own === 'function' ? own.bind(target) : own;
     },
   });
+
+/** A chain without fees beyond those of signatures, which traces by these methods. */
+export function chainOver(chain: Chain, parts: Partial<Chain>): Chain {
+  const over: Chain = replacing(chain, {
+    trace: async (sought) => traceByLookUp(over, sought, await over.expiredHeight()),
+    fees: null,
+    ...parts,
+  });
+  return over;
+}
 
 /** An object with these members only; a call of any other fails. */
 export const only = <Thing extends object>(parts: Partial<Thing>): Thing =>

@@ -1,14 +1,13 @@
 /** A test cluster over the ledger of a test engine; its slots pass on demand, so no test waits for a clock. */
 import { setTimeout } from 'node:timers/promises';
 import type { Chain } from '../../src/chain/chain.js';
-import { nodeAddress } from '../../src/chain/node-address.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
 import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
-import { createTransport } from '../../src/transport/transport.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
 import type { TestEngine } from './engine.js';
 import { startTestNode, type TestNode } from './local-rpc.js';
+import { keptNode } from './rpc-chain.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
 export interface ClusterTerms {
@@ -49,28 +48,25 @@ const CLOCK_TIMES = {
 
 /** Keep-alive access to a node. On demand, a slot passes with each poll and each wait. */
 export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTerms['pace'] = 'on-demand') {
-  const target = nodeAddress(testNode.url, 'the test');
-  const transport = createTransport(target.reveal(), { requestTimeoutMs: 5_000, proxy: {} });
+  const kept = keptNode(testNode.url);
   let aheadMs = 0;
   const goOn = (ms: number): void => {
     aheadMs += ms;
     testNode.advance();
   };
   const node: RpcNode = {
-    address: target,
+    ...kept.node,
     post: (body, terms) => {
       const { method } = JSON.parse(body) as { method: string };
       calls.push(method);
       if (pace === 'on-demand' && POLLS.includes(method)) goOn(SLOT_MS);
-      const headers = { 'content-type': 'application/json' };
-      const request = { method: 'POST', url: target.reveal(), headers, body } as const;
-      return transport.exchange(request, terms);
+      return kept.node.post(body, terms);
     },
   };
   const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };
   const onDemand = { pollMs: 1, random: Math.random, clock, sleep: async (ms: number) => goOn(ms) };
   const times = pace === 'clock' ? CLOCK_TIMES : onDemand;
-  return { node, times, close: () => transport.close() };
+  return { node, times, close: kept.close };
 }
 
 export async function openCluster(

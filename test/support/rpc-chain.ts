@@ -5,21 +5,26 @@ import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
 import { createSender } from '../../src/chain/send.js';
 import { createTransport } from '../../src/transport/transport.js';
 
-export function nodeAt(url: string): RpcNode {
+/** A node by URL over one transport, which stays open. */
+export function keptNode(url: string): { readonly node: RpcNode; close(): Promise<void> } {
   const address = nodeAddress(url, 'the test');
   const target = address.reveal();
   const headers = { 'content-type': 'application/json' };
-  return {
-    address,
-    post: async (body, terms) => {
-      const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
-      const request = { method: 'POST', url: target, headers, body } as const;
-      const outcome = await transport.exchange(request, terms);
-      await transport.close();
-      return outcome;
-    },
-  };
+  const transport = createTransport(target, { requestTimeoutMs: 5_000, proxy: {} });
+  const post: RpcNode['post'] = (body, terms) =>
+    transport.exchange({ method: 'POST', url: target, headers, body }, terms);
+  return { node: { address, post }, close: () => transport.close() };
 }
+
+export const nodeAt = (url: string): RpcNode => ({
+  address: nodeAddress(url, 'the test'),
+  post: async (body, terms) => {
+    const { node, close } = keptNode(url);
+    const outcome = await node.post(body, terms);
+    await close();
+    return outcome;
+  },
+});
 
 /** By default one round of attempts, of 5 s each in real time; waits take no real time, but advance the clock. */
 export function rpcChain(
