@@ -10,7 +10,7 @@ import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart } from './deeds.js';
 import type { Fate, GateRequest } from './gate.js';
 import { type Members, membersOf } from './members.js';
-import { anOperator, gateOf, type Mode, type Operator, problemOf } from './operator.js';
+import { anOperator, expectProblem, gateOf, type Mode, type Operator, problemOf } from './operator.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
 
@@ -193,8 +193,7 @@ describe('a file of which members do parts with their own tools is done once', (
     const [, line = ''] = /`(flywheel batch cancel [^`]+)`/.exec(problemOf(stopped).hint ?? '') ?? [];
     expect([stopped.exit, line]).toEqual([7, expect.stringMatching(/./)]);
     expect((await operator.paste(`${line} --keypair ${operator.owner} --yes`)).exit).toBe(0);
-    const told = await operator.run(...words, '--yes', '--json');
-    expect([told.exit, problemOf(told).hint]).toEqual([2, expect.stringContaining('--rest')]);
+    expectProblem(await operator.run(...words, '--yes', '--json'), 2, { hint: '--rest' });
     const rest = await operator.run(...words, '--yes', '--json', '--rest');
     expect([rest.exit, JSON.parse(rest.stdout || '{}').result?.totalSuccessful]).toEqual([0, 138]);
     const { pipelines } = JSON.parse((await operator.run('batch', 'show', id, '--json')).stdout);
@@ -260,8 +259,7 @@ describe('a file of which members do parts with their own tools is done once', (
       const { members, index } = scene;
       if (vote === 'cancel') await members.vote(index, 'approve');
       await members.vote(index, vote);
-      const told = await run(scene, 'seven.json');
-      expect([told.exit, problemOf(told).hint]).toEqual([10, expect.stringContaining('--rest')]);
+      expectProblem(await run(scene, 'seven.json'), 10, { hint: '--rest' });
       expect((await rest(scene)).exit).toBe(0);
       expect(await scene.counts()).toEqual(EACH_ONCE);
       expect(await scene.operator.pending()).toEqual([]);
@@ -332,7 +330,6 @@ describe('a service whose lists cannot be asked', () => {
     await members.vote(Number(batchIndex), 'approve');
     expect(await members.execute(Number(batchIndex), 1)).toBe(1);
     expect((await json(...cancelled, id)).exit).toBe(0);
-    const told = await json(...words);
-    expect([told.exit, problemOf(told).hint]).toEqual([10, expect.stringContaining('--rest')]);
+    expectProblem(await json(...words), 10, { hint: '--rest' });
   });
 });

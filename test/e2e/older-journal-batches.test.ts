@@ -24,7 +24,7 @@ import {
   SERVICE,
   STORE,
 } from './older-journal.js';
-import { gateOf, problemOf } from './operator.js';
+import { expectProblem, gateOf, problemOf } from './operator.js';
 
 oneForEachTest();
 
@@ -45,11 +45,7 @@ it('a lost journal sets up nothing that waits in another batch', async () => {
   await init(operator.write('a.json', pipelines(0, 2)));
   const edited = operator.write('b.json', pipelines(1, 3));
   const [{ id }] = JSON.parse((await operator.run('pending', '--json')).stdout);
-  const refused = await runFile(edited);
-  expect([refused.exit, problemOf(refused).hint]).toEqual([
-    2,
-    expect.stringContaining(`batch execute ${id} `),
-  ]);
+  expectProblem(await runFile(edited), 2, { hint: `batch execute ${id} ` });
   await restore(operator.dataDir, JOURNAL, null);
   for (const more of [[], ['--rest']]) expect((await runFile(edited, ...more)).exit).toBe(2);
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
@@ -199,15 +195,13 @@ it('what was begun is not sent in full when it has landed with another amount si
   await dropped(() => burnFile(operator.write('a.json', burns(0, 1, 5))));
   await elsewhere(() => burnFile(operator.write('b.json', corrected.burns)));
   for (const more of [[], ['--rest'], ['--dry-run']]) {
-    const refused = await burnFile('a.json', ...more);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('pending forget')]);
+    expectProblem(await burnFile('a.json', ...more), 2, { hint: 'pending forget' });
   }
   // Set up, not approved yet.
   await init(operator.write('p.json', pipelines(1, 2, 5)));
   await elsewhere(() => runFile(operator.write('q.json', corrected.pipelines), '--again'));
   for (const more of [[], ['--dry-run']]) {
-    const refused = await runFile('p.json', ...more);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+    expectProblem(await runFile('p.json', ...more), 2, { hint: 'batch cancel' });
   }
   expect(await burned()).toBe(16);
   expect((await burnFile('a.json', '--allow-changed')).exit).toBe(0);
@@ -219,8 +213,7 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
   await meet('embedded');
   await cancel(await init(operator.write('a.json', pipelines(0, 2))));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
-  const refused = await runFile('a.json');
-  expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--rest')]);
+  expectProblem(await runFile('a.json'), 2, { hint: '--rest' });
   expect((await runFile('a.json', '--rest', '--dry-run')).exit).toBe(0);
   expect((await runFile('a.json', '--rest')).exit).toBe(0);
   await cancel(await init(operator.write('c.json', pipelines(5, 6))));
@@ -233,32 +226,12 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
   expect(await burned()).toBe(5);
 });
 
-it('a rest of pipelines whose key was used for another one is given up, and what is left is done under the next', async () => {
-  await meet('remote');
-  // Four pipelines are one bundle.
-  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
-  const file = operator.write('a.json', { pipelines: all });
-  await cancel(await failedInPart(operator, file));
-  expect((await runFile(file)).exit).toBe(10);
-  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-  expect((await fund('vault', 10)).exit).toBe(0);
-  await cancel(await init(file, '--rest'));
-  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-  await elsewhere(() => runFile(operator.write('b.json', pipelines(5, 6))));
-  const before = await burned();
-  await giveUp(await runFile(file, '--rest'));
-  expect((await runFile(file)).exit).toBe(10);
-  expect((await runFile(file, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(before + 495);
-});
-
 it('a batch that waits is not executed when others have done the same once more since', async () => {
   await meet('remote');
   await init(operator.write('a.json', pipelines(0, 2)));
   await elsewhere(() => runFile('a.json', '--again'));
   for (const more of [[], ['--dry-run'], ['--rest']]) {
-    const refused = await runFile('a.json', ...more);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('batch cancel')]);
+    expectProblem(await runFile('a.json', ...more), 2, { hint: 'batch cancel' });
   }
   expect(await burned()).toBe(2);
 });
@@ -276,25 +249,6 @@ it('a batch that another machine has executed is noted by its cancellation, and 
   expect((await operator.paste(line)).exit).toBe(5);
   expect((await runFile(more)).exit).toBe(0);
   expect(await burned()).toBe(3);
-});
-
-it('a batch that goes on stops where its look-up has the answer of an earlier request', async () => {
-  await meet('remote');
-  const file = operator.write('a.json', pipelines(0, 2));
-  await init(file);
-  const gate = gateOf(operator);
-  const isLookUp = ({ method, path }: { method: string; path: string }): boolean =>
-    method === 'GET' && path.includes('proofHash=');
-  const list = gate.passed.find(isLookUp);
-  if (list === undefined) throw new TypeError('Nothing was looked up.');
-  gate.fate = (request) => (isLookUp(request) ? { replay: list, withHeaders: true, reaches: false } : 'pass');
-  const stopped = await runFile(file);
-  expect([stopped.exit, problemOf(stopped).message]).toEqual([
-    6,
-    expect.stringMatching(/Nothing was sent\.$/),
-  ]);
-  gate.fate = () => 'pass';
-  expect((await runFile(file)).exit).toBe(0);
 });
 
 it('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
@@ -347,10 +301,7 @@ it('a batch whose rest another machine has done says so', async () => {
   await elsewhere(() => runFile(rest));
   const before = await burned();
   for (let time = 0; time < 2; time += 1) {
-    const told = await runFile(file);
-    expect([told.exit, problemOf(told).hint]).toEqual([
-      ...[10, expect.stringContaining('Nothing of the file is left to run')],
-    ]);
+    expectProblem(await runFile(file), 10, { hint: 'Nothing of the file is left to run' });
   }
   expect((await runFile(file, '--rest')).exit).toBe(0);
   expect(await burned()).toBe(before);
@@ -452,11 +403,7 @@ it('a batch that a restore has lost is not done again while the chain has it', a
   await init(alive);
   await restore(operator.dataDir, STORE, backup);
   for (const more of [[], ['--again']]) {
-    const refused = await runFile(alive, ...more);
-    expect([refused.exit, problemOf(refused).message]).toEqual([
-      7,
-      expect.stringContaining('On chain it can still be executed'),
-    ]);
+    expectProblem(await runFile(alive, ...more), 7, { message: 'On chain it can still be executed' });
   }
   const id = await init(executed);
   const signed = ['--keypair', operator.owner, '--expect', executed, '--yes'];
@@ -465,11 +412,9 @@ it('a batch that a restore has lost is not done again while the chain has it', a
   const accept = ['db', 'accept-gap', '--data-dir', operator.dataDir, '--expect', '2', '--yes'];
   expect((await operator.run(...accept)).exit).toBe(0);
   for (const more of [[], ['--again']]) {
-    const refused = await runFile(executed, ...more);
-    expect([refused.exit, problemOf(refused).message]).toEqual([
-      7,
-      expect.stringContaining('On chain these pipelines of the file were executed: 1, 2.'),
-    ]);
+    expectProblem(await runFile(executed, ...more), 7, {
+      message: 'On chain these pipelines of the file were executed: 1, 2.',
+    });
   }
   expect(await burned()).toBe(2);
 });
@@ -546,8 +491,7 @@ it('what was cancelled elsewhere and has landed with another amount is not told 
     expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--allow-changed')]);
     expect(problemOf(refused).hint).not.toContain('Add --rest');
   }
-  const plain = await runFile(file);
-  expect([plain.exit, problemOf(plain).hint]).toEqual([2, expect.stringContaining('Add --rest')]);
+  expectProblem(await runFile(file), 2, { hint: 'Add --rest' });
   expect(await operator.pending()).toEqual([]);
   expect((await runFile(file, '--rest', '--allow-changed', '--dry-run')).exit).toBe(0);
   expect((await runFile(file, '--rest', '--allow-changed')).exit).toBe(0);
@@ -576,8 +520,7 @@ it('a batch that waits is not told of a landing that a restore has lost', async 
   await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 1)), '--again'));
   expect((await runFile(file)).exit).toBe(2);
   await restore(operator.dataDir, SERVICE, backup);
-  const told = await runFile(file);
-  expect([told.exit, problemOf(told).hint]).toEqual([7, expect.stringContaining(`batch cancel ${id}`)]);
+  expectProblem(await runFile(file), 7, { hint: `batch cancel ${id}` });
   await cancel(id);
   expect((await runFile(file, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);

@@ -275,3 +275,13 @@ export function pointsIn(listFile: string) {
 
 export const resumeLineOf = (spawned: Spawned): string =>
   /(?:Resume it|nothing happens twice): `?(flywheel [^`]*)/.exec(problemOf(spawned).hint ?? '')?.[1] ?? '';
+
+/** @param texts - parts of its message or hint. */
+export function expectProblem(
+  ended: Spawned,
+  exit: number,
+  texts: { readonly message?: string; readonly hint?: string },
+): void {
+  const parts = Object.entries(texts).map(([name, text]) => [name, expect.stringContaining(text)]);
+  expect({ exit: ended.exit, ...problemOf(ended) }).toMatchObject({ exit, ...Object.fromEntries(parts) });
+}
