@@ -178,70 +178,29 @@ export class Api {
     return this.service.register(input);
   }
 
-  burn(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'burn'>>> {
-    return this.#ask('burn', by, { body, idempotencyKey });
-  }
+  readonly burn = (by: By, body: unknown, idempotencyKey?: string) =>
+    this.#ask('burn', by, { body, idempotencyKey });
 
   /** `null` omits the idempotency key. */
-  burnBatch(
-    by: By,
-    body: unknown,
-    idempotencyKey: string | null = randomUUID(),
-  ): Promise<Answer<AnswerOf<'burnBatch'>>> {
-    return this.#ask('burnBatch', by, { body, idempotencyKey: idempotencyKey ?? undefined });
-  }
+  readonly burnBatch = (by: By, body: unknown, idempotencyKey: string | null = randomUUID()) =>
+    this.#ask('burnBatch', by, { body, idempotencyKey: idempotencyKey ?? undefined });
 
-  getBatch(by: By, batchId: string): Promise<Answer<AnswerOf<'getBatch'>>> {
-    return this.#ask('getBatch', by, { batchId });
-  }
-
-  currentBatch(by: By): Promise<Answer<AnswerOf<'currentBatch'>>> {
-    return this.#ask('currentBatch', by);
-  }
-
-  initBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'initBatch'>>> {
-    return this.#ask('initBatch', by, { body, idempotencyKey });
-  }
-
-  executeBatch(by: By, body: unknown, idempotencyKey?: string): Promise<Answer<AnswerOf<'executeBatch'>>> {
-    return this.#ask('executeBatch', by, { body, idempotencyKey });
-  }
-
-  cancelBatch(by: By, batchId: string, body?: unknown): Promise<Answer<AnswerOf<'cancelBatch'>>> {
-    return this.#ask('cancelBatch', by, { batchId, body });
-  }
-
-  issueApproval(by: By, batchId: string): Promise<Answer<AnswerOf<'issueApproval'>>> {
-    return this.#ask('issueApproval', by, { batchId });
-  }
-
-  batchPipelines(
-    by: By,
-    batchId: string,
-    query: Asked['query'] = {},
-  ): Promise<Answer<AnswerOf<'batchPipelines'>>> {
-    return this.#ask('batchPipelines', by, { batchId, query });
-  }
-
-  listBatches(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'listBatches'>>> {
-    return this.#ask('listBatches', by, { query });
-  }
-
-  listBurns(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'listBurns'>>> {
-    return this.#ask('listBurns', by, { query });
-  }
-
-  history(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'history'>>> {
-    return this.#ask('history', by, { query });
-  }
-
-  describeKey(by: By): Promise<Answer<AnswerOf<'describeKey'>>> {
-    return this.#ask('describeKey', by);
-  }
-
-  report(by: By, query: Asked['query'] = {}): Promise<Answer<AnswerOf<'report'>>> {
-    return this.#ask('report', by, { query });
-  }
+  readonly getBatch = (by: By, batchId: string) => this.#ask('getBatch', by, { batchId });
+  readonly currentBatch = (by: By) => this.#ask('currentBatch', by);
+  readonly initBatch = (by: By, body: unknown, idempotencyKey?: string) =>
+    this.#ask('initBatch', by, { body, idempotencyKey });
+  readonly executeBatch = (by: By, body: unknown, idempotencyKey?: string) =>
+    this.#ask('executeBatch', by, { body, idempotencyKey });
+  readonly cancelBatch = (by: By, batchId: string, body?: unknown) =>
+    this.#ask('cancelBatch', by, { batchId, body });
+  readonly issueApproval = (by: By, batchId: string) => this.#ask('issueApproval', by, { batchId });
+  readonly batchPipelines = (by: By, batchId: string, query: Asked['query'] = {}) =>
+    this.#ask('batchPipelines', by, { batchId, query });
+  readonly listBatches = (by: By, query: Asked['query'] = {}) => this.#ask('listBatches', by, { query });
+  readonly listBurns = (by: By, query: Asked['query'] = {}) => this.#ask('listBurns', by, { query });
+  readonly history = (by: By, query: Asked['query'] = {}) => this.#ask('history', by, { query });
+  readonly describeKey = (by: By) => this.#ask('describeKey', by);
+  readonly report = (by: By, query: Asked['query'] = {}) => this.#ask('report', by, { query });
 
   beside(other: OtherServer, use: (api: Api) => Promise<void>): Promise<void> {
     return this.service.beside(other, async (url) => {
@@ -259,15 +218,15 @@ export class Api {
     return this.http.close();
   }
 
-  async #ask<Value>(
-    operation: AnyOperation,
+  async #ask<Operation extends AnyOperation>(
+    operation: Operation,
     by: By,
     { batchId = '', query = {}, body, idempotencyKey }: Asked = {},
-  ): Promise<Answer<Value>> {
+  ) {
     const [method, path] = ALL_ROUTES[operation];
     const words = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
     const asked = Object.keys(words).length === 0 ? '' : `?${new URLSearchParams(words).toString()}`;
-    return new Answer<Value>(
+    return new Answer<AnswerOf<Operation>>(
       await this.http.send(method, path.replace('{batchId}', encodeURIComponent(batchId)) + asked, {
         headers: {
           ...keyHeader(by),
