@@ -15,25 +15,12 @@ import type { Operator } from './operator.js';
 
 export type Vote = 'approve' | 'reject' | 'cancel';
 
-export interface Members {
-  readonly url: string;
-  /** Executes the next transactions of a batch. @param who - @default the owner @returns how many landed. */
-  execute(batchIndex: number, count: number, who?: 'owner' | 'operator'): Promise<number>;
-  /** Opens the vote on a batch whose set-up is incomplete. */
-  activate(batchIndex: number): Promise<void>;
-  /** Owner and operator vote; a member with the same vote is skipped. */
-  vote(batchIndex: number, vote: Vote): Promise<void>;
-  /** Closes the accounts of a finished batch, or only this many of its transactions. */
-  close(batchIndex: number, count?: number): Promise<void>;
-  /** How often each proof is in a successful transaction, from the records of the chain. */
-  executions(proofHashes: readonly string[]): Promise<readonly number[]>;
-  leave(): Promise<void>;
-}
+export type Members = Awaited<ReturnType<typeof membersOf>>;
 
 const keypairIn = (path: string): Keypair =>
   Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(path, 'utf8'))));
 
-export async function membersOf({ dataDir, owner: ownerFile, template }: Operator): Promise<Members> {
+export async function membersOf({ dataDir, owner: ownerFile, template }: Operator) {
   const { made } = template;
   const rpc = await startNodeBeside(dataDir);
   const connection: Connection = connectionTo(rpc.url);
@@ -57,7 +44,8 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
 
   return {
     url: rpc.url,
-    async execute(batchIndex, count, who = 'owner') {
+    /** Executes the next transactions of a batch. @returns how many landed. */
+    async execute(batchIndex: number, count: number, who: 'owner' | 'operator' = 'owner'): Promise<number> {
       const member = { owner, operator }[who];
       const { executedTransactionIndex: from } = await batchAt(batchIndex);
       for (let done = 0; done < count; done += 1) {
@@ -69,11 +57,13 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
       }
       return count;
     },
-    async activate(batchIndex) {
+    /** Opens the vote on a batch whose set-up is incomplete. */
+    async activate(batchIndex: number): Promise<void> {
       const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: operator.publicKey };
       await send(operator, squads.instructions.proposalActivate(terms));
     },
-    async vote(batchIndex, vote) {
+    /** Owner and operator vote; a member with the same vote is skipped. */
+    async vote(batchIndex: number, vote: Vote): Promise<void> {
       for (const member of [owner, operator]) {
         const terms = { multisigPda, transactionIndex: BigInt(batchIndex), member: member.publicKey };
         const instruction = {
@@ -84,7 +74,8 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
         await send(member, instruction);
       }
     },
-    async close(batchIndex, count) {
+    /** Closes the accounts of a finished batch, or only this many of its transactions. */
+    async close(batchIndex: number, count?: number): Promise<void> {
       const { size } = await batchAt(batchIndex);
       const terms = { multisigPda, rentCollector: operator.publicKey, batchIndex: BigInt(batchIndex) };
       for (let index = size; index > size - (count ?? size); index -= 1)
@@ -94,7 +85,8 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
         );
       if (count === undefined) await send(operator, squads.instructions.batchAccountsClose(terms));
     },
-    async executions(proofHashes) {
+    /** How often each proof is in a successful transaction, from the records of the chain. */
+    async executions(proofHashes: readonly string[]): Promise<readonly number[]> {
       const [vault] = squads.getVaultPda({ multisigPda, index: 0 });
       const named = await connection.getSignaturesForAddress(vault, {}, 'confirmed');
       const texts = await Promise.all(
@@ -109,7 +101,7 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
       );
       return proofHashes.map((hash) => texts.filter((text) => text.includes(hash)).length);
     },
-    async leave() {
+    async leave(): Promise<void> {
       closeConnections();
       await rpc.close(100);
     },

@@ -1,5 +1,4 @@
 /** An operator with the built command line and a project, on this machine or behind a service that can be cut off. */
-import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,32 +62,7 @@ interface PendingRow {
 
 const isUnknown = ({ outcome }: PendingRow): boolean => outcome !== 'waits for approval';
 
-export interface Operator {
-  readonly mode: Mode;
-  /** The state from which it began. */
-  readonly template: Template;
-  readonly directory: string;
-  readonly dataDir: string;
-  readonly owner: string;
-  readonly key: string;
-  /** Between the command line and the service; `null` on this machine. */
-  readonly gate: Gate | null;
-  /** The node in its profile. */
-  readonly node: string | null;
-  write(name: string, content: unknown): string;
-  run(...words: readonly string[]): Promise<Spawned>;
-  /** Spawns a process unless the fault is only a wrong clock. */
-  runWith(fault: Fault, ...words: readonly string[]): Promise<Spawned>;
-  start(...words: readonly string[]): ChildProcess;
-  /** Runs a printed line as a shell reads it. */
-  paste(line: string): Promise<Spawned>;
-  /** Excludes batches that wait for approval. */
-  pending(): Promise<readonly PendingRow[]>;
-  /** Operations that the journal has as unfinished or unreported, read without the program. */
-  open(): readonly string[];
-  happened(): Promise<Happened>;
-  leave(): Promise<void>;
-}
+export type Operator = Awaited<ReturnType<typeof anOperator>>;
 
 export function gateOf({ gate }: Operator): Gate {
   if (gate === null) throw new TypeError('There is nothing between this operator and the service.');
@@ -159,7 +133,7 @@ export async function anOperator(
   mode: Mode,
   init: readonly string[] | Template = [],
   { pinned = true }: { readonly pinned?: boolean } = {},
-): Promise<Operator> {
+) {
   const template = 'made' in init ? init : await makeTemplate(...init);
   const directory = emptyDirectory();
   const dataDir =
@@ -185,19 +159,23 @@ export async function anOperator(
   const run = (...words: readonly string[]) => runAhead(laterMs, words);
   return {
     mode,
+    /** The state from which it began. */
     template,
     directory,
     dataDir,
     owner,
     key: template.key,
+    /** Between the command line and the service; `null` on this machine. */
     gate: remote?.gate ?? null,
+    /** The node in its profile. */
     node: remote?.node?.url ?? null,
-    write: (name, content) => {
+    write: (name: string, content: unknown): string => {
       writeFileSync(join(directory, name), JSON.stringify(content));
       return name;
     },
     run,
-    runWith: async (fault, ...words) => {
+    /** Spawns a process unless the fault is only a wrong clock. */
+    runWith: async (fault: Fault, ...words: readonly string[]): Promise<Spawned> => {
       const { clockAheadMs, ...death } = fault;
       if (clockAheadMs !== undefined && Object.keys(death).length === 0)
         return runAhead(laterMs + clockAheadMs, words);
@@ -205,8 +183,9 @@ export async function anOperator(
       if (mode === 'embedded' && ended.signal === 'SIGKILL') laterMs += LEASE_MS;
       return ended;
     },
-    start: (...words) => startFlywheel(environment(), withFlags(words)),
-    paste: async (line) =>
+    start: (...words: readonly string[]) => startFlywheel(environment(), withFlags(words)),
+    /** Runs a printed line as a shell reads it. */
+    paste: async (line: string): Promise<Spawned> =>
       isOneCommand(line)
         ? flywheelHere({ home: directory, cwd: tmpdir(), clockAheadMs: laterMs }, ...shellWords(line))
         : ending(
@@ -220,9 +199,11 @@ export async function anOperator(
               },
             }),
           ),
-    pending: async () =>
+    /** Excludes batches that wait for approval. */
+    pending: async (): Promise<readonly PendingRow[]> =>
       (JSON.parse((await run('pending', '--json')).stdout) as readonly PendingRow[]).filter(isUnknown),
-    open: () => {
+    /** Operations that the journal has as unfinished or unreported, read without the program. */
+    open: (): readonly string[] => {
       const directoryOf = mode === 'embedded' ? dataDir : join(directory, '.config/flywheel');
       const path = join(directoryOf, FILES.journal);
       if (!existsSync(path)) return [];
@@ -231,7 +212,7 @@ export async function anOperator(
       journal.close();
       return open;
     },
-    happened: async () => happenedIn(dataDir, template.made.mintAddress),
+    happened: async (): Promise<Happened> => happenedIn(dataDir, template.made.mintAddress),
     leave: async () => {
       await remote?.gate.close();
       await remote?.node?.close(100);

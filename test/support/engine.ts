@@ -45,24 +45,14 @@ export interface TestProject {
   call(more?: Partial<Call>): Call;
 }
 
+/** Parts of a second engine on the same store and chain; a test may replace some by doubles. */
 export interface TestDeps extends EngineParts {
   readonly keyring: ReturnType<typeof createFileKeyring>;
 }
 
 type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
 
-export interface TestEngine extends EngineWithFiles {
-  readonly dataDir: string;
-  readonly project: TestProject;
-  /** Parts of a second engine on the same store and chain; a test may replace some by doubles. */
-  readonly deps: TestDeps;
-  register(input?: Partial<RegisterInput>): Promise<TestProject>;
-  /** A second engine on the same directory, as another process opens it. */
-  reopen(): Promise<EngineWithFiles>;
-  /** Advances the clock until the leases of a dead engine have expired. */
-  passLease(): void;
-  destroy(): Promise<void>;
-}
+export type TestEngine = Awaited<ReturnType<typeof openTestEngine>>;
 
 export const REGISTER_DEFAULTS: Omit<RegisterInput, 'owner'> = {
   name: 'Flywheel Test',
@@ -152,10 +142,7 @@ async function copyOfHome(input: Partial<RegisterInput>, clock: Clock): Promise<
   return { ...home, dataDir };
 }
 
-export async function openTestEngine(
-  input: Partial<RegisterInput> = {},
-  options: TestEngineOptions = {},
-): Promise<TestEngine> {
+export async function openTestEngine(input: Partial<RegisterInput> = {}, options: TestEngineOptions = {}) {
   const { store, clock = new RunningClock(), limits } = options;
   const settings: Settings = {
     clock,
@@ -168,27 +155,30 @@ export async function openTestEngine(
     : await setUp(input, settings);
   const { dataDir, config, project } = made;
   const opened = made.opened ?? (await openWithFiles(dataDir, config, settings));
+  const deps: TestDeps = {
+    store: opened.store,
+    chain: opened.chain,
+    keyring: createFileKeyring(dataFiles(dataDir).keys),
+    treasury: config.treasury,
+    clock,
+    ids: randomIds,
+    leases: new Leases('test'),
+    actor: 'test',
+    limits: { ...DEFAULT_LIMITS, ...limits },
+  };
   return {
     ...opened,
     dataDir,
     project,
-    deps: {
-      store: opened.store,
-      chain: opened.chain,
-      keyring: createFileKeyring(dataFiles(dataDir).keys),
-      treasury: config.treasury,
-      clock,
-      ids: randomIds,
-      leases: new Leases('test'),
-      actor: 'test',
-      limits: { ...DEFAULT_LIMITS, ...limits },
-    },
-    register: (more = {}) => registerProject(opened, more),
+    deps,
+    register: (more: Partial<RegisterInput> = {}) => registerProject(opened, more),
+    /** Advances the clock until the leases of a dead engine have expired. */
     passLease: () => {
       if (clock instanceof RunningClock) clock.pass(LEASE_MS + 1);
       else if (clock instanceof HandClock) clock.timeMs += LEASE_MS + 1;
       else throw new Error('The clock of the test cannot be moved.');
     },
+    /** A second engine on the same directory, as another process opens it. */
     reopen: () => openWithFiles(dataDir, config, settings),
     destroy: async () => {
       await opened.close();

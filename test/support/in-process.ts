@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
-import type { Journal } from '../../src/cli/journal/journal.js';
 import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
 import { runCli } from '../../src/cli/run.js';
@@ -34,15 +33,7 @@ export interface TestCliOptions {
   readonly unwritable?: string;
 }
 
-export interface TestCli {
-  readonly context: CliContext;
-  readonly home: string;
-  readonly service: FakeService;
-  /** The journal on disk in `home`; the caller closes it. @param self - the process that opens it. @default this one */
-  journal(self?: string): Promise<Journal>;
-  pending(): Promise<readonly string[]>;
-  run(...words: string[]): Promise<{ exit: number; stdout: string; stderr: string; questions: string[] }>;
-}
+export type TestCli = ReturnType<typeof testCli>;
 
 const processes = { self: () => processIdentity(process.pid), isRunning };
 
@@ -50,7 +41,7 @@ const unplanned = async (): Promise<never> => {
   throw new FlywheelError('ERR_INTERNAL', 'The test did not plan for this.');
 };
 
-export function testCli(options: TestCliOptions = {}): TestCli {
+export function testCli(options: TestCliOptions = {}) {
   const home = options.home ?? emptyDirectory();
   const service = options.service ?? fakeService();
   const clock = { nowMs: () => NOW_MS };
@@ -150,6 +141,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
     context,
     home,
     service,
+    /** The journal on disk in `home`; the caller closes it. @param self - the process that opens it. @default this one */
     journal,
     pending: async () => {
       const opened = await journal();
@@ -157,7 +149,7 @@ export function testCli(options: TestCliOptions = {}): TestCli {
       opened.close();
       return pending;
     },
-    run: async (...words) => {
+    run: async (...words: string[]) => {
       written = { stdout: '', stderr: '' };
       questions = [];
       const exit = await runCli(context, options.tty?.stdout === true ? words : asScript(words));
