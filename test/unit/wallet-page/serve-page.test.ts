@@ -1,5 +1,5 @@
 /** Access to the loopback page: served once, to a browser that has its address, and refused to others. */
-import { request } from 'node:http';
+import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import type { PageFacts } from '../../../src/wallet-page/page-script.js';
@@ -16,36 +16,10 @@ const FACTS: PageFacts = {
 };
 const UNSIGNED = Uint8Array.of(1, 2, 3);
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
 /** A request with arbitrary headers, which a browser does not let a page send. */
-function ask(
-  url: URL,
-  {
-    method = 'POST',
-    path = '/',
-    headers = {},
-    body = '{}',
-  }: Partial<Record<'method' | 'path' | 'body', string>> & {
-    readonly headers?: Record<string, string>;
-  },
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: url.hostname, port: url.port, method, path, headers }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () => {
-        const { statusCode = 0 } = response;
-        resolve({ status: statusCode, headers: response.headers, body: Buffer.concat(parts).toString() });
-      });
-    });
-    sent.once('error', reject);
-    sent.end(method === 'GET' ? '' : body);
-  });
+async function ask(url: URL, path: string, init: Parameters<typeof request>[1]) {
+  const { statusCode, headers, body } = await request(new URL(path, url), init);
+  return { status: statusCode, headers, body: await body.text() };
 }
 
 const running: AbortController[] = [];
@@ -79,8 +53,11 @@ async function serving(
   });
   const own = { host: url.host, origin: url.origin, 'content-type': 'application/json' };
   const post = (path: string, token: string, body: object = {}) =>
-    ask(url, { path, headers: { ...own, 'x-flywheel-token': token }, body: JSON.stringify(body) });
-  return { url, own, token: url.hash.slice(1), ended, post, interrupt: () => controller.abort() };
+    ask(url, path, {
+      ...{ method: 'POST', headers: { ...own, 'x-flywheel-token': token }, body: JSON.stringify(body) },
+    });
+  const get = () => ask(url, '/', { headers: { host: url.host } });
+  return { url, own, token: url.hash.slice(1), ended, post, get, interrupt: () => controller.abort() };
 }
 
 const SIGNED = { transaction: Buffer.from([9, 9]).toString('base64') };
@@ -99,8 +76,8 @@ async function holding() {
 
 describe('servePage', () => {
   it('serves a page that loads nothing, may be framed by nobody, and is stored nowhere', async () => {
-    const { url, own } = await serving();
-    const { status, headers, body } = await ask(url, { method: 'GET', headers: { host: own.host } });
+    const { url, get } = await serving();
+    const { status, headers, body } = await get();
     expect([url.hostname, status]).toEqual(['127.0.0.1', 200]);
     const nonce = /<script nonce="([\w-]{43})">/.exec(body)?.[1];
     expect(headers['content-security-policy']).toBe(
@@ -118,8 +95,7 @@ describe('servePage', () => {
     expect(body).not.toMatch(/(?:src|href)="(?!data:,")/);
     // The batch's contents are not in it; they require the token.
     expect(body).not.toContain('burn 1');
-    const again = await ask(url, { method: 'GET', headers: { host: own.host } });
-    expect(again.body).not.toContain(nonce);
+    expect((await get()).body).not.toContain(nonce);
   });
 
   it('gives its content for the token, as often as it is opened, and hands out and takes a transaction', async () => {
@@ -130,24 +106,17 @@ describe('servePage', () => {
         ? { state: 'again', text: 'expired' }
         : { state: 'done', text: 'sent', result: 'landed' };
     });
-    for (const _ of [1, 2]) expect(JSON.parse((await page.post('/open', page.token)).body)).toEqual(FACTS);
-    const secret = page.token;
-    const { transaction } = JSON.parse((await page.post('/transaction', secret)).body);
-    expect(Uint8Array.from(Buffer.from(transaction, 'base64'))).toEqual(UNSIGNED);
-    expect(JSON.parse((await page.post('/signed', secret, SIGNED)).body)).toEqual({
-      state: 'again',
-      text: 'expired',
-    });
-    expect(JSON.parse((await page.post('/signed', secret, SIGNED)).body)).toEqual({
-      state: 'done',
-      text: 'sent',
-    });
-    expect(await page.ended).toBe('landed');
-    expect(taken.map((wire) => [...wire])).toEqual([
-      [9, 9],
-      [9, 9],
-    ]);
-    await expect(page.post('/signed', secret, SIGNED)).rejects.toThrow('ECONNREFUSED');
+    const { token } = page;
+    for (const _ of [1, 2]) expect(JSON.parse((await page.post('/open', token)).body)).toEqual(FACTS);
+    const { transaction } = JSON.parse((await page.post('/transaction', token)).body);
+    expect([...Buffer.from(transaction, 'base64')]).toEqual([...UNSIGNED]);
+    for (const [state, text] of [
+      ['again', 'expired'],
+      ['done', 'sent'],
+    ])
+      expect(JSON.parse((await page.post('/signed', token, SIGNED)).body)).toEqual({ state, text });
+    expect([await page.ended, ...taken.map((wire) => [...wire])]).toEqual(['landed', [9, 9], [9, 9]]);
+    await expect(page.post('/signed', token, SIGNED)).rejects.toThrow('ECONNREFUSED');
   });
 
   it.each([
@@ -161,25 +130,20 @@ describe('servePage', () => {
     ['no token', { 'x-flywheel-token': '' }],
   ])('has nothing for %s, and the token stays good', async (_name, headers) => {
     const { url, own, token, post } = await serving();
-    const answer = await ask(url, {
-      path: '/open',
-      headers: { ...own, 'x-flywheel-token': token, ...headers },
+    const answer = await ask(url, '/open', {
+      ...{ method: 'POST', body: '{}', headers: { ...own, 'x-flywheel-token': token, ...headers } },
     });
-    expect(answer.status).toBe(404);
-    expect(answer.body).not.toContain('FLY');
+    expect([answer.status, answer.body]).toEqual([404, expect.not.stringContaining('FLY')]);
     expect((await post('/open', token)).status).toBe(200);
   });
 
-  it.each([
-    ['GET', '/open'],
-    ['GET', '/favicon.ico'],
-    ['OPTIONS', '/open'],
-    ['PUT', '/'],
-    ['POST', '/'],
-    ['POST', '/other'],
-  ])('has nothing at %s %s', async (method, path) => {
+  it.each(
+    ['GET /open', 'GET /favicon.ico', 'OPTIONS /open', 'PUT /', 'POST /', 'POST /other'].map((line) =>
+      line.split(' '),
+    ) as ['GET', string][],
+  )('has nothing at %s %s', async (method, path) => {
     const { url, own, token } = await serving();
-    const answer = await ask(url, { method, path, headers: { ...own, 'x-flywheel-token': token } });
+    const answer = await ask(url, path, { method, headers: { ...own, 'x-flywheel-token': token } });
     expect(answer.status).toBe(404);
     expect(answer.headers).not.toHaveProperty('access-control-allow-methods');
   });
@@ -190,20 +154,19 @@ describe('servePage', () => {
     ['no transaction', '{"transaction":7}'],
   ])('does not take %s', async (_name, body) => {
     const page = await serving(() => Promise.reject(new TypeError('taken')));
-    const secret = page.token;
-    const headers = { ...page.own, 'x-flywheel-token': secret };
-    const answer = await ask(page.url, { path: '/signed', headers, body }).catch(() => ({ status: 404 }));
-    expect(answer.status).toBe(404);
-    expect((await page.post('/transaction', secret)).status).toBe(200);
+    const headers = { ...page.own, 'x-flywheel-token': page.token };
+    const answer = ask(page.url, '/signed', { method: 'POST', headers, body });
+    expect((await answer.catch(() => ({ status: 404 }))).status).toBe(404);
+    expect((await page.post('/transaction', page.token)).status).toBe(200);
   });
 
-  it('takes one transaction at a time', async () => {
-    let finish: (taken: Taken<string>) => void = () => undefined;
-    const page = await serving(() => new Promise((resolve) => (finish = resolve)));
-    const secret = page.token;
-    const first = page.post('/signed', secret, SIGNED);
-    await expect.poll(async () => (await page.post('/signed', secret, SIGNED)).status).toBe(404);
-    expect((await page.post('/decline', secret)).status).toBe(404);
+  it('takes one transaction at a time, and goes on with that when it is interrupted', async () => {
+    const { page, isTaken, finish } = await holding();
+    const first = page.post('/signed', page.token, SIGNED);
+    await isTaken;
+    for (const path of ['/signed', '/decline'])
+      expect((await page.post(path, page.token, SIGNED)).status).toBe(404);
+    page.interrupt();
     finish({ state: 'done', text: 'sent', result: 'first' });
     await first;
     expect(await page.ended).toBe('first');
@@ -235,31 +198,15 @@ describe('servePage', () => {
     await expect(stopped.post('/open', stopped.token)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('goes on with what is being sent when it is interrupted', async () => {
-    const { page, isTaken, finish } = await holding();
-    const answer = page.post('/signed', page.token, SIGNED);
-    await isTaken;
-    page.interrupt();
-    finish({ state: 'done', text: 'sent', result: 'landed' });
-    await answer;
-    expect(await page.ended).toBe('landed');
-  });
-
   it('ends with what was taken although the browser is gone by then', async () => {
     const { page, isTaken, finish } = await holding();
+    const gone = new AbortController();
     const headers = { ...page.own, 'x-flywheel-token': page.token };
-    const sent = request({
-      host: page.url.hostname,
-      port: page.url.port,
-      method: 'POST',
-      path: '/signed',
-      headers,
-    });
-    const isGone = new Promise((resolve) => sent.once('close', resolve));
-    sent.on('error', () => undefined).end(JSON.stringify(SIGNED));
+    const body = JSON.stringify(SIGNED);
+    const sent = ask(page.url, '/signed', { method: 'POST', headers, body, signal: gone.signal });
     await isTaken;
-    sent.destroy();
-    await isGone;
+    gone.abort();
+    await expect(sent).rejects.toThrow();
     // The server has seen it too once it has answered another request.
     await page.post('/open', page.token);
     finish({ state: 'done', text: 'sent', result: 'landed' });
