@@ -9,7 +9,7 @@ import { type TestCli, testCli } from '../../support/in-process.js';
 import { namedAddress } from '../../support/oracle.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
-import { complaint, refusal, refuse } from './single-command.js';
+import { refusal, refuse } from './single-command.js';
 
 const API = 'https://api.example.com/base';
 
@@ -35,7 +35,6 @@ describe('the service', () => {
     const rows = await row(cli);
     expect(rows).toMatchObject({
       target: { value: 'remote', source: 'profile' },
-      apiUrl: { value: API, source: 'profile' },
       apiKey: { value: 'set', source: 'profile' },
       maxWaitSeconds: { value: 60, source: 'default' },
       limits: [],
@@ -43,14 +42,7 @@ describe('the service', () => {
     expect(JSON.stringify(rows)).not.toContain('fk_profile_key');
     const env = { FLYWHEEL_API_URL: 'https://env.example', FLYWHEEL_API_KEY: 'fk_env' };
     const changed = testCli({ home: cli.home, env });
-    expect(await row(changed)).toMatchObject({
-      apiUrl: { value: 'https://env.example', source: 'environment' },
-      apiKey: { value: 'set', source: 'environment' },
-    });
-    expect(await row(changed, '--api-url', 'http://127.0.0.1:1', '--timeout', '5')).toMatchObject({
-      apiUrl: { value: 'http://127.0.0.1:1', source: 'flag' },
-      timeoutSeconds: { value: 5, source: 'flag' },
-    });
+    expect((await row(changed)).apiKey).toMatchObject({ value: 'set', source: 'environment' });
     expect(await row(changed, '--local')).toMatchObject({ target: { value: 'embedded', source: 'flag' } });
   });
 
@@ -135,40 +127,58 @@ describe('the owner', () => {
   });
 });
 
+describe('a setting', () => {
+  const NODES = 'https://api.devnet.solana.com, https://b.example.com, https://api.testnet.solana.com';
+  const HTTPS = 'https://env.example';
+  const LOOPBACK = 'http://127.0.0.1:1';
+  const MAINNET = 'https://api.mainnet-beta.solana.com';
+  const typed = 'devnet, https://b.example.com\n testnet';
+  /** What is typed and what it means, in the flag, the variable and the profile; and what is usual. */
+  type Given = readonly [typed: string, value: unknown];
+  const SETTINGS: readonly (readonly [string, string, Given, Given, Given, unknown])[] = [
+    ['apiUrl', 'api-url', [LOOPBACK, LOOPBACK], [HTTPS, HTTPS], [`${API}/`, API], null],
+    ['rpcUrl', 'rpc-url', ['mainnet', MAINNET], [typed, NODES], ['localhost', 'http://localhost:8899'], null],
+    ['rpcQuorum', 'quorum', ['1', 1], ['2', 2], ['1', 1], 1],
+    ['maxPriorityFee', 'max-priority-fee', ['7', 7], ['10000000', 10_000_000], ['0', 0], 50_000],
+    [
+      'commitment',
+      'commitment',
+      ['finalized', 'finalized'],
+      ['confirmed', 'confirmed'],
+      ['finalized', 'finalized'],
+      'confirmed',
+    ],
+  ];
+
+  it.each(SETTINGS)(
+    '%s is that of the flag, else the environment, else the profile, else as usual',
+    async (name, option, flag, variable, own, usual) => {
+      const { home } = testCli();
+      const at = async (env = {}, ...words: string[]) => {
+        const { value, source } = (await row(testCli({ home, env }), ...words))[name];
+        return [value, source];
+      };
+      expect(await at()).toEqual([usual, 'default']);
+      await testCli({ home }).run('profile', 'add', 'p', `--${option}`, own[0]);
+      expect(await at()).toEqual([own[1], 'profile']);
+      const variableName = `FLYWHEEL_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+      const env = { FLYWHEEL_RPC_URL: 'devnet, testnet', [variableName]: variable[0] };
+      expect(await at(env)).toEqual([variable[1], 'environment']);
+      expect(await at(env, `--${option}`, flag[0])).toEqual([flag[1], 'flag']);
+    },
+  );
+});
+
 describe('the RPC nodes', () => {
-  it('are those of the flag, else the environment, else the profile, else the Solana CLI', async () => {
+  it('are those of the Solana CLI where nothing else names some', async () => {
     const home = withSolanaConfig(
       "---\njson_rpc_url: 'https://solana.example.com' # mine\nkeypair_path: x\n",
     );
-    const rpcUrl = async (env = {}, ...words: string[]) =>
-      (await row(testCli({ home, env }), ...words)).rpcUrl;
     const source = 'solana config';
-    expect(await rpcUrl()).toEqual({ value: 'https://solana.example.com', source });
+    expect((await row(testCli({ home }))).rpcUrl).toEqual({ value: 'https://solana.example.com', source });
     await testCli({ home }).run('profile', 'add', 'p', '--api-url', API);
     expect(JSON.parse((await testCli({ home }).run('profile', 'show')).stdout)).toMatchObject({
       ...{ rpcUrl: 'https://solana.example.com', rpcSource: source },
-    });
-    await testCli({ home }).run(
-      'profile',
-      'add',
-      'p',
-      '--update',
-      '--rpc-url',
-      'https://profile.example.com',
-    );
-    expect(await rpcUrl()).toEqual({ value: 'https://profile.example.com', source: 'profile' });
-    const env = { FLYWHEEL_RPC_URL: 'devnet, https://b.example.com\n testnet', FLYWHEEL_RPC_QUORUM: '2' };
-    expect(await row(testCli({ home, env }))).toMatchObject({
-      rpcUrl: {
-        value: 'https://api.devnet.solana.com, https://b.example.com, https://api.testnet.solana.com',
-        source: 'environment',
-      },
-      rpcQuorum: { value: 2, source: 'environment' },
-    });
-    const flags = ['--rpc-url', 'mainnet', '--rpc-url', 'localhost', '--quorum', '1'];
-    expect(await row(testCli({ home, env }), ...flags)).toMatchObject({
-      rpcUrl: { value: 'https://api.mainnet-beta.solana.com, http://localhost:8899', source: 'flag' },
-      rpcQuorum: { value: 1, source: 'flag' },
     });
   });
 
@@ -208,24 +218,6 @@ describe('the RPC nodes', () => {
       0,
     );
     expect((await row(testCli({ home }))).error).toBeUndefined();
-  });
-});
-
-describe('what is sent to a cluster', () => {
-  it('has the fee and the commitment of the flag, else the environment, else the profile, else as usual', async () => {
-    const { home } = testCli();
-    const at = async (env = {}, ...words: string[]) => {
-      const { maxPriorityFee, commitment } = await row(testCli({ home, env }), ...words);
-      return [maxPriorityFee, commitment].flatMap(({ value, source }) => [value, source]);
-    };
-    expect(await at()).toEqual([50_000, 'default', 'confirmed', 'default']);
-    const typed = ['--max-priority-fee', '0', '--commitment', 'finalized'];
-    await testCli({ home }).run('profile', 'add', 'p', ...typed);
-    expect(await at()).toEqual([0, 'profile', 'finalized', 'profile']);
-    const env = { FLYWHEEL_MAX_PRIORITY_FEE: '10000000', FLYWHEEL_COMMITMENT: 'confirmed' };
-    expect(await at(env)).toEqual([10_000_000, 'environment', 'confirmed', 'environment']);
-    expect(await at(env, '--max-priority-fee', '7')).toEqual([7, 'flag', 'confirmed', 'environment']);
-    expect((await row(testCli({ env: { FLYWHEEL_COMMITMENT: 'max' } }))).error).toBe('ERR_CONFIG_INVALID');
   });
 });
 
@@ -272,48 +264,15 @@ describe('directories', () => {
   });
 });
 
-describe('an option that has no effect', () => {
-  it.each([
-    [
-      ['schema', 'burns'],
-      ['--data-dir', '/elsewhere'],
-    ],
-    [
-      ['profile', 'list'],
-      ['--quorum', '2'],
-    ],
-    [
-      ['db', 'status'],
-      ['--timeout', '5'],
-    ],
-    [
-      ['local', 'reset'],
-      ['--rpc-url', 'devnet'],
-    ],
-    [
-      ['local', 'export-owner', 'owner.json'],
-      ['--max-priority-fee', '1'],
-    ],
-    [['history'], ['--pins', 'pins.json']],
-  ])('on %j is refused: %j', async (words, option) => {
-    const { exit, stderr } = await (await withProfile()).run(...words, ...option);
-    expect(exit).toBe(2);
-    expect(complaint(stderr)).toMatchObject({
-      error: 'ERR_USAGE',
-      message: expect.stringMatching(
-        / does not accept --(data-dir|quorum|timeout|rpc-url|max-priority-fee|pins)\.$/,
-      ),
-    });
-  });
-
-  it.each([['vault'], ['keys', 'list'], ['audit'], ['db', 'status'], ['local', 'status'], ['serve']])(
-    'is the profile of an API where %s %s reads a data directory',
-    async (...words) => {
-      const { exit, stderr } = await (await withProfile()).run('-p', 'staging', ...words);
-      expect(exit).toBe(2);
-      expect(complaint(stderr).message).toContain(
-        'works on a data directory, but profile staging is a remote API.',
-      );
-    },
-  );
+it.each([
+  ['schema burns', '--data-dir /elsewhere'],
+  ['profile list', '--quorum 2'],
+  ['db status', '--timeout 5'],
+  ['local reset', '--rpc-url devnet'],
+  ['local export-owner owner.json', '--max-priority-fee 1'],
+  ['history', '--pins pins.json'],
+])('an option that has no effect on `%s` is refused: %s', async (words, option) => {
+  const answer = await refusal(await withProfile(), ...`${words} ${option}`.split(' '));
+  const [name] = option.split(' ');
+  expect(answer).toEqual([2, 'ERR_USAGE', expect.stringMatching(` does not accept ${name}\\.$`)]);
 });
