@@ -27,41 +27,32 @@ describe('completion', () => {
       .map((line) => line.split('\t')[0] ?? '');
   };
 
-  it('has words, options and values, and tells a value from a word that leads on', async () => {
-    expect(await follows('ba')).toEqual(['batch']);
-    expect(await follows('batch', 'ap')).toEqual(['approve']);
-    expect(await follows('batch', 'approve', 'x.json', '--wal')).toEqual(['--wallet']);
-    for (const words of [
-      ['--output', 'js'],
-      ['--output', '=', 'js'],
-      ['batch', 'list', '--output', 'js'],
-    ])
-      expect(await follows(...words)).toEqual(['json']);
-    expect(await follows('--output=js')).toEqual(['--output=json']);
-    expect(await follows('batch', 'list', '--status', 'F')).toEqual(['FINALIZED', 'FAILED']);
-    expect(await follows('burn', '--type', 'list', '--persist')).toEqual(['--persist-onchain']);
-    expect(await follows('--data-dir', 'p')).toEqual(['@directories']);
-    expect(await follows('batch', 'run', 'pi')).toEqual(['@files']);
-    expect(await follows('__com')).toEqual([]);
-    expect(await follows('local', 'fund', '--to', 'b')).toEqual(['burn-wallet']);
-    expect(await follows('help', 'ba')).toEqual(['batch']);
-    expect(await follows('help', 'exit')).toEqual(['exit-codes']);
-    expect(await follows('help', 'batch', 'app')).toEqual(['approve']);
+  it.each([
+    ['ba', 'batch'],
+    ['batch ap', 'approve'],
+    ['batch approve x.json --wal', '--wallet'],
+    ['--output js', 'json'],
+    ['--output = js', 'json'],
+    ['batch list --output js', 'json'],
+    ['--output=js', '--output=json'],
+    ['batch list --status F', 'FINALIZED', 'FAILED'],
+    ['burn --type list --persist', '--persist-onchain'],
+    ['--data-dir p', '@directories'],
+    ['batch run pi', '@files'],
+    ['__com'],
+    ['local fund --to b', 'burn-wallet'],
+    ['help ba', 'batch'],
+    ['help exit', 'exit-codes'],
+    ['help batch app', 'approve'],
+  ])('of %j is %j', async (line, ...words) => {
+    expect(await follows(...line.split(' '))).toEqual(words);
   });
 
   it('offers the options of all commands only where they have an effect', async () => {
-    for (const [words, offered] of [
-      [['burn'], true],
-      [['completion'], false],
-      [['version'], false],
-      [['help'], false],
-    ] as const) {
-      const options = await follows(...words, '--');
-      expect([words, options.includes('--rpc-url'), options.includes('--json')]).toEqual([
-        words,
-        offered,
-        true,
-      ]);
+    for (const word of ['burn', 'completion', 'version', 'help']) {
+      const options = await follows(word, '--');
+      expect([word, options.includes('--rpc-url')]).toEqual([word, word === 'burn']);
+      expect(options).toContain('--json');
     }
   });
 
@@ -93,9 +84,7 @@ describe('completion', () => {
         .split('\n')
         .map((line) => line.split('\t')[0]);
     expect(first(await named('batches'))).toEqual(ids.reverse());
-    expect(first(await named('operations')).slice(3)).toEqual(
-      [...Array(2)].map(() => expect.stringMatching(/^[0-9a-f]{8}$/)),
-    );
+    expect((await named('operations')).match(/^[0-9a-f]{8}\t/gm)).toHaveLength(2);
   });
 });
 
@@ -143,31 +132,30 @@ describe('help', () => {
     }
   });
 
-  it('names what was meant where a word is none', async () => {
-    for (const [words, meant] of [
-      [['brun'], 'burn'],
-      [['keys', 'lst'], 'list'],
-      [['burn', '--tpye', 'T'], '--type'],
-      [['help', 'batch', 'nothing'], 'init'],
-      [['batch', 'approve'], 'See `flywheel batch approve --help`.'],
-    ] as const)
-      expect(complaint((await testCli().run(...words)).stderr).hint).toContain(meant);
+  it.each([
+    ['brun', 'burn'],
+    ['keys lst', 'list'],
+    ['burn --tpye T', '--type'],
+    ['help batch nothing', 'init'],
+    ['batch approve', 'See `flywheel batch approve --help`.'],
+    ['help brun', 'burn, '],
+  ])('names for `%s` what was meant', async (line, meant) => {
+    const { hint } = complaint((await testCli().run(...line.split(' '))).stderr);
+    expect(hint).toContain(meant);
     // Shell syntax.
-    const { hint } = complaint((await testCli().run('help', 'brun')).stderr);
-    expect(hint).toContain('burn, ');
     expect(hint).not.toContain('__complete');
   });
 });
 
 describe('an error', () => {
   it.each([
-    [['burn', '--api-kye=sk_secret'], '--api-kye'],
-    [['burn', '--api-kye', 'sk_secret'], '--api-kye'],
-    [['batch', 'run', 'p.json', 'sk_secret'], 'rguments'],
-    [['https://sk_secret@api.example'], '***'],
-    [['batch', 'exec', 'sk_secret'], 'exec'],
-  ])('does not repeat what may be a secret: %j', async (words, named) => {
-    const { exit, stdout, stderr } = await testCli().run(...words);
+    ['burn --api-kye=sk_secret', '--api-kye'],
+    ['burn --api-kye sk_secret', '--api-kye'],
+    ['batch run p.json sk_secret', 'rguments'],
+    ['https://sk_secret@api.example', '***'],
+    ['batch exec sk_secret', 'exec'],
+  ])('does not repeat what may be a secret: %s', async (line, named) => {
+    const { exit, stdout, stderr } = await testCli().run(...line.split(' '));
     expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining(named)]);
     expect(stderr).not.toContain('sk_secret');
   });
