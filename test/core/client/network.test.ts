@@ -1,4 +1,5 @@
 /** Servers that stall, disconnect, flood or send wrong headers: the client ends in time with a correct error. */
+import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
 import type { Call } from '../../../src/contract/call.js';
@@ -53,72 +54,50 @@ async function failure(promise: Promise<unknown>, withinMs = PROMPT_MS): Promise
 }
 
 const head = (more = ''): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}`;
+/** Answers with these header lines and this body. */
+const whole = (lines: string, body = '', then?: (socket: Socket) => void): Behaviour =>
+  answers(head(`${lines}\r\n\r\n${body}`), then);
+const ends = (socket: Socket): void => void socket.end();
+const cuts = (socket: Socket): void => void socket.resetAndDestroy();
+const HALF = ['content-length: 100', '{"a"'] as const;
+const chunked = (body: string, then?: (socket: Socket) => void): Behaviour =>
+  whole('transfer-encoding: chunked', body, then);
+const interim = (socket: Socket): void => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 5);
 
 /** The server's behaviour, and the error of a read. */
 const STALLS: readonly (readonly [string, Behaviour, RegExp])[] = [
   ['is silent', silent, /^No answer from 127\.0\.0\.1:\d+ within 0\.1 s/],
   ['sends half a status line', answers('HTTP/1.1 20'), /^No answer/],
   ['stops in the headers', answers(head('x-a: 1')), /^No answer/],
-  ['stops in the body', answers(`${head('content-length: 100\r\n\r\n')}{"a"`), /^No complete answer/],
+  ['stops in the body', whole(...HALF), /^No complete answer/],
   ['drips headers', answers(head(), (socket) => drip(socket, 'x-more: 1\r\n', 10)), /^No answer/],
-  [
-    'drips the body',
-    answers(head('content-length: 100000\r\n\r\n'), (socket) => drip(socket, ' ', 10)),
-    /^No complete answer/,
-  ],
-  [
-    'drips chunks',
-    answers(head('transfer-encoding: chunked\r\n\r\n'), (socket) => drip(socket, '1\r\n \r\n', 10)),
-    /^No complete answer/,
-  ],
+  ['drips the body', whole('content-length: 100000', '', (one) => drip(one, ' ', 10)), /^No complete answer/],
+  ['drips chunks', chunked('', (socket) => drip(socket, '1\r\n \r\n', 10)), /^No complete answer/],
 ];
 
+const NOT_HTTP = /did not answer with HTTP|wrong length/;
 const BREAKS: readonly (readonly [string, Behaviour, RegExp])[] = [
   ['closes at once', closes, /connection to .* broke/],
-  ['closes when asked', answers('', (socket) => socket.end()), /broke/],
-  ['resets when asked', (socket, asked) => asked(() => socket.resetAndDestroy()), /broke/],
-  ['closes in the headers', answers(head('x-a: 1'), (socket) => socket.end()), /broke/],
-  [
-    'closes in the body',
-    answers(`${head('content-length: 100\r\n\r\n')}{"a"`, (socket) => socket.end()),
-    /broke|not as long/,
-  ],
-  [
-    'resets in the body',
-    answers(`${head('content-length: 100\r\n\r\n')}{"a"`, (socket) => socket.resetAndDestroy()),
-    /broke|not as long/,
-  ],
+  ['closes when asked', answers('', ends), /broke/],
+  ['resets when asked', answers('', cuts), /broke/],
+  ['closes in the headers', answers(head('x-a: 1'), ends), /broke/],
+  ['closes in the body', whole(...HALF, ends), /broke|not as long/],
+  ['resets in the body', whole(...HALF, cuts), /broke|not as long/],
   ['answers garbage', answers('hello, how are you?\r\n\r\n'), /did not answer with HTTP/],
-  [
-    'gives two lengths',
-    answers(`${head('content-length: 4\r\ncontent-length: 5\r\n\r\n')}null`),
-    /did not answer with HTTP|wrong length/,
-  ],
+  ['gives two lengths', whole('content-length: 4\r\ncontent-length: 5', 'null'), NOT_HTTP],
   [
     'gives a length and chunks',
-    answers(`${head('content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\n0\r\n\r\n`),
-    /did not answer with HTTP|wrong length/,
+    whole('content-length: 4\r\ntransfer-encoding: chunked', '4\r\nnull\r\n0\r\n\r\n'),
+    NOT_HTTP,
   ],
-  [
-    'breaks its chunks',
-    answers(`${head('transfer-encoding: chunked\r\n\r\n')}4\r\nnull\r\nzz\r\n`),
-    /did not answer with HTTP/,
-  ],
-  [
-    'sends huge headers',
-    answers(head(`x-huge: ${'h'.repeat(1_000_000)}\r\n\r\n`)),
-    /header lines .* too long/,
-  ],
+  ['breaks its chunks', chunked('4\r\nnull\r\nzz\r\n'), /did not answer with HTTP/],
+  ['sends huge headers', whole(`x-huge: ${'h'.repeat(1_000_000)}`), /header lines .* too long/],
   [
     'floods with interim answers',
     answers('', (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_000))),
     /too many interim responses/,
   ],
-  [
-    'goes on for ever before the answer',
-    answers('', (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 5)),
-    /interim|No answer/,
-  ],
+  ['goes on for ever before the answer', answers('', interim), /interim|No answer/],
   [
     'switches protocols',
     answers('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
@@ -126,23 +105,24 @@ const BREAKS: readonly (readonly [string, Behaviour, RegExp])[] = [
   ],
 ];
 
+const more = (text: string) => (socket: Socket) => drip(socket, text, 1);
 const REFUSED_BODIES: readonly (readonly [string, Behaviour, RegExp])[] = [
   [
     'packs its answer',
-    answers(`${head('content-encoding: gzip\r\ncontent-length: 4\r\n\r\n')}\u001f\u008b\u0008\u0000`),
+    whole('content-encoding: gzip\r\ncontent-length: 4', '\u001f\u008b\u0008\u0000'),
     /a body with the encoding "gzip", which was not requested/,
   ],
   [
     'packs it twice',
-    answers(head('content-encoding: br, gzip\r\n\r\n'), (socket) => drip(socket, 'x'.repeat(60_000), 1)),
+    whole('content-encoding: br, gzip', '', more('x'.repeat(60_000))),
     /encoding "br, gzip"/,
   ],
   [
     'never ends',
-    answers(head('\r\n'), (socket) => drip(socket, ' '.repeat(4_000_000), 1)),
+    answers(head('\r\n'), more(' '.repeat(4_000_000))),
     /with more than \d+ bytes|No complete answer/,
   ],
-  ['gives a length that is too short', answers(`${head('content-length: 2\r\n\r\n')}null`), /broken JSON/],
+  ['gives a length that is too short', whole('content-length: 2', 'null'), /broken JSON/],
 ];
 
 describe.each([
@@ -267,44 +247,21 @@ describe('what was certainly not sent', () => {
 describe('TLS that does not hold', () => {
   const OWN = /NODE_EXTRA_CA_CERTS/;
   it.each([
+    ['expired', EXPIRED_CERTIFICATE, true, /it has expired \(CERT_HAS_EXPIRED\)/, /clock/],
+    ['not valid yet', EARLY_CERTIFICATE, true, /is not valid yet/, /clock/],
     [
-      'expired',
-      { cert: EXPIRED_CERTIFICATE },
-      EXPIRED_CERTIFICATE,
-      '127.0.0.1',
-      /it has expired \(CERT_HAS_EXPIRED\)/,
-      /clock/,
+      ...(['for another name', OTHER_NAME_CERTIFICATE, true] as const),
+      ...[/is for another name \(DNS:other\.flywheel\.test\)/, /a name that the certificate is for/],
     ],
-    [
-      'not valid yet',
-      { cert: EARLY_CERTIFICATE },
-      EARLY_CERTIFICATE,
-      '127.0.0.1',
-      /is not valid yet/,
-      /clock/,
-    ],
-    [
-      'for another name',
-      { cert: OTHER_NAME_CERTIFICATE },
-      OTHER_NAME_CERTIFICATE,
-      '127.0.0.1',
-      /is for another name \(DNS:other\.flywheel\.test\)/,
-      /a name that the certificate is for/,
-    ],
-    ['signed by itself', {}, undefined, '127.0.0.1', /unknown authority/, OWN],
-    [
-      'of an unknown authority',
-      { cert: ISSUED_CERTIFICATE },
-      undefined,
-      '127.0.0.1',
-      /an unknown authority/,
-      OWN,
-    ],
-  ] as const)(
+    ['signed by itself', undefined, false, /unknown authority/, OWN],
+    ['of an unknown authority', ISSUED_CERTIFICATE, false, /an unknown authority/, OWN],
+  ] as [string, string | undefined, boolean, RegExp, RegExp][])(
     'says what is wrong when the certificate is %s, and sends nothing',
-    async (_name, options, extraCa, host, message, hint) => {
-      const server = await startTlsServer(options);
-      const service = client(`https://${host}:${server.port}`, extraCa === undefined ? {} : { extraCa });
+    async (_name, cert, isKnown, message, hint) => {
+      const server = await startTlsServer(cert === undefined ? {} : { cert });
+      const extraCa = isKnown ? cert : undefined;
+      const deps = { requestTimeoutMs: PROMPT_MS, ...(extraCa !== undefined && { extraCa }) };
+      const service = client(`https://127.0.0.1:${server.port}`, deps);
       const error = await failure(service.burn(burn, call));
       expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
       expect(error.message).toMatch(message);
@@ -316,7 +273,8 @@ describe('TLS that does not hold', () => {
 
   it('believes what a named authority has signed', async () => {
     const server = await startTlsServer({ cert: ISSUED_CERTIFICATE });
-    const service = client(`https://127.0.0.1:${server.port}`, { extraCa: TEST_AUTHORITY });
+    const deps = { extraCa: TEST_AUTHORITY, requestTimeoutMs: PROMPT_MS };
+    const service = client(`https://127.0.0.1:${server.port}`, deps);
     expect((await service.currentBatch(call)).value).toBeNull();
   });
 
@@ -356,7 +314,7 @@ describe('an interruption', () => {
   it.each([
     ['TLS', 'https', silent],
     ['the headers', 'http', silent],
-    ['the body', 'http', answers(`${head('content-length: 100\r\n\r\n')}{"a"`)],
+    ['the body', 'http', whole(...HALF)],
     ['the next try', 'http', refusal('503 No', 'retry-after: 30\r\n')],
   ] as [string, string, Behaviour][])('ends waiting for %s at once', async (name, scheme, behave) => {
     const server = await startHostile(behave);
@@ -387,9 +345,7 @@ describe('an interruption', () => {
   });
 
   it('ends waiting for a rate limit', async () => {
-    const server = await startHostile(
-      answers(`${head('ratelimit: "x";r=0;t=30\r\ncontent-length: 4\r\n\r\n')}null`),
-    );
+    const server = await startHostile(whole('ratelimit: "x";r=0;t=30\r\ncontent-length: 4', 'null'));
     const controller = new AbortController();
     const service = client(`http://127.0.0.1:${server.port}`, { sleep: realSleep });
     await service.currentBatch(call);

@@ -1,4 +1,5 @@
 /** Broken proxies: no request passes, the command ends, and no password is shown. */
+import type { Socket } from 'node:net';
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
@@ -50,61 +51,48 @@ async function failedBurn(service: Service): Promise<FlywheelError> {
 }
 
 const OPEN = 'HTTP/1.1 200 Connection established\r\n\r\n';
+const ends = (socket: Socket): void => void socket.end();
+const cuts = (socket: Socket): void => void socket.resetAndDestroy();
+const dripping = (text: string, everyMs: number): Behaviour =>
+  answers('HTTP/1.1 200 OK\r\n', (socket) => drip(socket, text, everyMs));
+const refuses = (status: string, lines = ''): Behaviour => answers(`HTTP/1.1 ${status}\r\n${lines}\r\n`);
+const BROKE = /broke off instead of connecting|cannot be reached/;
+const STAYED_SILENT = /stayed silent instead of connecting|stayed silent|No connection to/;
+const CLOSED = /api\.flywheel\.test (?:closed the connection|cannot be reached)/;
+const NOT_HTTP = /something that is not HTTP/;
 
 describe('a proxy that', () => {
   it.each([
-    ['closes at once', closes, 3, /broke off instead of connecting|cannot be reached/],
-    ['resets at once', resets, 3, /broke off instead of connecting|cannot be reached \(ECONNRESET\)/],
-    ['is silent', silent, 3, /stayed silent instead of connecting|No connection to/],
-    ['closes on CONNECT', answers('', (socket) => socket.end()), 3, /broke off instead of connecting to api/],
-    ['resets on CONNECT', (socket, asked) => asked(() => socket.resetAndDestroy()), 3, /broke off/],
-    ['stops in its answer', answers('HTTP/1.1 200 OK\r\nx'), 3, /stayed silent|No connection to/],
-    [
-      'drips its answer',
-      answers('HTTP/1.1 200 OK\r\n', (socket) => drip(socket, 'x: 1\r\n', 5)),
-      3,
-      /stayed silent|No connection/,
-    ],
-    [
-      'answers without end',
-      answers('HTTP/1.1 200 OK\r\n', (socket) => drip(socket, `x: ${'y'.repeat(8_000)}\r\n`, 1)),
-      3,
-      /something that is not HTTP/,
-    ],
-    ['does not speak HTTP', answers('SSH-2.0-OpenSSH_9.6\r\n\r\n'), 3, /something that is not HTTP/],
+    ['closes at once', closes, 3, BROKE],
+    ['resets at once', resets, 3, BROKE],
+    ['is silent', silent, 3, STAYED_SILENT],
+    ['closes on CONNECT', answers('', ends), 3, /broke off instead of connecting to api/],
+    ['resets on CONNECT', answers('', cuts), 3, /broke off/],
+    ['stops in its answer', answers('HTTP/1.1 200 OK\r\nx'), 3, STAYED_SILENT],
+    ['drips its answer', dripping('x: 1\r\n', 5), 3, STAYED_SILENT],
+    ['answers without end', dripping(`x: ${'y'.repeat(8_000)}\r\n`, 1), 3, NOT_HTTP],
+    ['does not speak HTTP', answers('SSH-2.0-OpenSSH_9.6\r\n\r\n'), 3, NOT_HTTP],
     [
       'wants a password',
-      answers('HTTP/1.1 407 Who?\r\nproxy-authenticate: Basic\r\n\r\n'),
+      refuses('407 Who?', 'proxy-authenticate: Basic\r\n'),
       1,
       /answered 407 instead of connecting/,
     ],
     ['forbids it', answers('HTTP/1.1 403 No\r\n\r\n<html>'), 1, /answered 403/],
-    ['does not reach the service', answers('HTTP/1.1 502 Bad Gateway\r\n\r\n'), 3, /answered 502/],
-    ['redirects', answers('HTTP/1.1 302 Go\r\nlocation: http://127.0.0.1/\r\n\r\n'), 1, /answered 302/],
-    [
-      'says 200 and closes',
-      answers(OPEN, (socket) => socket.end()),
-      3,
-      /api\.flywheel\.test (?:closed the connection|cannot be reached)/,
-    ],
-    [
-      'says 200 and resets',
-      answers(OPEN, (socket) => socket.resetAndDestroy()),
-      3,
-      /api\.flywheel\.test (?:closed|cannot)/,
-    ],
+    ['does not reach the service', refuses('502 Bad Gateway'), 3, /answered 502/],
+    ['redirects', refuses('302 Go', 'location: http://127.0.0.1/\r\n'), 1, /answered 302/],
+    ['says 200 and closes', answers(OPEN, ends), 3, CLOSED],
+    ['says 200 and resets', answers(OPEN, cuts), 3, CLOSED],
     ['says 200 and no more', answers(OPEN), 3, /took too long|No connection to/],
     [
       'answers in the name of the service',
       answers(`${OPEN}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull`),
-      3,
-      /answered in place of the service/,
+      ...[3, /answered in place of the service/],
     ],
     [
       'opens a tunnel to plain http',
       answers(OPEN, (socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n'))),
-      1,
-      /api\.flywheel\.test does not speak TLS/,
+      ...[1, /api\.flywheel\.test does not speak TLS/],
     ],
   ] as [string, Behaviour, number, RegExp][])(
     '%s: unavailable, nothing sent, and not asked for ever',
@@ -192,14 +180,8 @@ describe('user and password of a proxy', () => {
   });
 
   it.each([
-    'nonsense',
-    'proxy:3128',
-    'ftp://proxy:21',
-    'socks5://me:hunter2@proxy:1080',
-    'http://',
-    'http://me:hunter2@',
-    'http://me:%zz-hunter2@proxy:3128',
-    'https://proxy:99999',
+    ...['nonsense', 'proxy:3128', 'ftp://proxy:21', 'socks5://me:hunter2@proxy:1080', 'http://'],
+    ...['http://me:hunter2@', 'http://me:%zz-hunter2@proxy:3128', 'https://proxy:99999'],
   ])('and an address that is none are a matter of configuration: %s', (httpsProxy) => {
     try {
       remoteClient(BASE, { proxy: { httpsProxy } });
@@ -244,38 +226,14 @@ describe('NO_PROXY', () => {
   }
 
   const NAMES = [
-    '',
-    '*',
-    ' ',
-    '*,',
-    'a,*',
-    'flywheel.test',
-    '.flywheel.test',
-    '*.flywheel.test',
-    'API.Flywheel.Test',
-    'wheel.test',
-    'test',
-    'api.flywheel.test:443',
-    'api.flywheel.test:8443',
-    'flywheel.test:0',
-    'other.test, api.flywheel.test',
-    'other.test\tflywheel.test:8443',
-    '10.0.0.1',
-    '10.0.0.0/8',
-    '0.0.1',
-    '[2001:db8::1]',
-    '2001:db8::1',
-    '[2001:db8::1]:443',
-    '.',
-    'flywheel.test.',
+    ...['', '*', ' ', '*,', 'a,*', 'flywheel.test', '.flywheel.test', '*.flywheel.test', 'API.Flywheel.Test'],
+    ...['wheel.test', 'test', 'api.flywheel.test:443', 'api.flywheel.test:8443', 'flywheel.test:0'],
+    ...['other.test, api.flywheel.test', 'other.test\tflywheel.test:8443', '10.0.0.1', '10.0.0.0/8', '0.0.1'],
+    ...['[2001:db8::1]', '2001:db8::1', '[2001:db8::1]:443', '.', 'flywheel.test.'],
   ];
   const URLS = [
-    'https://api.flywheel.test',
-    'https://API.flywheel.test:8443/base',
-    'https://flywheel.test',
-    'https://otherflywheel.test',
-    'https://10.0.0.1',
-    'https://[2001:db8::1]',
+    ...['https://api.flywheel.test', 'https://API.flywheel.test:8443/base', 'https://flywheel.test'],
+    ...['https://otherflywheel.test', 'https://10.0.0.1', 'https://[2001:db8::1]'],
     'https://api.flywheel.test.',
   ];
 
