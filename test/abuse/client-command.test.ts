@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../support/fake-service.js';
 import { answers, type Behaviour, silent, startHostile } from '../support/hostile.js';
 import { startTlsServer, TEST_CERTIFICATE } from '../support/http-tls.js';
 import { itLong, sampleOf } from '../support/long.js';
@@ -77,27 +76,6 @@ describe('flywheel', () => {
     expect(await closed).toBe('SIGINT');
     expect(performance.now() - startedMs).toBeLessThan(PROMPT_MS);
     expect(problemOf({ stderr })).toMatchObject({ error: 'ERR_INTERRUPTED' });
-  });
-
-  it('keeps the key of a request whose answer contradicts it, or whose refusal does not name it', async () => {
-    const burned = { ...(EXAMPLES.burn.response as object), result: 'FAILURE' };
-    const body = JSON.stringify(burned);
-    const contradicting = await startHostile(
-      answers(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`, (socket) => socket.end()),
-    );
-    const options = remote(`http://127.0.0.1:${contradicting.port}`);
-    const first = await flywheel(options, ...BURN);
-    expect([first.exit, problemOf(first).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
-    const again = await flywheel(options, ...BURN);
-    expect(problemOf(again).idempotencyKey).toBe(problemOf(first).idempotencyKey);
-    const refusal = '{"error":"ERR_INVALID_REQUEST","message":"No."}';
-    const refusing = await startHostile(
-      answers(`HTTP/1.1 400 Bad\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`, (socket) =>
-        socket.end(),
-      ),
-    );
-    const refused = await flywheel(remote(`http://127.0.0.1:${refusing.port}`), ...BURN);
-    expect([refused.exit, problemOf(refused).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
   });
 
   itLong('takes the authorities of NODE_EXTRA_CA_CERTS, if they are some', async () => {
