@@ -53,26 +53,12 @@ export const VAULT: Answer<'vault'> = {
 
 export const KEYS: Answer<'listKeys'>[number][] = [
   {
-    ...{
-      id: 'key-1',
-      name: 'cron on web-1',
-      isInUse: true,
-      scopes: ['burn', 'airdrop'],
-      proofTypes: null,
-      dateCreated: DATE,
-    },
-    ...{ dateRevoked: null, dateExpires: LATER },
+    ...{ id: 'key-1', name: 'cron on web-1', isInUse: true, scopes: ['burn', 'airdrop'], proofTypes: null },
+    ...{ dateCreated: DATE, dateRevoked: null, dateExpires: LATER },
   },
   {
-    ...{
-      id: 'key-2',
-      name: null,
-      isInUse: false,
-      scopes: ['burn'],
-      proofTypes: ['A', 'B'],
-      dateCreated: DATE,
-    },
-    ...{ dateRevoked: LATER, dateExpires: null },
+    ...{ id: 'key-2', name: null, isInUse: false, scopes: ['burn'], proofTypes: ['A', 'B'] },
+    ...{ dateCreated: DATE, dateRevoked: LATER, dateExpires: null },
   },
 ];
 export const ACTS: Answer<'audit'>[number][] = [
@@ -123,13 +109,8 @@ const NO_RENT = {
 const NONE = { burned: '0', airdropped: '0', burns: 0, failedBurns: 0, pipelines: 0, failedPipelines: 0 };
 export const REPORT: Report = {
   ...{ symbol: 'FLY', mintAddress: LOCAL.mintAddress, decimals: 6, supply: '998749999.5' },
-  ...{
-    since: '2026-01-01T00:00:00.000Z',
-    until: null,
-    pendingBurns: 2,
-    total: SUMS,
-    chargesTransferFee: false,
-  },
+  ...{ since: '2026-01-01T00:00:00.000Z', until: null, pendingBurns: 2 },
+  ...{ total: SUMS, chargesTransferFee: false },
   rows: [
     { period: '2026-01', type: 'PRODUCT_BUY', ...SUMS, burned: '1000000' },
     { period: '2026-02', type: '=SUM(A1)', ...SUMS, burned: '250000.5', airdropped: '0' },

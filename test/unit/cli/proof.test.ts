@@ -169,24 +169,14 @@ describe('a pipeline', () => {
   it('is what was put into its batch, and executed by this very transaction', async () => {
     const cli = cliWith(pastOf(inner, 3));
     const { exit, stdout } = await cli.run(...words(actions, cli));
-    expect([exit, JSON.parse(stdout)]).toMatchObject([
-      0,
-      {
-        amounts: 'agree',
-        moved: {
-          burned: { baseUnits: '0' },
-          sent: [
-            { account: held('alice'), baseUnits: '2000000' },
-            { account: held('bob'), baseUnits: '1' },
-          ],
-        },
-      },
-    ]);
-    for (const changed of [
-      actions.slice(0, 1),
-      [...actions, { action: 'BURN', amount: 1 }],
-      [{ action: 'AIRDROP', toAddress: operator, amount: 2.000001 }],
-    ])
+    const sent = [
+      { account: held('alice'), baseUnits: '2000000' },
+      { account: held('bob'), baseUnits: '1' },
+    ];
+    const moved = { burned: { baseUnits: '0' }, sent };
+    expect([exit, JSON.parse(stdout)]).toMatchObject([0, { amounts: 'agree', moved }]);
+    const other = { action: 'AIRDROP', toAddress: operator, amount: 2.000001 };
+    for (const changed of [actions.slice(0, 1), [...actions, { action: 'BURN', amount: 1 }], [other]])
       expect((await refusal(cli, ...words(changed, cli))).slice(0, 2)).toEqual([9, 'ERR_NOT_VERIFIED']);
   });
 
@@ -218,10 +208,8 @@ describe('a pipeline', () => {
     const kept = { executed2: { innerCalls: [told] } };
     const cli = cliWith(pastOf(inner, 3).set('added2', null), { kept });
     const asked = words(actions, cli);
-    expect(JSON.parse((await cli.run(...asked.slice(0, 6))).stdout)).toMatchObject({
-      amounts: 'not told',
-      moved: null,
-    });
+    const answer = JSON.parse((await cli.run(...asked.slice(0, 6))).stdout);
+    expect(answer).toMatchObject({ amounts: 'not told', moved: null });
     expect((await refusal(cli, ...asked)).slice(0, 2)).toEqual([9, 'ERR_NOT_VERIFIED']);
   });
 });

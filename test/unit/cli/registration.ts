@@ -29,13 +29,13 @@ export const PLAN: RegistrationPlan = {
 const registration: Registration = {
   ...{ tokenId: 't', name: 'SHOP', symbol: 'SHOP', mintAddress: PLAN.mint, decimals: 6 },
   ...{ tokenProgram: 'token', tokenGeneration: 'v1', flywheelId: 'f', multisig: namedAddress('multisig') },
+  ...{ vaultIndex: 0, vaultAddress: namedAddress('vault'), burnWallet: namedAddress('burn wallet') },
   ...{
-    vaultIndex: 0,
-    vaultAddress: namedAddress('vault'),
-    burnWallet: namedAddress('burn wallet'),
     owner: PLAN.owner,
+    operator: PLAN.operator,
+    proofTypes: ['A'],
+    dailyLimits: { burn: null, airdrop: null },
   },
-  ...{ operator: PLAN.operator, proofTypes: ['A'], dailyLimits: { burn: null, airdrop: null } },
 };
 
 /** Returns this plan, and executes it after a confirmation. */

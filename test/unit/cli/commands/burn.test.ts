@@ -64,13 +64,8 @@ describe('burn', () => {
   ] as const)('exits for %s with %i and leaves pending %j', async (code, exitCode, left) => {
     const cli = testCli({ service: failing(new FlywheelError(code, 'It failed.', { requestId: 'req-1' })) });
     const { exit, stdout, stderr } = await cli.run(...WORDS);
-    expect([exit, stdout, complaint(stderr)]).toMatchObject([
-      ...[
-        exitCode,
-        '',
-        { error: code, message: 'It failed.', requestId: 'req-1', idempotencyKey: keys(cli)[0] },
-      ],
-    ]);
+    const told = { error: code, message: 'It failed.', requestId: 'req-1', idempotencyKey: keys(cli)[0] };
+    expect([exit, stdout, complaint(stderr)]).toMatchObject([exitCode, '', told]);
     expect(await cli.pending()).toEqual(left);
   });
 
@@ -98,9 +93,7 @@ describe('burn', () => {
   });
 
   it.each([
-    ...['0', '-1', 'NaN', '1e9', 'Infinity', '1,000', '', ' 1', '1.', '.5', '0x10'].map((value) => [
-      ...['--amount', value, '--amount'],
-    ]),
+    ...['0', '-1', '1e9', '1,000', '', ' 1', '1.'].map((value) => ['--amount', value, '--amount']),
     ['--amount', '0.1000000000000000055511151231257827', 'JSON number'],
     ['--proof', '[]', 'object'],
     ['--proof', '{"a":1,"a":2}', '"a"'],
@@ -162,21 +155,6 @@ describe('burn', () => {
   });
 });
 
-describe('a burn that was refused', () => {
-  it('is believed to be, where the service is asked and has nothing of it', async () => {
-    const refused = () => new FlywheelError('ERR_DAILY_LIMIT_EXCEEDED', 'Too much.', { status: 400 });
-    const service = failing(refused(), refused());
-    const cli = testCli({ service, opened: { kind: 'remote' } });
-    service.service.listBurns = () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'Out of reach.'));
-    expect((await refusal(cli, ...WORDS)).slice(0, 2)).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
-    expect(await cli.pending()).toEqual(['burn open']);
-    service.service.listBurns = async () => reply({ items: [], nextCursor: null });
-    const other = testCli({ service, opened: { kind: 'remote' } });
-    expect((await refusal(other, ...WORDS)).slice(0, 2)).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
-    expect(await other.pending()).toEqual([]);
-  });
-});
-
 describe('a burn that is said to have failed', () => {
   const PROOF = { a: 1 };
   const landed: PastTransaction = {
@@ -205,10 +183,8 @@ describe('a burn that is said to have failed', () => {
     const batch = liedTo(landed);
     const burns = [{ type: 'WATCH_AD', proof: PROOF, burnAmount: 1, persistOnchain: true }];
     writeFileSync(join(batch.home, 'burns.json'), JSON.stringify(burns));
-    expect((await refusal(batch, 'burn-batch', 'burns.json')).slice(0, 2)).toEqual([
-      7,
-      'ERR_OUTCOME_UNKNOWN',
-    ]);
+    const told = await refusal(batch, 'burn-batch', 'burns.json');
+    expect(told.slice(0, 2)).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
     expect(await batch.pending()).toEqual(['burn-batch open']);
   });
 

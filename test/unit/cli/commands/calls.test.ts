@@ -20,16 +20,9 @@ const WORDS = `--type T --action AIRDROP --recipient ${TO} --proof-hash AB --tx 
 
 const SERVICE: readonly (readonly [line: string, operation: OperationId, input: object])[] = [
   ['report', 'report', { period: 'day' }],
-  [
-    'report --by month,type --since 2026-01-01',
-    'report',
-    { period: 'month', byType: 'true', since: SPAN.since },
-  ],
-  [
-    'report --by type --until 2026-02-01T01:00:00+01:00',
-    'report',
-    { period: 'all', byType: 'true', until: SPAN.until },
-  ],
+  ['report --by month,type', 'report', { period: 'month', byType: 'true' }],
+  ['report --by type', 'report', { period: 'all', byType: 'true' }],
+  ['report --since 2026-01-01 --until 2026-02-01T01:00:00+01:00', 'report', SPAN],
   ['history', 'history', { limit: 50 }],
   [`history ${WORDS} --limit 7 --batch ${ID}`, 'history', { ...FOUND, limit: 7, batchId: ID }],
   ['history --status FAILED', 'listBurns', { status: 'FAILED', limit: 50 }],
@@ -63,14 +56,8 @@ describe('of the service', () => {
 
 const FUNDED = { address: namedAddress('vault'), tokens: '1005000', lamports: '1500000000', txHash: 'sig-1' };
 const ANSWERS: Partial<Record<keyof LocalAdmin, unknown>> = {
-  ...{
-    createKey: MADE.apiKey,
-    listKeys: KEYS,
-    revokeKey: KEYS[1],
-    audit: ACTS,
-    status: STATUS,
-    vault: VAULT,
-  },
+  ...{ createKey: MADE.apiKey, listKeys: KEYS, revokeKey: KEYS[1] },
+  ...{ audit: ACTS, status: STATUS, vault: VAULT },
   ...{ caps: VAULT.today, setCaps: VAULT.today, fund: FUNDED, init: MADE },
   ...{ exportOwner: { address: TO, keypair: 'o.json' }, fetchSquads: { sha256: 'dec8', fetched: true } },
 };
@@ -99,11 +86,7 @@ const ADMIN: readonly (readonly [line: string, method: keyof LocalAdmin, ...give
   ['local fetch-squads', 'fetchSquads'],
   ['local export-owner /o.json', 'exportOwner', '/o.json'],
   ['local fund --tokens 5000', 'fund', { to: 'vault', tokens: '5000' }],
-  [
-    'local fund --to burn-wallet --tokens 1.5 --sol 0.1',
-    'fund',
-    { to: 'burn-wallet', tokens: '1.5', sol: '0.1' },
-  ],
+  ['local fund --to burn-wallet --sol 0.1', 'fund', { to: 'burn-wallet', sol: '0.1' }],
   [`local fund --to ${TO} --sol 2`, 'fund', { to: TO, sol: '2' }],
   ['local init', 'init', USUAL],
 ];

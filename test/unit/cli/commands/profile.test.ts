@@ -28,22 +28,16 @@ async function withProfile(name = 'main'): Promise<TestCli> {
 
 describe('profile', () => {
   it('stores what was typed, global options among it, in two files for the user alone, and never shows the key', async () => {
-    const cli = testCli({
-      stdin: ' fk_secret\n',
-      env: { FLYWHEEL_API_KEY: 'fk_env', FLYWHEEL_RPC_URL: 'devnet' },
-    });
+    const env = { FLYWHEEL_API_KEY: 'fk_env', FLYWHEEL_RPC_URL: 'devnet' };
+    const cli = testCli({ stdin: ' fk_secret\n', env });
     const rpc = 'https://rpc.example.com/v2/KEY123456';
     const place = ['--api-url', `${API}/`, '--api-key-header', 'X-Key'];
     const words = [...place, '--data-dir', 'd', '--keypair', 'id.json'];
     const more = ['--rpc-url', rpc, '--rpc-url', 'devnet', '--quorum', '2', '--api-key-stdin', ...PINNED];
     const { exit, stdout, stderr } = await cli.run('profile', 'add', 'main', ...words, ...more);
+    const [dataDir, keypair] = ['d', 'id.json'].map((name) => join(cli.home, name));
     const profile = {
-      ...{
-        apiUrl: API,
-        apiKeyHeader: 'x-key',
-        dataDir: join(cli.home, 'd'),
-        keypair: join(cli.home, 'id.json'),
-      },
+      ...{ apiUrl: API, apiKeyHeader: 'x-key', dataDir, keypair },
       ...{ rpcUrl: [rpc, 'devnet'], rpcQuorum: 2, pinned: { ...PINS, vaultIndex: 0 } },
     };
     const shown = { ...profile, rpcUrl: ['https://rpc.example.com/***', 'devnet'] };
@@ -60,9 +54,8 @@ describe('profile', () => {
 
   it('changes only what is given, names the one in use, and is gone with its key after remove', async () => {
     const cli = await withProfile();
-    expect((await refusal(cli, 'profile', 'add', 'main', '--keypair', 'other.json')).slice(0, 2)).toEqual([
-      ...[2, 'ERR_CONFIG_INVALID'],
-    ]);
+    const there = await refusal(cli, 'profile', 'add', 'main', '--keypair', 'other.json');
+    expect(there.slice(0, 2)).toEqual([2, 'ERR_CONFIG_INVALID']);
     expect(await json(cli, 'profile', 'add', 'main', '--update', '--keypair', 'other.json')).toMatchObject({
       ...{ apiUrl: API, keypair: join(cli.home, 'other.json'), hasApiKey: true },
     });

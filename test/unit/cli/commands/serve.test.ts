@@ -44,13 +44,8 @@ describe('serve', () => {
   });
 
   it('warns of an address that is not this machine', async () => {
-    for (const host of [
-      '0.0.0.0',
-      '192.168.1.7',
-      'api.example.com',
-      'localhost.example.com',
-      '127.example.com',
-    ])
+    const others = ['0.0.0.0', '192.168.1.7', 'api.example.com', 'localhost.example.com', '127.example.com'];
+    for (const host of others)
       expect(JSON.parse((await cliWith().cli.run('serve', '--host', host)).stderr).warning).toContain(host);
     expect((await cliWith().cli.run('serve', '--host', 'localhost')).stderr).toBe('');
   });
