@@ -14,22 +14,20 @@ const LARGE_ANSWER = { note: 'x'.repeat(8_000_000) };
 /** Waves of twenty clients. */
 const WAVES = isLong ? 15 : 2;
 
-const headers = (id: string, method: string, path: string, lines: readonly string[]): string =>
-  [
-    `${method} ${path} HTTP/1.1`,
-    'host: a',
-    `x-service-api-key: ${GOOD_KEY}`,
-    `x-request-id: ${id}`,
-    ...lines,
-    '',
-    '',
-  ].join('\r\n');
+const asked = (id: string, line: string, ...more: readonly string[]): string =>
+  [`${line} HTTP/1.1`, 'host: a', `x-service-api-key: ${GOOD_KEY}`, `x-request-id: ${id}`, ...more].join(
+    '\r\n',
+  );
 const burn = (id: string): string =>
-  headers(id, 'POST', '/v1/tokenomics/burn', [
+  asked(
+    id,
+    'POST /v1/tokenomics/burn',
     'content-type: application/json',
     `content-length: ${BURN.length}`,
-  ]) + BURN;
-const current = (id: string): string => headers(id, 'GET', '/v1/flywheel/batch/current', []);
+    '',
+    BURN,
+  );
+const current = (id: string): string => asked(id, 'GET /v1/flywheel/batch/current', '', '');
 
 /** Ways to disconnect: both directions with FIN, with RST, or half-closed. */
 const LEAVING = {
@@ -84,10 +82,8 @@ describe('a client that hangs up', () => {
   const metric = async (pattern: RegExp): Promise<number> => {
     const answer = await request(`${server.url}/metrics`, { dispatcher: asking });
     const text = await answer.body.text();
-    return text
-      .split('\n')
-      .filter((line) => pattern.test(line))
-      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    const lines = text.split('\n').filter((line) => pattern.test(line));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };
   const running = () => metric(/^flywheel_http_requests_running /);
   /** Includes the connection that asks. */
@@ -144,10 +140,10 @@ describe('a client that hangs up', () => {
   it('at any stage, among many, leaves one line and one count for each request and nothing running', async () => {
     const random = new Random(20_261);
     fake.answer('currentBatch', () => ({ value: LARGE_ANSWER, meta: { replayed: false } }));
-    fake.answer(
-      'burn',
-      () => new Promise((resolve) => void setImmediate(() => resolve(exampleReply('burn')))),
-    );
+    fake.answer('burn', async () => {
+      await new Promise((resolve) => void setImmediate(resolve));
+      return exampleReply('burn');
+    });
     const begun: string[] = [];
     const begin = (socket: Socket, text: (id: string) => string): void => {
       const id = randomUUID();

@@ -1,7 +1,7 @@
 /** The journal of operations: identity, take-over by other processes, durability and cleanup. */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Begun, Element, Entry, Journal, OperationRequest } from '../../../src/cli/journal/journal.js';
 import { openSqliteJournal } from '../../../src/cli/journal/sqlite-journal.js';
 import { JOURNAL_FILE } from '../../../src/files/directories.js';
@@ -19,17 +19,9 @@ const elements = (...names: string[]): readonly Element[] =>
 const digests = (...names: string[]): readonly Sha256[] => names.map((name) => sha256(name));
 
 const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
-  kind: 'burn-batch',
-  content: sha256('a file'),
-  origin: { from: 'content' },
-  body: () => '{"burns":[]}',
-  notes: () => ({}),
-  command: ['burn-batch', 'burns.json'],
-  elements: [],
-  taken: null,
-  again: false,
-  allowChanged: false,
-  ...more,
+  ...{ kind: 'burn-batch', content: sha256('a file'), origin: { from: 'content' } },
+  ...{ body: () => '{"burns":[]}', notes: () => ({}), command: ['burn-batch', 'burns.json'] },
+  ...{ elements: [], taken: null, again: false, allowChanged: false, ...more },
 });
 
 /** Processes that start and end as the test says. */
@@ -50,15 +42,10 @@ class World {
     target: { address: string; flywheel: string | null } = TARGET,
   ): Promise<Journal> {
     this.living.add(name);
+    const isRunning = (other: string) => (this.elsewhere.has(other) ? undefined : this.living.has(other));
     const journal = await openSqliteJournal({
-      directory: this.directory,
-      target,
-      processes: {
-        self: () => name,
-        isRunning: (other) => (this.elsewhere.has(other) ? undefined : this.living.has(other)),
-      },
-      clock: { nowMs: () => this.nowMs },
-      ids: randomIds,
+      ...{ directory: this.directory, target, ids: randomIds, clock: { nowMs: () => this.nowMs } },
+      processes: { self: () => name, isRunning },
     });
     this.#open.push(journal);
     return journal;
@@ -75,15 +62,11 @@ function taken(begun: Begun | undefined): Entry {
 }
 
 describe('the journal', () => {
-  const worlds: World[] = [];
   const world = (directory?: string): World => {
     const made = new World(directory);
-    worlds.push(made);
+    onTestFinished(() => made.close());
     return made;
   };
-  afterEach(() => {
-    for (const made of worlds.splice(0)) made.close();
-  });
 
   it('derives one key from one content and one place, for ever', async () => {
     const [here, elsewhere] = [world(), world()];
