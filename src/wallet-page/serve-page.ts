@@ -158,7 +158,7 @@ class PageServer<Result> {
     if (typeof token !== 'string' || !isSame(token, this.#token)) return this.#nothing(response);
     if (path === '/open') return this.#send(response, this.#page.facts);
     if (path === '/transaction') return this.#prepare(response);
-    if (path === '/signed' && !this.#isTaking) return this.#take(request, response);
+    if (path === '/signed') return this.#take(request, response);
     if (path === '/decline' && !this.#isTaking) return this.#decline(response);
     return this.#nothing(response);
   }

@@ -5,7 +5,7 @@ import type { Report } from '../../../src/contract/schemas/report.js';
 import { namedAddress } from '../../support/oracle.js';
 
 export const DATE = '2026-01-31T12:00:00.000Z';
-export const LATER = '2026-02-01T12:00:00.000Z';
+const LATER = '2026-02-01T12:00:00.000Z';
 
 const LOCAL = {
   ...{ tokenId: 'a5f1f6c0-4e8f-4b57-9d3c-0d9a4b1f2c11', mintAddress: namedAddress('mint'), decimals: 6 },
