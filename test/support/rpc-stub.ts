@@ -114,7 +114,7 @@ export async function stubNode(methods: Methods = {}, path = '/secret-key') {
     if (fault !== undefined) return fault(response, call);
     const known = { ...KEPT, ...stub.methods }[call.method] as ((...all: unknown[]) => unknown) | undefined;
     if (known === undefined) return stated(-32_601, 'Method not found')(response, call);
-    return result(known(...call.params))(response, call);
+    return result(await known(...call.params))(response, call);
   });
   const { url, close } = await onLoopback(server);
   closings.push(close);

@@ -201,19 +201,20 @@ export class ClusterChain implements Chain {
   }
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
-    const expiredHeight = await this.expiredHeight();
+    // One state for all: other questions may forget it meanwhile, or learn an older one.
+    const { blockHeight, slot: minContextSlot } = await this.#lastFinalized();
     const traces: Trace[] = [];
     for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL)) {
       const question = questions.statuses(chunk.map(({ signature }) => signature));
       // Only nodes that have seen the finalized state may answer.
-      const voices = await this.#pool.ask(question, { minContextSlot: this.#finalized.slot });
+      const voices = await this.#pool.ask(question, { minContextSlot });
       for (const [index, one] of chunk.entries()) {
         const heard = voices.map(({ value, ...voice }) => ({ ...voice, value: value[index] ?? null }));
-        traces.push(await this.#traceOne(one, heard, expiredHeight));
+        traces.push(await this.#traceOne(one, heard, blockHeight));
       }
     }
     const expired = sought.filter((_, at) => traces[at] === FORGOTTEN);
-    const proven = await traceExpired(this.#pool, expired, this.#finalized.slot);
+    const proven = await traceExpired(this.#pool, expired, minContextSlot);
     for (const [at, { signature }] of sought.entries()) {
       const trace = proven.get(signature);
       if (trace !== undefined) traces[at] = trace;
@@ -290,7 +291,7 @@ export class ClusterChain implements Chain {
   }
 
   /** All nodes of the quorum must agree; otherwise the outcome is open. */
-  async #traceOne(sought: Sought, heard: Heard, expiredHeight: bigint): Promise<Trace> {
+  async #traceOne(sought: Sought, heard: Heard, blockHeight: bigint): Promise<Trace> {
     const { lastValidBlockHeight } = sought;
     const [{ value: status }] = heard as readonly [Voice<Status | null>];
     if (hasLanded(status) && heard.every(({ value }) => sameStatus(value, status))) {
@@ -300,7 +301,7 @@ export class ClusterChain implements Chain {
       return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
     }
     const isAbsent = heard.every(({ value }) => value === null);
-    if (!isAbsent || lastValidBlockHeight > expiredHeight) return openAfter(heard);
+    if (!isAbsent || lastValidBlockHeight >= blockHeight) return openAfter(heard);
     return FORGOTTEN;
   }
 

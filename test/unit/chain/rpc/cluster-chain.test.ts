@@ -52,7 +52,7 @@ class NodeState {
       ...{ absoluteSlot: this.finalizedSlot, blockHeight: this.height, epoch: 2, slotIndex: 1 },
       ...{ slotsInEpoch: 432_000, transactionCount: 5 },
     }),
-    getSignatureStatuses: (asked: readonly string[]) =>
+    getSignatureStatuses: (asked: readonly string[]): unknown =>
       inContext(
         asked.map((signature) => this.#status(signature)),
         this.slot,
@@ -402,6 +402,21 @@ describe('what is not found', () => {
       return answer;
     };
     expect(await trace(one)).toEqual(['forgotten']);
+  });
+
+  it('is not proven by a node behind, because another question meanwhile has forgotten the finalized slot', async () => {
+    const { chain, state, trace } = await cluster();
+    state.height = 400;
+    const { getSignatureStatuses } = state.methods;
+    state.methods.getSignatureStatuses = async (asked) => {
+      state.methods.getSignatureStatuses = getSignatureStatuses;
+      const answer = getSignatureStatuses(asked);
+      // From here on, a machine answers that has not seen the landing yet.
+      state.slot = 500;
+      await expect(chain.getAccounts([signer.address])).rejects.toThrow('is behind');
+      return answer;
+    };
+    await expect(trace(...new Array(256).fill(two), one)).rejects.toThrow('is behind');
   });
 
   it('is open while its blockhash is valid, whatever height was told, and that height does not stay', async () => {
