@@ -1,5 +1,8 @@
 /** Detects gaps: transactions of a project's keys that the chain has and the store lacks. */
+import { decodeClock } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../chain/chain.js';
+import { clusterName } from '../chain/node-address.js';
+import { CLOCK_SYSVAR } from '../chain/programs.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
 import type { Lineage } from '../store/repositories/gaps.js';
@@ -78,6 +81,8 @@ export async function requireExpired(deps: InFlightDeps, replaced = new Set<stri
 }
 
 const MAX_READ = 500;
+/** As `doctor` allows it. What was signed before the look has landed or expired by then. */
+const MAX_SECONDS_BEHIND = 60;
 
 const PROJECTS_A_ROUND = 2;
 
@@ -87,6 +92,27 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
     'ERR_STORE_BEHIND',
     `The chain has ${burns} burn${burns === 1 ? '' : 's'}${beside} of this project that the store lacks: an older copy of the store was restored, or another program or data directory signs with the same keys. Nothing was sent.`,
     { retryAfterSeconds: 60 },
+  );
+}
+
+/**
+ * A node that catches up does not list the newest transactions yet. Lists that are read afterwards are no older than this state. A
+ * private cluster may have another time.
+ */
+async function requireRecent({ store, chain }: GapDeps): Promise<void> {
+  const { genesis } = await store.progress();
+  if (clusterName(genesis ?? '') === null) return;
+  const [account] = await chain.getAccounts([CLOCK_SYSVAR], 'finalized');
+  const { unixTimestamp = 0n } = decodeClock(account) ?? {};
+  const seconds = Math.floor(store.latestMs() / 1_000) - Number(unixTimestamp);
+  if (seconds <= MAX_SECONDS_BEHIND) return;
+  throw new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The newest final state of the RPC node is ${seconds} s behind the clock, so it may lack transactions of this project. Nothing was sent.`,
+    {
+      hint: 'Wait until the node catches up, or use another node (--rpc-url). If the clock of this machine is wrong, correct it: `flywheel doctor`',
+      retryAfterSeconds: 10,
+    },
   );
 }
 
@@ -200,6 +226,7 @@ export class GapWatch {
   async #look(tokenId: string, most?: number): Promise<number> {
     const { store } = this.deps;
     const copy = await requireExpired(this.deps, this.#replaced);
+    await requireRecent(this.deps);
     const { marks, lost, left } = await unknownOf(this.deps, tokenId, most);
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(

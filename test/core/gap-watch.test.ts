@@ -3,7 +3,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeClock } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
+import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/small-programs.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
@@ -17,7 +19,7 @@ import type { Address } from '../../src/values/address.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { isoTime, utcDay } from '../../src/values/time.js';
 import { signedWith } from '../support/chain.js';
-import { chainOver } from '../support/doubles.js';
+import { chainOver, replacing } from '../support/doubles.js';
 import {
   aBurnRequest,
   aPipeline,
@@ -30,6 +32,7 @@ import {
 } from '../support/engine.js';
 import { itLong } from '../support/long.js';
 import { openCluster } from '../support/open-cluster.js';
+import { MAINNET } from '../support/rpc-stub.js';
 import { failureOf } from '../support/service.js';
 import { emptyDirectory } from '../support/spawn.js';
 
@@ -351,6 +354,39 @@ describe('a store that has all', () => {
     chain = chainSince((await newestSlot()) + 1);
     expect(await failureOf(engineOn(test.store).burn(aBurnRequest(1), call()))).toMatchObject({
       code: 'ERR_UNAVAILABLE',
+    });
+  });
+
+  it('is not compared with nodes of a public cluster that are behind, whatever they list', async () => {
+    const before = engineOn(test.store);
+    await burnOn(before, 1);
+    const copy = await copyOf(test.store);
+    const seen = await newestSlot();
+    await burnOn(before, 5, 'the-lost-one');
+    let secondsBehind = 61;
+    chain = chainOver(cluster.chain, {
+      getAccounts: async (addresses) => {
+        if (addresses[0] !== CLOCK_SYSVAR) return cluster.chain.getAccounts(addresses);
+        const unixTimestamp = BigInt(Math.floor(copy.latestMs() / 1_000) - secondsBehind);
+        const data = encodeClock({ slot: 1n, epoch: 1n, unixTimestamp });
+        return [{ lamports: 1n, owner: SYSTEM_PROGRAM, executable: false, data }];
+      },
+      history: async (account, past) =>
+        (await cluster.chain.history(account, past)).filter(({ slot }) => secondsBehind < 60 || slot <= seen),
+    });
+    const engine = await engineOnCopy(
+      replacing(copy, { progress: async () => ({ genesis: MAINNET, ledgerMark: '' }) }),
+    );
+    const failure = await failureOf(engine.burn(aBurnRequest(5), call('the-lost-one')));
+    expect(failure).toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+      status: 503,
+      options: { retryAfterSeconds: 10 },
+    });
+    expect(failure.message).toContain('61 s behind the clock');
+    secondsBehind = 59;
+    expect(await failureOf(engine.burn(aBurnRequest(5), call('the-lost-one')))).toMatchObject({
+      code: 'ERR_STORE_BEHIND',
     });
   });
 
