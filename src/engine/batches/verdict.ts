@@ -2,6 +2,7 @@
 import { instructionName } from '../../chain/squads/instructions.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { ExecuteResult } from '../../contract/schemas/batch.js';
+import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { BatchHead, BatchRecord, BundleRecord, TransactionCost } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { isoTime } from '../../values/time.js';
@@ -14,9 +15,10 @@ import { type BatchState, countExecuted } from './on-chain.js';
 type JudgedBatch = BatchRecord & { readonly executeResult: ExecuteResult };
 
 /**
- * Writes the verdict.
+ * Writes the verdict, which never has fewer executed pipelines than before.
  * @param state - finalized; `null` when the batch was never on chain.
  * @param after - runs in the same store transaction.
+ * @throws `ERR_UNAVAILABLE` when the node is behind.
  */
 export async function conclude(
   work: BatchWork,
@@ -28,6 +30,8 @@ export async function conclude(
   await countVotes(deps, batch);
   const executed = state === null ? 0 : await countExecuted(work, state);
   const landed = work.landedOf('EXECUTE');
+  const ends = landed.map(({ first, transactions }) => first + transactions.length);
+  if (executed < Math.max(batch.executeResult?.totalSuccessful ?? 0, ...ends)) throw lessThanBefore(batch);
   const foreign = await foreignOf(work, executed);
   const executeResult = resultOf(batch, executed, landed, whyNotAll(executed));
   const judged: JudgedBatch = {
@@ -46,6 +50,13 @@ export async function conclude(
   });
   return judged;
 }
+
+const lessThanBefore = ({ id }: BatchHead): FlywheelError =>
+  new FlywheelError(
+    'ERR_UNAVAILABLE',
+    `The RPC node is behind the cluster: it does not show all executed pipelines of batch ${id}. Nothing was changed.`,
+    { hint: 'Run the command again later, or use another node: --rpc-url.' },
+  );
 
 /**
  * Pipelines below `executed` that members executed with another tool and that are not counted yet, as far as the node has the

@@ -1,4 +1,4 @@
-/** Cancelling a batch after a cancel that died. */
+/** Cancelling a batch after a cancel that died, and what a node that is behind does not conclude. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
 import type { Address } from '../../../../src/values/address.js';
@@ -9,6 +9,7 @@ import {
   engineBeside,
   openTestEngine,
   passBlocks,
+  signApproval,
   type TestEngine,
 } from '../../../support/engine.js';
 import { dyingEngine } from '../dying-engine.js';
@@ -18,15 +19,13 @@ afterEach(() => test.destroy());
 
 const call = () => test.project.call();
 
-async function isOnChain(batchIndex: string): Promise<boolean> {
-  const multisig = test.project.registration.multisig as Address;
-  const index = BigInt(batchIndex);
-  const accounts = await test.chain.getAccounts([
-    transactionAddress(multisig, index).address,
-    proposalAddress(multisig, index).address,
-  ]);
-  return accounts.some((account) => account !== null);
-}
+const accountsOf = (batchIndex: string): readonly Address[] =>
+  [transactionAddress, proposalAddress].map(
+    (addressOf) => addressOf(test.project.registration.multisig as Address, BigInt(batchIndex)).address,
+  );
+
+const isOnChain = async (batchIndex: string): Promise<boolean> =>
+  (await test.chain.getAccounts(accountsOf(batchIndex))).some((account) => account !== null);
 
 /** A transaction that landed and failed. */
 const failedRecord = {
@@ -81,4 +80,30 @@ describe('cancelBatch', () => {
     expect(value).toMatchObject({ status: 'FINALIZED' });
     expect(value).not.toHaveProperty('dateCancelled');
   });
+});
+
+it('a stored result of a failed batch gets no less at a node that is behind', async () => {
+  test = await openTestEngine();
+  const init = async (...amounts: number[]) =>
+    (await test.engine.initBatch({ pipelines: amounts.map((one) => aPipeline([burnAction(one)])) }, call()))
+      .value;
+  const [started, other] = [await init(1, 1, 1, 1, 600_000), await init(600_000)];
+  const { id: batchId, batchIndex } = started.batch;
+  const accounts = accountsOf(batchIndex);
+  const before = await test.chain.getAccounts(accounts);
+  for (const one of [other, started])
+    await test.engine.executeBatch(
+      { batchId: one.batch.id, signedTx: signApproval(test.project.owner, one) },
+      call(),
+    );
+  const chain = chainOver(test.chain, {
+    getAccounts: async (asked) => {
+      const states = await test.chain.getAccounts(asked);
+      return asked.map((one, at) => before[accounts.indexOf(one)] ?? states[at] ?? null);
+    },
+  });
+  const again = engineBeside(test, { chain }).executeBatch({ batchId }, call());
+  await expect(again).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
+  const { value } = await test.engine.getBatch({ batchId }, call());
+  expect(value.executeResult).toMatchObject({ total: 5, totalSuccessful: 4, totalFailed: 1 });
 });
