@@ -252,7 +252,11 @@ export class ClusterChain implements Chain {
     // A node that is behind does not know where the page begins, and lists nothing.
     const terms = { minContextSlot: this.#newestSlot, ...(this.#pool.quorum > 1 && { only: node }) };
     const listed: Listed[] = [];
+    const known = new Set<Signature>();
     for (let page = first; ; ) {
+      const [{ signature = '', slot = 0 } = {}] = page;
+      if (known.has(signature) || slot > (listed.at(-1)?.slot ?? slot)) throw repeating();
+      for (const { signature } of page) known.add(signature);
       const isLast = page.length < Math.min(limit - listed.length, SIGNATURES_PER_PAGE);
       listed.push(...page);
       const isLate = page.some(({ blockTimeMs }) => blockTimeMs !== null && blockTimeMs < sinceMs);
@@ -339,3 +343,9 @@ export class ClusterChain implements Chain {
 
 const disagreeing = (about: string): FlywheelError =>
   new FlywheelError('ERR_CHAIN_MISMATCH', `The RPC nodes ${about}.`);
+
+/** A node that ignores where the page begins would go on for ever. */
+const repeating = (): FlywheelError =>
+  new FlywheelError('ERR_RESPONSE_INVALID', 'An RPC node repeats a page of a list of transactions.', {
+    hint: 'Use another node: --rpc-url.',
+  });

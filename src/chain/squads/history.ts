@@ -30,6 +30,8 @@ const INNER_CALL = new RegExp(`^Program ${SQUADS_PROGRAM} invoke \\[([2-9]|[1-9]
 const CUT = 'Log truncated';
 
 const MAX_READ = 20_000;
+/** Others can name an account in any number of transactions, and a node can invent them. */
+const MAX_LISTED = 1_000_000;
 
 /**
  * Every act on these accounts, unordered. Anyone can name the accounts, so above the limit only transactions that also name a
@@ -84,10 +86,12 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
   return own.some(isHidden) || hidesCalls(record, own) ? null : own;
 }
 
-/** All transactions that name one of the accounts. @returns `undefined` when a node does not answer: some may be missing. */
+/** All transactions that name one of the accounts. @returns `undefined` when some may be missing, as when a node does not answer. */
 async function naming(chain: ChainReader, accounts: readonly Address[], sinceMs: number) {
   try {
-    return (await Promise.all(accounts.map((account) => chain.history(account, { sinceMs })))).flat();
+    const past = { sinceMs, limit: MAX_LISTED };
+    const lists = await Promise.all(accounts.map((account) => chain.history(account, past)));
+    return lists.some(({ length }) => length >= MAX_LISTED) ? undefined : lists.flat();
   } catch (error) {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return undefined;
     throw error;

@@ -258,7 +258,7 @@ describe('what has landed', () => {
     ]);
     const page = (_account: string, { limit }: { limit: number }) =>
       Array.from({ length: limit }, (__, at) => ({
-        signature: `s${at}`,
+        signature: `s${limit} ${at}`,
         slot: 5,
         err: null,
         memo: null,

@@ -249,3 +249,23 @@ describe('any answer at all', () => {
     );
   });
 });
+
+it.each([
+  ['comes again', (_page: number, at: number) => [`entry ${at}`, 5_000 - at]],
+  ['is newer than the one before', (page: number, at: number) => [`page ${page}, entry ${at}`, 5_000 - at]],
+] as const)('a page of a history that %s ends the list', async (_what, entryOf) => {
+  let pages = 0;
+  const node = await youngNode({
+    getSignaturesForAddress: () => {
+      pages += 1;
+      return Array.from({ length: pages > 3 ? 0 : 1_000 }, (_, at) => {
+        const [signature, slot] = entryOf(pages, at);
+        return { signature, slot, err: null, memo: null, blockTime: null };
+      });
+    },
+  });
+  await expect(rpcChain([node.url]).chain.history(one, {})).rejects.toMatchObject({
+    code: 'ERR_RESPONSE_INVALID',
+  });
+  expect(pages).toBe(2);
+});
