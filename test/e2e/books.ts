@@ -18,17 +18,8 @@ const burnData = (amount: bigint): Buffer => {
   return data;
 };
 
-interface Books {
-  readonly lamports: bigint;
-  readonly costs: ReturnType<StoreTables['costs']>;
-  /** How many direct burns of each amount landed. */
-  burns(amounts: readonly bigint[]): readonly number[];
-  lamportsOf(address: string): bigint;
-  tokensOf(wallet: string): bigint;
-}
-
 /** Checks that no file is damaged and no outcome is unknown. */
-export function balancedBooks(dataDir: string): Books {
+export function balancedBooks(dataDir: string) {
   const store = new StoreTables(join(dataDir, FILES.store));
   const ledger = new LedgerTables(join(dataDir, FILES.ledger));
   const journal = new JournalTables(join(dataDir, FILES.journal));
@@ -46,13 +37,14 @@ export function balancedBooks(dataDir: string): Books {
     return {
       lamports: ledger.lamports(),
       costs: store.costs(),
-      burns: (amounts) =>
+      /** How many direct burns of each amount landed. */
+      burns: (amounts: readonly bigint[]): readonly number[] =>
         amounts.map((amount) => {
           const data = burnData(amount).toString('latin1');
           return wires.reduce((count, wire) => count + wire.split(data).length - 1, 0);
         }),
-      lamportsOf: (address) => lamports.get(address) ?? 0n,
-      tokensOf: (wallet) => {
+      lamportsOf: (address: string) => lamports.get(address) ?? 0n,
+      tokensOf: (wallet: string) => {
         const owner = Buffer.from(bs58.decode(wallet));
         return accounts
           .filter(({ data }) => data.subarray(OWNER_AT, AMOUNT_AT).equals(owner))

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
 import { pipelinesOf } from './deeds.js';
-import { anOperator, type Operator, problemOf } from './operator.js';
+import { anOperator, problemOf } from './operator.js';
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
@@ -17,21 +17,14 @@ interface Found {
 type Result = Found & readonly { readonly signature: string }[];
 type Lie = (result: Result, call: RpcCall) => unknown;
 
-interface Two {
-  readonly operator: Operator;
-  readonly node: TestNode;
-  /** Runs a command with both nodes; the first one tells this lie. */
-  ask(lie: Lie, ...words: readonly string[]): ReturnType<Operator['run']>;
-  close(): Promise<void>;
-}
-
-async function two(): Promise<Two> {
+async function two() {
   const operator = await anOperator('remote');
   const node = await startNodeBeside(operator.dataDir);
   return {
     operator,
     node,
-    ask: async (lie, ...words) => {
+    /** Runs a command with both nodes; the first one tells this lie. */
+    ask: async (lie: Lie, ...words: readonly string[]) => {
       const liar = await stubNode();
       liar.always = passOn(node.url, ({ result, ...rest }: { result: Result }, call) => ({
         ...rest,
@@ -65,7 +58,7 @@ async function said<Said>({ url }: TestNode, method: string, ...params: readonly
   return ((await answer.json()) as { result: Said }).result;
 }
 
-let shared: Two;
+let shared: Awaited<ReturnType<typeof two>>;
 beforeAll(async () => {
   shared = await two();
 });

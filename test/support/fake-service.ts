@@ -1,7 +1,7 @@
 /** A service whose answers the test defines; a missing answer throws. */
 import type { Call, Reply } from '../../src/contract/call.js';
 import type { OperationId } from '../../src/contract/operations.js';
-import { type AnswerOf, eachOperation, type Perform, type Service } from '../../src/contract/service.js';
+import { type AnswerOf, eachOperation, type Perform } from '../../src/contract/service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import type { Secret } from '../../src/values/secret.js';
 import { EXAMPLES } from './wire-examples.js';
@@ -16,15 +16,13 @@ interface SeenCall {
   readonly call: Call;
 }
 
-export interface FakeService {
-  readonly service: Service;
-  readonly calls: SeenCall[];
-  answer(operation: OperationId, reply: (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>): void;
-}
+type Answering = (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>;
 
-export function fakeService(): FakeService {
+export type FakeService = ReturnType<typeof fakeService>;
+
+export function fakeService() {
   const calls: SeenCall[] = [];
-  const answers = new Map<OperationId, (seen: SeenCall) => Promise<Reply<unknown>> | Reply<unknown>>();
+  const answers = new Map<OperationId, Answering>();
   const respond: Perform = async (operation, input, call) => {
     const seen = { operation, input, call };
     const isOfWaiting = operation === 'listBatches' && (input as { status?: string }).status === 'FINALIZED';
@@ -37,7 +35,7 @@ export function fakeService(): FakeService {
   };
   return {
     calls,
-    answer: (operation, reply) => void answers.set(operation, reply),
+    answer: (operation: OperationId, reply: Answering) => void answers.set(operation, reply),
     service: { ...eachOperation(respond), close: async () => undefined },
   };
 }

@@ -10,16 +10,12 @@ interface StubRequest {
   readonly body: string;
 }
 
-export interface Stub {
-  readonly url: string;
-  readonly requests: StubRequest[];
-  close(): Promise<void>;
-}
+export type Stub = Awaited<ReturnType<typeof startStub>>;
 
 export type StubAnswer = (request: StubRequest, response: ServerResponse, count: number) => void;
 
 /** Records each request; `count` is 1 for the first. */
-export async function startStub(answer: StubAnswer): Promise<Stub> {
+export async function startStub(answer: StubAnswer) {
   const requests: StubRequest[] = [];
   const server = createServer(async (message, response) => {
     const { method = '', url = '', headers } = message;
