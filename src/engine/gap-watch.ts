@@ -99,7 +99,7 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
  * A node that catches up does not list the newest transactions yet. Lists that are read afterwards are no older than this state. A
  * private cluster may have another time.
  */
-async function requireRecent({ store, chain }: GapDeps): Promise<void> {
+async function requireRecent({ store, chain }: Sources): Promise<void> {
   const { genesis } = await store.progress();
   if (clusterName(genesis ?? '') === null) return;
   const [account] = await chain.getAccounts([CLOCK_SYSVAR], 'finalized');
