@@ -11,13 +11,7 @@ describe('translateSqliteError', () => {
   it.each([
     ['a file system that is read-only', failure('', { code: 'EROFS' }), READ_ONLY],
     ['a directory that is closed to this user', failure('', { code: 'EACCES' }), READ_ONLY],
-    ['a full disk', failure('', { code: 'SQLITE_FULL', rawCode: 13 }), FULL],
     ['a quota that is used up', failure('', { code: 'EDQUOT' }), FULL],
-    [
-      'a page that is wrong, or could not be read for once',
-      failure('database disk image is malformed', { code: 'SQLITE_CORRUPT', rawCode: 11 }),
-      'is damaged, or the disk failed to read it',
-    ],
     [
       'a failed write',
       failure('disk I/O error', { code: 'SQLITE_IOERR_WRITE', rawCode: 778 }),
@@ -27,11 +21,6 @@ describe('translateSqliteError', () => {
       'a directory without write permission, which the driver has no name for',
       failure('attempt to write a readonly database', { code: 'UNKNOWN_SQLITE_ERROR_1544' }),
       READ_ONLY,
-    ],
-    [
-      'a connection that could not be made',
-      failure('ConnectionFailed("Unable to open connection to local database /a: 3/l.db: 14")', { code: '' }),
-      'cannot be opened',
     ],
     ['a table lock', failure('', { code: 'SQLITE_LOCKED', rawCode: 6 }), 'is locked by another process'],
   ])('names the file and the reason of %s', (_, error, reason) => {

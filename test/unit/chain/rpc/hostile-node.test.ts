@@ -100,20 +100,6 @@ describe('accounts that cannot be', () => {
     expect(state?.lamports).toBe(18_446_744_073_709_551_615n);
   });
 
-  it('are refused in no time where an owner has no end', async () => {
-    const startedMs = performance.now();
-    const endless = withAccount({ owner: 'z'.repeat(1_000_000) });
-    expect(await refusal(endless, (reader) => reader.getAccounts([one, two]))).toEqual(said(OWNER));
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
-  });
-
-  it('may come with an error that is none', async () => {
-    const node = await youngNode();
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, error: null, result: inContext([good]) });
-    node.always = says(body);
-    expect((await rpcChain([node.url]).chain.getAccounts([one]))[0]?.lamports).toBe(1n);
-  });
-
   it('are passed over for those of the next node', async () => {
     const liar = await youngNode({ getMultipleAccounts: () => inContext([]) });
     const honest = await youngNode({ getMultipleAccounts: () => inContext([good]) });

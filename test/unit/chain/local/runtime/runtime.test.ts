@@ -11,7 +11,6 @@ import {
 import {
   type Instruction,
   readonlyAccount,
-  readonlySigner,
   writableAccount,
   writableSigner,
 } from '../../../../../src/chain/transaction/message.js';
@@ -80,16 +79,6 @@ describe('a transaction with native instructions', () => {
     expect(() => stage.execute(stage.sign([callNative()]))).toThrow('a bug');
   });
 
-  it('looks at rent once, at the end', () => {
-    const low = stage.signer(RENT_OF_WALLET);
-    const down = transfer({ from: low.address, to: stage.payer.address, lamports: 500_000n });
-    const up = transfer({ from: stage.payer.address, to: low.address, lamports: 500_000n });
-    expect(stage.execute(stage.sign([down, callNative(), up], [low])).error).toBeNull();
-    const left = stage.execute(stage.sign([down, callNative()], [low]));
-    expect(left.error).toEqual({ kind: 'transaction', error: 'InsufficientFundsForRent', accountIndex: 1 });
-    expect(left.landed).toBe(true);
-  });
-
   it('logs what a cluster would and cuts it off where it would', () => {
     const long = Array.from({ length: 14 }, () => memo('x'.repeat(60), []));
     stage.program = ({ log }) => {
@@ -152,25 +141,5 @@ describe('calls of a native program', () => {
     };
     expect(calls(62)).toBeNull();
     expect(calls(63)).toMatchObject({ index: 1, error: 'MaxInstructionTraceLengthExceeded' });
-  });
-
-  it('that leave an account low do not fail there', () => {
-    const vault = stage.signer(RENT_OF_WALLET).address;
-    const accounts = [
-      writableAccount(vault),
-      writableSigner(stage.payer.address),
-      readonlySigner(stage.payer.address),
-    ];
-    const down = transfer({ from: vault, to: stage.payer.address, lamports: 1_000n });
-    const up = transfer({ from: stage.payer.address, to: vault, lamports: 1_000n });
-    stage.program = ({ invoke, get }) => {
-      invoke([down], [vault]);
-      expect(get(vault).lamports).toBe(RENT_OF_WALLET - 1_000n);
-      invoke([up], []);
-    };
-    const result = stage.land([callNative(accounts)]);
-    expect(result.error).toBeNull();
-    expect(stage.lamports(vault)).toBe(RENT_OF_WALLET);
-    expect(result.logs.filter((line) => line.includes('invoke [2]'))).toHaveLength(2);
   });
 });
