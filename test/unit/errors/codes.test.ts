@@ -47,6 +47,11 @@ describe('ERRORS', () => {
     expect(exit).not.toBe(EXIT.done);
   });
 
+  it('lets a burn without a record be sent again under its key, and nothing behind a wrong signature', () => {
+    const { ERR_CREATE_API_EVENT_FAILED: unrecorded, ERR_SIGNATURE_WRONG: wrong } = ERRORS;
+    expect([unrecorded.retry, wrong.retry]).toEqual(['with-key', 'never']);
+  });
+
   it('explains every exit number once', () => {
     expect(EXIT_CODES.map(({ code: number }) => number)).toEqual(Object.values(EXIT));
   });
