@@ -227,6 +227,21 @@ describe('a batch of which only a part was set up, and which its members have fi
     return started;
   }
 
+  it('is executed where all of it was set up before the engine died', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const dying = dyingEngine(test, { at: 2, sent: Number.POSITIVE_INFINITY });
+    await expect(dying.initBatch(input, keyed())).rejects.toThrow();
+    const started = { batch: (await test.engine.currentBatch(call())).value } as InitBatchResult;
+    expect(started.batch.status).toBe('AVAILABLE_TO_QUEUE');
+    await approveOutside(test, started);
+    await executeOutside(test, started, 9);
+    await closeOutside(test, started);
+    await cancel(started.batch.id);
+    const { value } = await test.engine.getBatch({ batchId: started.batch.id }, call());
+    expect(value).toMatchObject({ status: 'EXECUTED', executeResult: { totalSuccessful: 9 } });
+    expect(await books()).toEqual(['9', '9']);
+  });
+
   it('tells that its members have made it theirs, and is cancelled', async () => {
     await begun();
     await expect(test.engine.initBatch(input, keyed())).rejects.toMatchObject({
