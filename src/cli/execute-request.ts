@@ -74,8 +74,8 @@ export async function executeRequest(
     requireDataDirectory(path, settings);
     return (await runCommand(session)) || EXIT.done;
   } catch (thrown) {
-    const { withPlace } = await import('./hints.js');
-    throw withPlace(thrown, settings);
+    const { ofRevokedKey, withPlace } = await import('./hints.js');
+    throw withPlace(await ofRevokedKey(thrown, session), settings);
   } finally {
     session.output.progress.clear();
     await session.close();

@@ -1,7 +1,7 @@
 /** Lines to paste: hints with the flags of this run, and what approves a waiting batch. */
 import { existsSync } from 'node:fs';
 import type { Settings } from '../compose/settings.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { apiKeyFile, ownerFile } from '../files/directories.js';
 import { ownBatch } from './batch/batch-stages.js';
 import type { Session } from './command.js';
@@ -28,6 +28,27 @@ export function withPlace(thrown: unknown, settings: Settings): unknown {
     ? 'Put the key back in place of ***, or leave out --rpc-url and set FLYWHEEL_RPC_URL. '
     : '';
   return thrown.with({ hint: `${way}${hint}` });
+}
+
+/** The service does not tell a revoked key from an unknown one; the data directory does. */
+export async function ofRevokedKey(thrown: unknown, session: Session): Promise<unknown> {
+  if (!isFlywheelError(thrown, 'ERR_UNAUTHORIZED') || session.settings.apiUrl.value !== null) return thrown;
+  const keys = await session.local().then(
+    (local) => local.listKeys(),
+    () => [],
+  );
+  const own = keys.find(({ isInUse }) => isInUse);
+  const end = own?.dateRevoked ?? own?.dateExpires;
+  if (own === undefined || end == null) return thrown;
+  const how = own.dateRevoked === null ? 'expired' : 'was revoked';
+  return new FlywheelError(
+    'ERR_UNAUTHORIZED',
+    `The API key of this machine, ${own.name ?? own.id}, ${how} on ${end}. Nothing was sent.`,
+    {
+      ...thrown.options,
+      hint: newKeyHint(session.settings),
+    },
+  );
 }
 
 /** A command that replaces the key of this machine; its file stays private. */

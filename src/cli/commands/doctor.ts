@@ -5,7 +5,7 @@ import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
 import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
-import { withPlace } from '../hints.js';
+import { ofRevokedKey, withPlace } from '../hints.js';
 import { loadKeypair } from '../load-keypair.js';
 import { safeLine } from '../output/safe-text.js';
 import { indented } from '../output/table.js';
@@ -36,8 +36,8 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   const look: Look = async (name, tell) => {
     const asked = async () => tell();
-    const explain = (error: unknown) => {
-      throw withPlace(error, settings);
+    const explain = async (error: unknown) => {
+      throw withPlace(await ofRevokedKey(error, session), settings);
     };
     found.push(await check(name, () => asked().catch(explain)));
   };
