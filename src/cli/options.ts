@@ -1,5 +1,5 @@
 /** Options that several commands have, and the parsers of option values: amounts, times, ids, scopes, keys. */
-import { Option } from '@commander-js/extra-typings';
+import { type Argument, Option } from '@commander-js/extra-typings';
 import { isIdempotencyKey } from '../contract/headers.js';
 import { MAX_IDEMPOTENCY_KEY_LENGTH } from '../contract/limits.js';
 import { FlywheelError, isFlywheelError, usageError } from '../errors/flywheel-error.js';
@@ -156,6 +156,19 @@ export const EXPECT_OPTION = new Option(
   '--expect <file>',
   'refuse unless the batch equals this pipelines file or digest (sha256:…)',
 );
+
+/** Takes choices in any case. @param name - for the refusal */
+export function readChoices(taken: Option | Argument, name: string, hint: string): void {
+  const { argChoices, parseArg } = taken as Option;
+  if (argChoices === undefined) return;
+  taken.argParser((text: string, before: unknown) => {
+    const choice = argChoices.find((each) => each.toLowerCase() === text.toLowerCase());
+    if (choice !== undefined) return parseArg?.(choice, before);
+    const expected = `${argChoices.slice(0, -1).join(', ')} or ${argChoices.at(-1)}`;
+    const got = JSON.stringify(text.slice(0, 60));
+    throw new FlywheelError('ERR_USAGE', `${name}: expected ${expected}, got ${got}.`, { hint });
+  });
+}
 
 export type InputFormat = 'json' | 'ndjson' | 'csv';
 

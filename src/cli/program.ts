@@ -6,6 +6,7 @@ import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import { commandPath } from './config/command-uses.js';
 import type { GlobalFlags } from './config/resolve.js';
 import { addGlobalOptions, globalFlags, requireUse } from './config/settings-table.js';
+import { longFlag, readChoices } from './options.js';
 import { indented, wrapText } from './output/table.js';
 
 const DESCRIPTION =
@@ -63,6 +64,8 @@ function buildTree(options: ProgramOptions): CommandTree {
     .exitOverride()
     .addHelpText('after', ['', ...wrapped(ROOT_NOTES, width)].join('\n'));
   addGlobalOptions(root);
+  for (const option of root.options)
+    readChoices(option, longFlag(option.flags), 'See `flywheel help settings`.');
   const unloaded = new Map<CommandUnknownOpts, () => Promise<void>>();
   let reached: CommandUnknownOpts = root;
   const load = async (command: CommandUnknownOpts): Promise<void> => {
@@ -94,6 +97,9 @@ function buildTree(options: ProgramOptions): CommandTree {
       };
       return options.execute({ run: runInMode, path, globals: globalFlags(root), tree });
     });
+    const hint = `See \`${commandPath(command)} --help\`.`;
+    for (const option of command.options) readChoices(option, longFlag(option.flags), hint);
+    for (const argument of command.registeredArguments) readChoices(argument, argument.name(), hint);
     // Commander would report the first missing option before a misspelt one, so `requireAll` checks them later.
     const required = command.options.filter(({ mandatory }) => mandatory);
     for (const option of required) {

@@ -20,7 +20,7 @@ const DIGEST = `sha256:${'0'.repeat(64)}`;
 const CASES: readonly (readonly [words: string, code: string, names: string])[] = [
   ['brun', 'ERR_USAGE', 'brun'],
   ['burn', 'ERR_USAGE', '--amount <n>'],
-  ['--output xml whoami', 'ERR_USAGE', 'human, json, ndjson, csv'],
+  ['--output xml whoami', 'ERR_USAGE', 'human, json, ndjson or csv'],
   ['whoami --output csv', 'ERR_USAGE', '--output csv'],
   ['whoami --timeout soon', 'ERR_USAGE', '--timeout'],
   ['whoami --local --api-url https://a.example', 'ERR_USAGE', 'cannot be combined'],
