@@ -3,7 +3,6 @@ import type { Chain } from '../chain/chain.js';
 import type { RecoveryScope } from '../contract/admin.js';
 import type { EngineState } from '../contract/served-engine.js';
 import { invariant } from '../errors/flywheel-error.js';
-import type { BundlePhase } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import { currentRecord } from './batches/batch-context.js';
@@ -89,15 +88,10 @@ async function burnsOf(tx: StoreTransaction, requestId: string) {
   };
 }
 
-const PHASES: Readonly<Record<'initBatch' | 'executeBatch', readonly BundlePhase[]>> = {
-  initBatch: ['SETUP'],
-  executeBatch: ['OWNER_APPROVAL', 'OPERATOR_APPROVAL', 'EXECUTE'],
-};
-
-async function batchOf(tx: StoreTransaction, batchId: string, operation: keyof typeof PHASES) {
+async function batchOf(tx: StoreTransaction, batchId: string, operation: 'initBatch' | 'executeBatch') {
   const batch = await currentRecord(tx, batchId);
   const init = await tx.requests.find({ id: batch.requestId });
-  const bundles = await tx.bundles.ofBatch(batchId, PHASES[operation]);
+  const bundles = await tx.bundles.ofBatch(batchId);
   return {
     ...{ id: batchId, operation, running: isWorkedOn(tx, batch), dateBegun: batch.dateCreated },
     idempotencyKey: operation === 'initBatch' ? (init?.value ?? null) : null,

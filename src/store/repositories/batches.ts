@@ -6,7 +6,6 @@ import { invariant } from '../../errors/flywheel-error.js';
 import type {
   BatchHead,
   BatchRecord,
-  BundlePhase,
   BundleRecord,
   IssuedVote,
   StoredAction,
@@ -176,14 +175,11 @@ export const bundleRepository = (session: StoreSession) => {
         ),
       )),
 
-    /**
-     * Ordered by first transaction, without expired bundles.
-     * @param phase - limits what is read: a batch may have thousands of signed transactions. @default all
-     */
-    async ofBatch(batchId: string, phase?: readonly BundlePhase[]): Promise<readonly BundleRecord[]> {
+    /** Ordered by first transaction, without expired bundles. */
+    async ofBatch(batchId: string): Promise<readonly BundleRecord[]> {
       const status = ['PENDING', 'LANDED', 'FAILED'] as const;
       const bundles = new Map<string, BundleRecord>();
-      const rows = await steps.list({ batchId, phase, status }, sql`order by first, position`);
+      const rows = await steps.list({ batchId, status }, sql`order by first, position`);
       for (const { signature, bytes, position, errorMessage, ...row } of rows) {
         const bundle = bundles.get(row.bundleId) ?? { ...row, ...NO_END, transactions: [] };
         const hasFailed = errorMessage !== null;
