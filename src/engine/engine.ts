@@ -15,15 +15,7 @@ import { eachOperation, type Service } from '../contract/service.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import { checkChain } from './admin/check-chain.js';
-import {
-  createKey,
-  keyInfo,
-  listActs,
-  readCaps,
-  requireRegistration,
-  revokeKey,
-  setCaps,
-} from './admin/project.js';
+import * as project from './admin/project.js';
 import { fund, registerProject } from './admin/register.js';
 import { registrationStatus, vaultReport } from './admin/vault.js';
 import { cancelBatch } from './batches/cancel-batch.js';
@@ -103,25 +95,27 @@ function createLocal(deps: EngineDeps) {
       throw error;
     }
   };
-  const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
+  const registered = () => deps.store.read((tx) => project.requireRegistration(tx, deps.project ?? null));
   return {
     register: (input: RegisterInput) => registerProject(deps, input),
     status: async () => registrationStatus(deps, await registered()),
     vault: async () => vaultReport(deps, await registered()),
     fund: async (input: FundInput) => fund(deps, await registered(), input),
-    createKey: async (terms: KeyTerms) => createKey(deps, await registered(), terms),
+    createKey: async (terms: KeyTerms) => project.createKey(deps, await registered(), terms),
     caps: () =>
-      deps.store.read(async (tx) => readCaps(tx, await requireRegistration(tx, deps.project ?? null))),
-    setCaps: (changes: CapChanges) => setCaps(deps, changes),
+      deps.store.read(async (tx) =>
+        project.readCaps(tx, await project.requireRegistration(tx, deps.project ?? null)),
+      ),
+    setCaps: (changes: CapChanges) => project.setCaps(deps, changes),
     listKeys: async (own: Secret | null = null) => {
       const { token } = await registered();
       const keys = await deps.store.read((tx) => tx.apiKeys.ofToken(token.id));
-      return keys.map((key) => keyInfo(key, own));
+      return keys.map((key) => project.keyInfo(key, own));
     },
     /** Revoking twice is no error. @throws `ERR_NOT_FOUND` */
     revokeKey: async (id: string, afterMs = 0, own: Secret | null = null) =>
-      revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
-    audit: (query: AuditQuery) => listActs(deps, query),
+      project.revokeKey(deps, (await registered()).token.id, id, { afterMs, own }),
+    audit: (query: AuditQuery) => project.listActs(deps, query),
     foresight: {
       burns: (requests: readonly BurnRequest[], credential: Secret | null) =>
         foreseeBurns(deps, requests, credential),
