@@ -14,11 +14,7 @@ import {
 } from '../../src/chain/transaction/sign.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles, type LocalConfig, writeLocalConfig } from '../../src/compose/local-config.js';
-import {
-  type EngineFiles,
-  type LedgerEngine,
-  openLedgerEngine,
-} from '../../src/compose/open-engine.js';
+import { type EngineFiles, type LedgerEngine, openLedgerEngine } from '../../src/compose/open-engine.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';

@@ -27,10 +27,10 @@ import {
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
 import { createFileKeyring } from '../../src/compose/keyring.js';
 import { dataFiles } from '../../src/compose/local-config.js';
-import { DEFAULT_LIMITS } from '../../src/engine/deps.js';
 import { readProgramConfig } from '../../src/compose/registration/plan.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { insertFirstKey, registrationView } from '../../src/engine/admin/project.js';
+import { DEFAULT_LIMITS } from '../../src/engine/deps.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { Leases } from '../../src/engine/lease.js';
 import { settle } from '../../src/engine/settle.js';
