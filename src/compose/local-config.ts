@@ -185,7 +185,13 @@ export function wipeDataDirectory(dataDir: string): void {
     );
 }
 
-export const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+/** @throws `ERR_CONFIG_INVALID` where it cannot be told */
+export const exists = (path: string): boolean =>
+  onFile(
+    'ERR_CONFIG_INVALID',
+    `${path} cannot be looked up`,
+    () => statSync(path, { throwIfNoEntry: false }) !== undefined,
+  );
 
 const read = (path: string): string | undefined =>
   onFile('ERR_STORE_UNAVAILABLE', `${path}: cannot be read`, () => readIfThere(path));

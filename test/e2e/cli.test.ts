@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { BIN, emptyDirectory, flywheel, startFlywheel } from '../support/spawn.js';
+import { BIN, emptyDirectory, flywheel, problemOf, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from './terminal.js';
 
 const VERSION = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
@@ -39,6 +39,17 @@ describe('flywheel', () => {
     expect(help).toMatchObject({ exit: 0, stderr: '' });
     expect(help.stdout).toBe((await flywheel({ home }, '--no-color', '--help')).stdout);
     expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('does not take a file for its data directory', async () => {
+    const refused = await flywheelHere(
+      { home: emptyDirectory() },
+      'local',
+      'init',
+      '--data-dir',
+      '/dev/null',
+    );
+    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
   });
 
   it('names places in the sources with FLYWHEEL_DEBUG, and only then', async () => {

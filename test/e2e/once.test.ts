@@ -252,6 +252,23 @@ describe('the journal', () => {
 });
 
 describe('a batch that is set up', () => {
+  it('waits for a day with room, and is refused until then', async () => {
+    const operator = await anOperator('embedded', ['--daily-burn', '4', '--vault-tokens', '1000']);
+    await initiated(operator, 'p');
+    const words = runWords(operator, 'p.json');
+    const [next, after] = [{ clockAheadMs: DAY_MS }, { clockAheadMs: 2 * DAY_MS }];
+    const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '2'];
+    expect((await operator.runWith(next, ...burn)).exit).toBe(0);
+    for (const _ of ['run', 'run again']) {
+      const refused = await operator.runWith(next, ...words);
+      expect([refused.exit, problemOf(refused).error]).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
+      const [waiting] = JSON.parse((await operator.runWith(next, 'pending', '--json')).stdout);
+      expect(waiting.outcome).toBe('waits for approval');
+    }
+    expect((await operator.runWith(after, ...words)).exit).toBe(0);
+    expect(await burned(operator)).toBe('5');
+  });
+
   it('is in the way of the same proofs with another amount, and can be cancelled for them', async () => {
     const operator = await fresh();
     await initiated(operator, 'waiting');

@@ -44,7 +44,7 @@ import { pick, pipelineElements } from '../operation/elements.js';
 import { beginRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
-import { afterwards, notSent } from '../operation/verdicts.js';
+import { afterwards, notSent, saysNothingWasDone } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import type { OutputFile } from '../output/output-file.js';
 import { statusOf, totalFields, viewBatch, viewInitBatch } from '../views/batch.js';
@@ -395,20 +395,33 @@ export function batchWork(
     return repeatOf(entry, { ...how, hint, setUp });
   }
 
-  function execute(entry: Entry, initiated: Initiated): Promise<Executed> {
+  async function execute(entry: Entry, initiated: Initiated): Promise<Executed> {
+    const { state: before } = entry;
     const stage = currentStage(entry);
     const digest = pipelinesDigest(source(stage));
     const note = (approval: { readonly signedTx?: string }): void => {
       if (entry.state === 'waiting') entry.reopen([], {});
       addToStage(entry, { ...approval, digest });
     };
+    const { signedTx } = stage.note;
+    if (signedTx !== undefined) note({ signedTx });
     return executeUntilFinal(session, initiated.batch, {
-      signedTx: stage.note.signedTx,
+      signedTx,
       sign: () => sign(entry, initiated, () => note({})),
       wasSent: stage.note.digest !== undefined,
       keep: ({ signedTx }) => note({ signedTx }),
       digest,
       key: (signedTx) => stage.executeKey(signedTx),
+    }).catch((error: unknown) => {
+      // Such as a day without room for the batch.
+      if (
+        before === 'waiting' &&
+        entry.state === 'open' &&
+        isFlywheelError(error) &&
+        saysNothingWasDone(error)
+      )
+        entry.settle({ state: 'waiting', landed: [] });
+      throw error;
     });
   }
 
