@@ -15,7 +15,6 @@ import {
 } from '../support/http-serve.js';
 import { sampleOf } from '../support/long.js';
 
-const EXIT_UNAVAILABLE = 6;
 const BURN = { type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 1, persistOnchain: false };
 
 const burn = (server: ServeProcess, { key }: ServedHome): Promise<Response> =>
@@ -48,41 +47,28 @@ describe('a data directory', () => {
   it('is not wiped under a server, which goes on', async () => {
     const server = await serve(home);
     const { exit: refused, stderr } = await besides(home, 'local', 'reset', '--yes', '--json');
-    expect([refused, JSON.parse(stderr)]).toEqual([
-      EXIT_UNAVAILABLE,
-      expect.objectContaining({
-        error: 'ERR_STORE_UNAVAILABLE',
-        message: expect.stringContaining('another flywheel process uses the data directory'),
-      }),
-    ]);
+    const message = expect.stringContaining('another flywheel process uses the data directory');
+    expect([refused, JSON.parse(stderr)]).toMatchObject([6, { error: 'ERR_STORE_UNAVAILABLE', message }]);
     expect((await burn(server, home)).status).toBe(200);
     const { exit } = await server.end('SIGTERM');
     expect(exit).toBe(0);
     expect((await besides(home, 'local', 'reset', '--yes', '--json')).exit).toBe(0);
   });
 
+  const fileOf = (at: ServedHome, name: string): string => join(at.dataDir, name);
+  const foreign = (name: string) => replace(fileOf(home, name), fileOf(other, name));
+  const wipe = (): void => rmSync(home.dataDir, { recursive: true });
+  const again = (): Promise<unknown> => {
+    wipe();
+    return besides(home, 'local', 'init', '--json');
+  };
   const LOSSES = [
-    ['removed as a whole', async () => rmSync(home.dataDir, { recursive: true }), 'store.db'],
-    ['moved away', async () => renameSync(home.dataDir, `${home.dataDir}-old`), 'store.db'],
-    ['without its ledger', async () => replace(join(home.dataDir, 'ledger.db')), 'ledger.db'],
-    [
-      'with the ledger of another',
-      async () => replace(join(home.dataDir, 'ledger.db'), join(other.dataDir, 'ledger.db')),
-      'ledger.db',
-    ],
-    [
-      'with the store of another',
-      async () => replace(join(home.dataDir, 'store.db'), join(other.dataDir, 'store.db')),
-      'store.db',
-    ],
-    [
-      'made again',
-      async () => {
-        rmSync(home.dataDir, { recursive: true });
-        expect((await besides(home, 'local', 'init', '--json')).exit).toBe(0);
-      },
-      'store.db',
-    ],
+    ['removed as a whole', wipe, 'store.db'],
+    ['moved away', () => renameSync(home.dataDir, `${home.dataDir}-old`), 'store.db'],
+    ['without its ledger', () => replace(fileOf(home, 'ledger.db')), 'ledger.db'],
+    ['with the ledger of another', () => foreign('ledger.db'), 'ledger.db'],
+    ['with the store of another', () => foreign('store.db'), 'store.db'],
+    ['made again', again, 'store.db'],
   ] as const;
 
   it.each(sampleOf(LOSSES, 2))(

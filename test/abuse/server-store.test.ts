@@ -13,35 +13,23 @@ const PIPELINES = {
 };
 const PAGE_BYTES = 4_096;
 
-const both = (path: string): readonly string[] => [path, `${path}-wal`].filter((file) => existsSync(file));
+/** Does this to a file and its log. */
+function each(path: string, act: (file: string) => void): void {
+  for (const file of [path, `${path}-wal`].filter((one) => existsSync(one))) act(file);
+}
 
-const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = [
-  [
-    'is not a database',
-    (path) => {
-      for (const file of both(path))
-        writeFileSync(file, 'this is no database, and long enough'.repeat(2_000));
-    },
-    /store\.db is (?:damaged|not a database)/,
-  ],
-  [
-    'has lost its pages',
-    (path) => {
-      const file = openSync(path, 'r+');
-      for (let at = PAGE_BYTES; at < statSync(path).size; at += PAGE_BYTES) {
-        writeSync(file, Buffer.alloc(PAGE_BYTES, 7), 0, PAGE_BYTES, at);
-      }
-      truncateSync(`${path}-wal`, 0);
-    },
-    /store\.db (?:is damaged|could not be read or written)/,
-  ],
-  [
-    'has been emptied',
-    (path) => {
-      for (const file of both(path)) truncateSync(file, 0);
-    },
-    /store\.db (?:is damaged|could not be read or written|is not a database)/,
-  ],
+const overwrite = (path: string): void => {
+  const file = openSync(path, 'r+');
+  for (let at = PAGE_BYTES; at < statSync(path).size; at += PAGE_BYTES)
+    writeSync(file, Buffer.alloc(PAGE_BYTES, 7), 0, PAGE_BYTES, at);
+  truncateSync(`${path}-wal`, 0);
+};
+const NO_DATABASE = 'this is no database, and long enough'.repeat(2_000);
+const DAMAGED = /store\.db (?:is damaged|could not be read or written|is not a database)/;
+const DAMAGES: readonly (readonly [string, (path: string) => void])[] = [
+  ['is not a database', (path) => each(path, (file) => writeFileSync(file, NO_DATABASE))],
+  ['has lost its pages', overwrite],
+  ['has been emptied', (path) => each(path, (file) => truncateSync(file, 0))],
 ];
 
 describe('flywheel serve', () => {
@@ -51,7 +39,7 @@ describe('flywheel serve', () => {
   });
   afterEach(killServers);
 
-  it.each(sampleOf(DAMAGES, 1))('answers 503 when its store %s', async (_name, damage, named) => {
+  it.each(sampleOf(DAMAGES, 1))('answers 503 when its store %s', async (_name, damage) => {
     const home = copyHome(template);
     const server = await serve(home);
     const answers = async () => {
@@ -80,7 +68,7 @@ describe('flywheel serve', () => {
       [200, null],
     ]);
     for (const [, , text] of broken) expect(text).not.toContain(home.dataDir);
-    expect(server.log()).toMatch(named);
+    expect(server.log()).toMatch(DAMAGED);
     expect(server.log()).toContain('"code":"ERR_STORE_UNAVAILABLE"');
   });
 });

@@ -19,6 +19,8 @@ const silence: StubAnswer = () => undefined;
 const batch = (status: string): StubAnswer =>
   json(200, { ...(EXAMPLES.getBatch.response as object), status });
 
+const SET_UP = 'AVAILABLE_TO_QUEUE';
+
 describe('an operation that the service is at', () => {
   const serve = async (
     routes: Readonly<Record<string, readonly StubAnswer[]>>,
@@ -40,23 +42,15 @@ describe('an operation that the service is at', () => {
     const heard: Waiting[] = [];
     const { service, asked, waits, stub } = await serve({
       'POST /init': [RUNNING, json(200, EXAMPLES.initBatch.response)],
-      'GET /current': [
-        batch('AVAILABLE_TO_QUEUE'),
-        json(503, {}),
-        batch('AVAILABLE_TO_QUEUE'),
-        batch('FINALIZED'),
-      ],
+      'GET /current': [batch(SET_UP), json(503, {}), batch(SET_UP), batch('FINALIZED')],
     });
     const onWaiting = (waiting: Waiting): void => void heard.push(waiting);
     const { value } = await service.initBatch(init, { ...call, onWaiting });
     expect(value).toEqual(EXAMPLES.initBatch.response);
     expect(asked().filter((one) => one === 'POST /init')).toHaveLength(2);
     expect(asked().at(-1)).toBe('POST /init');
-    expect(heard.map((waiting) => 'status' in waiting && waiting.status)).toEqual([
-      'AVAILABLE_TO_QUEUE',
-      'AVAILABLE_TO_QUEUE',
-      'FINALIZED',
-    ]);
+    const told = heard.map((waiting) => 'status' in waiting && waiting.status);
+    expect(told).toEqual([SET_UP, SET_UP, 'FINALIZED']);
     expect(waits.filter((ms) => ms === 2_000)).toHaveLength(3);
     const inits = stub.requests.filter(({ url }) => url.endsWith('/init'));
     expect(new Set(inits.map(({ headers }) => headers['x-idempotency-key']))).toEqual(new Set(['key-1']));
@@ -80,7 +74,7 @@ describe('an operation that the service is at', () => {
     const { service, asked } = await serve(
       {
         'POST /init': [silence, RUNNING, json(200, EXAMPLES.initBatch.response)],
-        'GET /current': [batch('AVAILABLE_TO_QUEUE'), batch('FINALIZED')],
+        'GET /current': [batch(SET_UP), batch('FINALIZED')],
       },
       { requestTimeoutMs: 50 },
     );
