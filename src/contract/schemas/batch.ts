@@ -2,16 +2,7 @@
 
 import * as z from 'zod';
 import { ACTION_NAMES, ACTION_SCHEMAS } from '../../actions/registry.js';
-import {
-  addressSchema,
-  base64Schema,
-  dateTimeSchema,
-  hashesSchema,
-  hashSchema,
-  proofTypeSchema,
-  txHashSchema,
-  uuidSchema,
-} from '../../values/schemas.js';
+import * as scalar from '../../values/schemas.js';
 import { MAX_PIPELINES } from '../limits.js';
 import {
   askedKeySchema,
@@ -41,7 +32,7 @@ export const bundleExecutionSchema = z
       'b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256',
     ),
     txHashes: z
-      .array(txHashSchema)
+      .array(scalar.txHashSchema)
       .meta({ description: 'Transactions of the bundle, in the order they landed.' }),
   })
   .meta({ id: 'BundleExecution' });
@@ -79,7 +70,7 @@ export type ExecuteResult = z.infer<typeof executeResultSchema>;
 
 export const batchSchema = z
   .object({
-    id: uuidSchema,
+    id: scalar.uuidSchema,
     flywheelId: text('UUID of the project.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
     tokenId: text('UUID of the token.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
     mintAddress: text('Mint of the token, base58.', 'FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF'),
@@ -93,9 +84,9 @@ export const batchSchema = z
     ),
     initResult: initResultSchema.optional(),
     executeResult: executeResultSchema.optional(),
-    dateCreated: dateTimeSchema,
-    dateUpdated: dateTimeSchema,
-    dateCancelled: dateTimeSchema
+    dateCreated: scalar.dateTimeSchema,
+    dateUpdated: scalar.dateTimeSchema,
+    dateCancelled: scalar.dateTimeSchema
       .optional()
       .meta({ description: 'Time of the cancellation (not in the specification).' }),
   })
@@ -139,7 +130,7 @@ export const ACTION_FIELDS: readonly string[] = [
 
 export const pipelineSchema = z
   .strictObject({
-    type: proofTypeSchema,
+    type: scalar.proofTypeSchema,
     payload: z
       .string('expected a JSON object as text')
       .meta({ description: 'The proof as JSON text (an object).', examples: [PROOF_TEXT] }),
@@ -170,7 +161,7 @@ export const compiledPipelineSchema = z
     type: proofTypeField,
     payload: payloadField,
     actions: actionsField,
-    proofHash: hashSchema,
+    proofHash: scalar.hashSchema,
     instructions: z.array(z.string()).meta({
       description:
         'One-instruction messages (payer = vault), base64, as `Message.from` of web3.js decodes them.',
@@ -181,7 +172,7 @@ export const compiledPipelineSchema = z
 
 export const initBatchResultSchema = z
   .object({
-    proposalApproveTx: base64Schema.meta({
+    proposalApproveTx: scalar.base64Schema.meta({
       description:
         "Wire-format versioned transaction. The operator has signed and pays the fee; the owner's signature is missing.",
     }),
@@ -194,8 +185,8 @@ export type InitBatchResult = z.infer<typeof initBatchResultSchema>;
 
 export const executeBatchRequestSchema = z
   .strictObject({
-    batchId: uuidSchema,
-    signedTx: base64Schema.optional().meta({
+    batchId: scalar.uuidSchema,
+    signedTx: scalar.base64Schema.optional().meta({
       description:
         'The signed approval. Not needed if the owner has approved on chain (contract, section 1.7).',
     }),
@@ -206,24 +197,24 @@ export const executeBatchRequestSchema = z
   });
 
 export const executeBatchResultSchema = z
-  .object({ batchId: uuidSchema, result: executeResultSchema })
+  .object({ batchId: scalar.uuidSchema, result: executeResultSchema })
   .meta({ id: 'ExecuteBatchResult' });
 
 const pipelineFilters = {
-  type: proofTypeSchema.optional().meta({ description: 'With this proof type.' }),
-  proofHash: hashesSchema.optional(),
+  type: scalar.proofTypeSchema.optional().meta({ description: 'With this proof type.' }),
+  proofHash: scalar.hashesSchema.optional(),
   action: z
     .enum(ACTION_NAMES, `unknown action; expected ${ACTION_NAMES.join(', ')}`)
     .optional()
     .meta({ description: 'With an action of this name.' }),
-  toAddress: addressSchema.optional().meta({ description: 'With an airdrop to this address.' }),
+  toAddress: scalar.addressSchema.optional().meta({ description: 'With an airdrop to this address.' }),
 };
 
 /** Newest first. With several pipeline filters, each may match a different pipeline of the batch. */
 export const listBatchesQuerySchema = z.strictObject({
   ...pipelineFilters,
   status: batchStatusSchema.optional(),
-  txHash: txHashSchema.optional().meta({ description: 'With the transaction of this signature.' }),
+  txHash: scalar.txHashSchema.optional().meta({ description: 'With the transaction of this signature.' }),
   idempotencyKey: askedKeySchema,
   ...timeBounds('Created'),
   ...pageQuery,
@@ -239,13 +230,13 @@ export const pipelineStateSchema = z
     type: proofTypeField,
     payload: text('The proof as it was sent. Empty if the key is limited to other proof types.', PROOF_TEXT),
     actions: actionsField,
-    proofHash: hashSchema,
+    proofHash: scalar.hashSchema,
     state: z.enum(PIPELINE_STATES).meta({
       description:
         'FAILED: this pipeline failed. NOT_EXECUTED: the batch stopped before this pipeline, or was cancelled.',
     }),
-    txHash: txHashSchema.optional(),
-    dateExecuted: dateTimeSchema.optional(),
+    txHash: scalar.txHashSchema.optional(),
+    dateExecuted: scalar.dateTimeSchema.optional(),
     message: text('Reason of the failure.').optional(),
   })
   .meta({ id: 'PipelineState' });
@@ -255,7 +246,9 @@ export const batchPipelinesQuerySchema = z.strictObject({
   batchId: batchIdSchema,
   ...pipelineFilters,
   state: z.enum(PIPELINE_STATES).optional(),
-  txHash: txHashSchema.optional().meta({ description: 'Executed by the transaction with this signature.' }),
+  txHash: scalar.txHashSchema
+    .optional()
+    .meta({ description: 'Executed by the transaction with this signature.' }),
   ...pageQuery,
 });
 
@@ -265,7 +258,7 @@ export const issueApprovalRequestSchema = z.strictObject({ batchId: batchIdSchem
 
 export const cancelBatchRequestSchema = z.strictObject({
   batchId: batchIdSchema,
-  signedTx: base64Schema
+  signedTx: scalar.base64Schema
     .optional()
     .meta({ description: 'The `cancelTx` of an earlier answer, signed by the owner.' }),
 });
@@ -275,7 +268,7 @@ export const cancelBatchResultSchema = z
     ownerVoteNeeded: z
       .boolean()
       .meta({ description: 'True if the owner must sign `cancelTx` first.', examples: [false] }),
-    cancelTx: base64Schema.optional().meta({
+    cancelTx: scalar.base64Schema.optional().meta({
       description:
         "With `ownerVoteNeeded`: a transaction that the operator has signed and pays for; the owner's signature is missing.",
     }),

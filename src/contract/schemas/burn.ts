@@ -2,14 +2,7 @@
 import * as z from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
-import {
-  amountSchema,
-  dateTimeSchema,
-  hashesSchema,
-  hashSchema,
-  proofTypeSchema,
-  txHashSchema,
-} from '../../values/schemas.js';
+import * as scalar from '../../values/schemas.js';
 import { MAX_BURN_BATCH_ELEMENTS } from '../limits.js';
 import { askedKeySchema, MAY_BE_SHORT, pageOf, pageQuery, text, timeBounds } from './page.js';
 
@@ -23,9 +16,9 @@ export const proofSchema = z.custom<JsonObject>(isJsonObject, 'expected a JSON o
 /** Checks ranges of values too; ignores unknown properties. */
 export const burnRequestSchema = z
   .object({
-    type: proofTypeSchema,
+    type: scalar.proofTypeSchema,
     proof: proofSchema,
-    burnAmount: amountSchema,
+    burnAmount: scalar.amountSchema,
     persistOnchain: z
       .boolean('expected true or false')
       .meta({ description: 'true records the proof hash on the blockchain.' }),
@@ -61,10 +54,10 @@ export const burnBatchRequestSchema = z
 export const burnResultSchema = z
   .object({
     result: text('`SUCCESS` on success.', 'SUCCESS'),
-    hash: hashSchema,
-    txHash: txHashSchema,
-    type: proofTypeSchema,
-    dateBurned: dateTimeSchema,
+    hash: scalar.hashSchema,
+    txHash: scalar.txHashSchema,
+    type: scalar.proofTypeSchema,
+    dateBurned: scalar.dateTimeSchema,
   })
   .meta({ id: 'BurnResult' });
 export type BurnResult = z.infer<typeof burnResultSchema>;
@@ -97,26 +90,26 @@ const statusSchema = z.enum(['PENDING', 'SUCCESS', 'FAILED']);
 export const listBurnsQuerySchema = z.strictObject({
   type: z.string().min(1).max(64).optional().meta({ description: 'Proof type.' }),
   status: statusSchema.optional(),
-  proofHash: hashesSchema.optional(),
+  proofHash: scalar.hashesSchema.optional(),
   idempotencyKey: askedKeySchema,
-  txHash: txHashSchema.optional(),
+  txHash: scalar.txHashSchema.optional(),
   ...timeBounds('Requested'),
   ...pageQuery,
 });
 
 export const burnStateSchema = z
   .object({
-    hash: hashSchema,
-    txHash: txHashSchema,
-    type: proofTypeSchema,
+    hash: scalar.hashSchema,
+    txHash: scalar.txHashSchema,
+    type: scalar.proofTypeSchema,
     amount: text('Tokens, exact, as decimal text.', '12.5'),
     persistOnchain: z.boolean().meta({ description: 'True if the proof hash is recorded on chain.' }),
     status: statusSchema.meta({
       description: 'PENDING: the outcome is not known yet, and the burn may still land.',
       examples: ['SUCCESS'],
     }),
-    dateCreated: dateTimeSchema,
-    dateBurned: dateTimeSchema.optional(),
+    dateCreated: scalar.dateTimeSchema,
+    dateBurned: scalar.dateTimeSchema.optional(),
     feeLamports: text('Fee of its transaction in lamports, as digits.').optional(),
     error: z
       .object({ type: z.string(), message: z.string() })

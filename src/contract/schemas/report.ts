@@ -1,15 +1,6 @@
 /** Wire shapes of errors, keys, history and the report. */
 import * as z from 'zod';
-import {
-  addressSchema,
-  dateTimeSchema,
-  hashesSchema,
-  hashSchema,
-  proofTypeSchema,
-  scopeSchema,
-  txHashSchema,
-  uuidSchema,
-} from '../../values/schemas.js';
+import * as scalar from '../../values/schemas.js';
 import { MOVES, REPORT_PERIODS } from '../limits.js';
 import { batchIdSchema, count, pageOf, pageQuery, text, textOrNull, timeBounds } from './page.js';
 
@@ -26,7 +17,7 @@ export const keySchema = z
   .object({
     id: text('Id of the key. Not a secret.', '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11'),
     name: textOrNull('Name of the key, if it has one.', 'shop server'),
-    scopes: z.array(scopeSchema).meta({ description: 'Scopes of the key.' }),
+    scopes: z.array(scalar.scopeSchema).meta({ description: 'Scopes of the key.' }),
     proofTypes: z
       .array(z.string())
       .nullable()
@@ -41,10 +32,10 @@ export const keySchema = z
 
 export const historyQuerySchema = z.strictObject({
   action: z.enum(MOVES, `expected ${MOVES.join(' or ')}`).optional(),
-  type: proofTypeSchema.optional().meta({ description: 'Proof type.' }),
-  proofHash: hashesSchema.optional(),
-  toAddress: addressSchema.optional().meta({ description: 'Only airdrops to this wallet.' }),
-  txHash: txHashSchema.optional(),
+  type: scalar.proofTypeSchema.optional().meta({ description: 'Proof type.' }),
+  proofHash: scalar.hashesSchema.optional(),
+  toAddress: scalar.addressSchema.optional().meta({ description: 'Only airdrops to this wallet.' }),
+  txHash: scalar.txHashSchema.optional(),
   batchId: batchIdSchema.optional().meta({ description: 'Only of this batch.' }),
   ...timeBounds('Landed'),
   ...pageQuery,
@@ -53,16 +44,16 @@ export const historyQuerySchema = z.strictObject({
 export const historyItemSchema = z
   .object({
     action: z.enum(MOVES),
-    date: dateTimeSchema.meta({ description: 'Time of the transaction.' }),
+    date: scalar.dateTimeSchema.meta({ description: 'Time of the transaction.' }),
     amount: text('Tokens, exact, as decimal text.', '12.5'),
-    toAddress: addressSchema.optional().meta({ description: 'Recipient of the airdrop.' }),
-    type: proofTypeSchema,
-    hash: hashSchema,
-    txHash: txHashSchema.optional().meta({
+    toAddress: scalar.addressSchema.optional().meta({ description: 'Recipient of the airdrop.' }),
+    type: scalar.proofTypeSchema,
+    hash: scalar.hashSchema,
+    txHash: scalar.txHashSchema.optional().meta({
       description:
         'Absent if members of the multisig sent the transaction with other tools and the chain no longer has it.',
     }),
-    batchId: uuidSchema
+    batchId: scalar.uuidSchema
       .optional()
       .meta({ description: 'Batch of the burn or airdrop; absent for a single burn.' }),
   })
