@@ -28,6 +28,7 @@ const TAKE = `
   on conflict (key) do update set allowed = ${FITTING}, whole_at_us = ${AHEAD} + excluded.interval_us * ${FITTING},
     counted_at_us = excluded.counted_at_us, interval_us = excluded.interval_us, period_us = excluded.period_us
   returning whole_at_us - counted_at_us as whole_us, allowed`;
+
 /** Uses the database of a store that was opened before. Connects at the first request. */
 export function openPostgresRateCounts({
   url,
