@@ -57,15 +57,20 @@ async function traceGroup(
   if (question !== undefined && (await pool.agreed(question, sinceSlot)).value)
     return group.map(({ signature }) => [signature, { kind: 'open' }]);
   const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
-  const older = await olderThan(pool, payer ?? message?.staticKeys[0], signedAbove);
+  const listed = new Set<Signature>();
+  const older = await olderThan(pool, payer ?? message?.staticKeys[0], signedAbove, sinceSlot, listed);
   const found: Traced[] = [];
   if (older === undefined) return found;
-  for (const some of chunks(group, MAX_SIGNATURES_PER_CALL - 1))
+  // Some have landed, and are no longer or not yet known by their status.
+  const unlisted = group.filter(({ signature }) => !listed.has(signature));
+  for (const some of chunks(unlisted, MAX_SIGNATURES_PER_CALL - 1))
     found.push(...(await traceBeside(pool, some, older, sinceSlot)));
   return found;
 }
 
 type Older = Pick<PastTransaction, 'signature' | 'slot'>;
+
+const endOf = (page: readonly Older[]): number => page.at(-1)?.slot ?? Number.POSITIVE_INFINITY;
 
 /** @returns nothing if a node does not know the older one. */
 async function traceBeside(
@@ -83,15 +88,26 @@ async function traceBeside(
   ]);
 }
 
-/** A transaction that names the account and landed at this block height or below; `undefined`: no node lists one. */
+/**
+ * A transaction that names the account and landed at this block height or below; `undefined`: a node lists none. Statuses are of the
+ * processed state, which may be that of a fork; a list is of a confirmed state as new as asked, and has all since the older one.
+ * @param listed - gets what any node lists.
+ */
 async function olderThan(
   pool: NodePool,
   account: Address | undefined,
   height: bigint,
+  minContextSlot: number,
+  listed: Set<Signature>,
 ): Promise<Older | undefined> {
   let before: Signature | undefined;
-  for (let pages = 0; account !== undefined && pages < MAX_PAGES; pages += 1) {
-    const page = await pool.one(questions.past(account, before, SIGNATURES_PER_PAGE));
+  for (let count = 0; account !== undefined && count < MAX_PAGES; count += 1) {
+    const question = questions.past(account, before, SIGNATURES_PER_PAGE);
+    const voices = await pool.ask(question, { minContextSlot });
+    for (const { signature } of voices.flatMap(({ value }) => value)) listed.add(signature);
+    // The page that goes back least.
+    const pages = voices.map(({ value }) => value).toSorted((left, right) => endOf(right) - endOf(left));
+    const [page = []] = pages;
     const last = page.at(-1);
     if (last === undefined || (await isAtMost(pool, last.slot, height))) return last;
     if (page.length < SIGNATURES_PER_PAGE) return undefined;

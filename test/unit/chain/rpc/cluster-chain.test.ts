@@ -419,6 +419,17 @@ describe('what is not found', () => {
     await expect(trace(...new Array(256).fill(two), one)).rejects.toThrow('is behind');
   });
 
+  it('is not proven by statuses of a fork: a list of what is confirmed must lack it too', async () => {
+    const { state, nodes, trace } = await cluster();
+    state.height = 400;
+    const { getSignaturesForAddress } = state.methods;
+    const landed = { signature: one.signature, slot: 995, err: null, memo: null, blockTime: null };
+    state.methods.getSignaturesForAddress = () => [landed, ...getSignaturesForAddress()];
+    expect(await trace(one, two)).toEqual(['forgotten', 'never']);
+    const list = nodes[0]?.calls.find(({ method }) => method === 'getSignaturesForAddress');
+    expect(list?.params[1]).toMatchObject({ minContextSlot: 990 });
+  });
+
   it('is open while its blockhash is valid, whatever height was told, and that height does not stay', async () => {
     const { chain, options, state, trace } = await cluster();
     [state.height, state.isValid] = [400, true];
