@@ -316,6 +316,8 @@ async function readPlanned({ deps, context, batch }: BatchWork): Promise<BatchSt
 }
 
 const MAX_WAIT_SECONDS = 60n;
+/** The time of the chain may be slow, or stand still. */
+const MAX_WAIT_MS = 90_000;
 /** Margin for a node whose clock is behind: a batch executed too early fails for good. */
 const MARGIN_SECONDS = 5n;
 const POLL_MS = 500;
@@ -328,7 +330,7 @@ async function chainSeconds({ chain, clock }: EngineDeps): Promise<bigint> {
 
 /**
  * Waits until the time lock of an approved batch ends, up to {@link MAX_WAIT_SECONDS}.
- * @throws `ERR_BATCH_IN_PROGRESS` with the end of a longer time lock; the batch stays approved.
+ * @throws `ERR_BATCH_IN_PROGRESS` with the end of a longer time lock, also if the chain stands still; the batch stays approved.
  */
 async function waitOutTimeLock(
   deps: EngineDeps,
@@ -337,11 +339,13 @@ async function waitOutTimeLock(
   lease: Lease,
 ): Promise<void> {
   if (multisig.timeLockSeconds === 0 || proposal?.status.kind !== 'Approved') return;
+  const untilMs = deps.clock.nowMs() + MAX_WAIT_MS;
   const end = proposal.status.timestamp + BigInt(multisig.timeLockSeconds) + MARGIN_SECONDS;
   for (;;) {
     const left = end - (await chainSeconds(deps));
     if (left <= 0n) return;
-    if (left > MAX_WAIT_SECONDS || lease.signal?.aborted === true) {
+    const isTooLong = left > MAX_WAIT_SECONDS || deps.clock.nowMs() > untilMs;
+    if (isTooLong || lease.signal?.aborted === true) {
       const until = isoTime(Number(end) * MS_PER_SECOND);
       throw new FlywheelError(
         'ERR_BATCH_IN_PROGRESS',
