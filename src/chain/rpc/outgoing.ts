@@ -35,8 +35,12 @@ export function createOutgoing(pool: NodePool, clock: Clock) {
     const refusals = new Map<Uint8Array, Omit<Rejection, 'index'>>();
     const tryOut = async (wire: Uint8Array): Promise<void> => {
       const { messageBytes } = decodeTransaction(wire);
-      const { refusal } = await pool.one(questions.trial(messageBytes), { minContextSlot });
-      if (refusal !== null) refusals.set(wire, refusal);
+      const trial = questions.trial(messageBytes);
+      const { refusal } = await pool.one(trial, { minContextSlot });
+      if (refusal === null) return;
+      // No single node of a quorum refuses.
+      const voices = pool.quorum === 1 ? [] : await pool.ask(trial, { minContextSlot });
+      if (voices.every(({ value }) => value.refusal !== null)) refusals.set(wire, refusal);
     };
     await inParallel([...kinds.values()], MAX_SENDINGS, async ([first, ...others]) => {
       if (first === undefined) return;

@@ -132,6 +132,15 @@ describe('what is sent for the first time', () => {
     ]);
     expect(state.sent).toEqual([base64(two.bytes)]);
   });
+
+  it('is refused only by all nodes that have to agree', async () => {
+    const { chain, states } = await cluster(2, 2);
+    const [liar, honest] = states as [NodeState, NodeState];
+    liar.trial = { InstructionError: [2, { Custom: 1 }] };
+    expect(await chain.submit([one.bytes], [true])).toEqual([null]);
+    honest.trial = liar.trial;
+    expect(await chain.submit([one.bytes], [true])).toMatchObject([{ index: 0 }]);
+  });
 });
 
 describe('of many of one kind', () => {
