@@ -370,7 +370,11 @@ function movedBy(decoded: Sequence, pins: Pins | null, refuse: Refuse): MovedTok
   const other = moves.find((one) => one.mint !== mint)?.mint;
   if (other !== undefined) refuse(`it moves tokens of several mints, ${mint} and ${other}`);
   const sums = new Map<Address | typeof BURNED, bigint>();
-  for (const one of moves) add(sums, one.kind === 'burn' ? BURNED : one.to, one.amount);
+  for (const one of moves) {
+    // What an account sends to itself moves nothing.
+    if (one.kind === 'burn') add(sums, BURNED, one.amount);
+    else if (one.from !== one.to) add(sums, one.to, one.amount);
+  }
   return { mint, tokenProgram, decimals, sums };
 }
 

@@ -204,6 +204,21 @@ describe('a pipeline', () => {
     expect(await run(sent(2_000_001n), [])).toBe(9);
   });
 
+  it('is not what an account sends to itself', async () => {
+    const toItself = transferChecked({
+      mint,
+      tokenProgram,
+      decimals,
+      amount: 5n,
+      from: account,
+      to: account,
+      owner,
+    });
+    const cli = cliWith(new Map([['executed2', [proofMemo(HASH, type), toItself]]]));
+    const airdrop = { action: 'AIRDROP', toAddress: owner, amount: 0.000005 };
+    expect((await refusal(cli, ...words([airdrop], cli))).slice(0, 2)).toEqual([9, 'ERR_NOT_VERIFIED']);
+  });
+
   it('is not told where the node has forgotten its batch, and is not claimed', async () => {
     const kept = { executed2: { innerCalls: [told] } };
     const cli = cliWith(pastOf(inner, 3).set('added2', null), { kept });
