@@ -48,6 +48,8 @@ interface ClusterOptions extends NodePoolOptions {
   readonly maxPriorityFeeLamports?: bigint;
 }
 
+type Finalized = { readonly blockHeight: bigint; readonly slot: number };
+
 /** The status of one transaction at each node of the quorum. */
 type Heard = readonly Voice<Status | null>[];
 
@@ -79,7 +81,7 @@ export class ClusterChain implements Chain {
   readonly #clock: Clock;
   readonly #commitment: Commitment;
   readonly #outgoing: ReturnType<typeof createOutgoing>;
-  #finalized = { blockHeight: 0n, slot: 0 };
+  #finalized: Finalized = { blockHeight: 0n, slot: 0 };
   #finalizedMs = Number.NEGATIVE_INFINITY;
   /** Newest slot of which accounts were read, or in which a transaction of this process landed; later reads depend on it. */
   #seenSlot = 0;
@@ -202,7 +204,8 @@ export class ClusterChain implements Chain {
 
   async trace(sought: readonly Sought[]): Promise<readonly Trace[]> {
     // One state for all: other questions may forget it meanwhile, or learn an older one.
-    const { blockHeight, slot: minContextSlot } = await this.#lastFinalized();
+    const finalized = await this.#lastFinalized();
+    const { slot: minContextSlot } = finalized;
     const traces: Trace[] = [];
     for (const chunk of chunks(sought, MAX_SIGNATURES_PER_CALL)) {
       const question = questions.statuses(chunk.map(({ signature }) => signature));
@@ -210,7 +213,7 @@ export class ClusterChain implements Chain {
       const voices = await this.#pool.ask(question, { minContextSlot });
       for (const [index, one] of chunk.entries()) {
         const heard = voices.map(({ value, ...voice }) => ({ ...voice, value: value[index] ?? null }));
-        traces.push(await this.#traceOne(one, heard, blockHeight));
+        traces.push(await this.#traceOne(one, heard, finalized));
       }
     }
     const expired = sought.filter((_, at) => traces[at] === FORGOTTEN);
@@ -295,8 +298,8 @@ export class ClusterChain implements Chain {
   }
 
   /** All nodes of the quorum must agree; otherwise the outcome is open. */
-  async #traceOne(sought: Sought, heard: Heard, blockHeight: bigint): Promise<Trace> {
-    const { lastValidBlockHeight } = sought;
+  async #traceOne(sought: Sought, heard: Heard, { blockHeight, slot }: Finalized): Promise<Trace> {
+    const { signature, lastValidBlockHeight } = sought;
     const [{ value: status }] = heard as readonly [Voice<Status | null>];
     if (hasLanded(status) && heard.every(({ value }) => sameStatus(value, status))) {
       const isFinal = heard.every(({ value }) => value?.level === 'finalized');
@@ -305,8 +308,11 @@ export class ClusterChain implements Chain {
       return { kind: 'landed', record: await this.#recordOf(sought, status, isFinal), isFinal };
     }
     const isAbsent = heard.every(({ value }) => value === null);
-    if (!isAbsent || lastValidBlockHeight >= blockHeight) return openAfter(heard);
-    return FORGOTTEN;
+    if (lastValidBlockHeight >= blockHeight) return openAfter(heard);
+    if (isAbsent) return FORGOTTEN;
+    // Nodes that still disagree would do so for ever.
+    await this.#pool.agreed(questions.statuses([signature]), slot);
+    return openAfter(heard);
   }
 
   async #recordOf(sought: Sought, status: Status, isFinal: boolean): Promise<TransactionRecord> {

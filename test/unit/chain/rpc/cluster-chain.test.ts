@@ -374,13 +374,16 @@ describe('what is not found', () => {
     await expect(trace(one)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   });
 
-  it('proves nothing where nodes that have to agree do not', async () => {
-    const { states, trace } = await cluster(2, 2);
+  it('proves nothing where nodes that have to agree do not, and is not asked for without end', async () => {
+    const { states, options, trace } = await cluster(2, 2);
     const [left, right] = states as [NodeState, NodeState];
     for (const state of states) state.height = 400;
     left.statuses.set(one.signature, 'confirmed');
-    expect(await trace(one)).toEqual(['open']);
+    await expect(trace(one)).rejects.toMatchObject({ code: 'ERR_CHAIN_MISMATCH' });
     right.statuses.set(one.signature, { err: 'AccountInUse' });
+    await expect(trace(one)).rejects.toMatchObject({ code: 'ERR_CHAIN_MISMATCH' });
+    for (const state of states) state.height = 350;
+    await options.sleep(5_001);
     expect(await trace(one)).toEqual(['open']);
     right.statuses.set(one.signature, 'confirmed');
     expect(await trace(one)).toEqual(['landed']);
