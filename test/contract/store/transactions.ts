@@ -133,7 +133,7 @@ export function transactions(under: () => StoreUnderTest): void {
 
     it('gives up waiting for a transaction of its own that does not end', async () => {
       const { openAgain } = under();
-      const hasty = await openAgain({ busyTimeoutMs: 50 });
+      const hasty = await openAgain({ busyTimeoutMs: 1_000 });
       await hasty.transaction(async () => {
         await expect(hasty.transaction((tx) => tx.tokens.list())).rejects.toMatchObject({
           code: 'ERR_STORE_UNAVAILABLE',

@@ -39,7 +39,7 @@ it('lets a project write while a transaction of another is held open, and its ow
   const other = await test.register();
   const [here, there] = [await machine('here'), await machine('there')];
   const tokenId = tokenOf(test.project);
-  const hasty = await database.openAgain({ busyTimeoutMs: 50 });
+  const hasty = await database.openAgain({ busyTimeoutMs: 1_000 });
   await here.store.transaction(
     async (tx) => {
       await tx.usage.latestDay(tokenId);
@@ -60,7 +60,7 @@ it('lets a project write while a transaction of another is held open, and its ow
 });
 
 itLong('lets nobody write beside what is of no project', async () => {
-  const hasty = await database.openAgain({ busyTimeoutMs: 50 });
+  const hasty = await database.openAgain({ busyTimeoutMs: 1_000 });
   const tokenId = tokenOf(test.project);
   await database.store.transaction(async () => {
     for (const of of [{ tokenId }, { tokenId: null }, undefined]) {
