@@ -10,6 +10,7 @@ import * as z from 'zod';
 import type { Address } from '../../values/address.js';
 import { base58Encode } from '../../values/base58.js';
 import type { ReadonlyBytes } from '../../values/bytes.js';
+import { isJsonObject } from '../../values/canonical-json.js';
 import type { AccountState } from '../account.js';
 import type {
   Commitment,
@@ -110,8 +111,15 @@ export interface Status {
   readonly error: TransactionError | null;
 }
 
+const CONTRADICTION = 'it says both that it failed and that it did not';
+
 const status = z
-  .object({ slot: count, err: transactionError, confirmationStatus: z.unknown().optional() })
+  .object({
+    ...{ slot: count, err: transactionError, confirmationStatus: z.unknown().optional() },
+    // The same as `err`, of earlier versions.
+    status: z.unknown().optional(),
+  })
+  .refine(({ err, status }) => err !== null || !isJsonObject(status) || !('Err' in status), CONTRADICTION)
   .transform(({ slot, err, confirmationStatus }): Status => {
     const isLanded = confirmationStatus === 'confirmed' || confirmationStatus === 'finalized';
     return { level: isLanded ? confirmationStatus : 'processed', slot, error: err };

@@ -161,6 +161,10 @@ describe('other answers that cannot be', () => {
     for (const [value, ask] of [
       [inContext([]), (reader) => reader.lookUp(['s'])],
       [inContext([{ confirmationStatus: 'confirmed', slot: 'x' }]), (reader) => reader.lookUp(['s'])],
+      [
+        inContext([{ slot: 5, err: null, status: { Err: 'x' }, confirmations: null }]),
+        (reader) => reader.lookUp(['s']),
+      ],
       [inContext({ blockhash: 'short', lastValidBlockHeight: 1 }), (reader) => reader.latestBlockhash()],
       [inContext({ blockhash: one, lastValidBlockHeight: 1e300 }), (reader) => reader.latestBlockhash()],
       [inContext('true'), (reader) => reader.isBlockhashValid(one)],
