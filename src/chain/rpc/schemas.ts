@@ -61,9 +61,17 @@ export const timeMs = count
   .nullish()
   .transform((seconds) => (seconds == null ? null : seconds * 1_000));
 
+/** An error is stored, listed and logged; a node must not decide how long it is. */
+const MAX_ERROR_LENGTH = 200;
+
+const cut = (text: string): string => text.slice(0, MAX_ERROR_LENGTH);
+
 /** A Rust enum as JSON: `"Name"` or `{ "Name": details }`. */
-const variantOf = (value: unknown): readonly [name?: string, details?: unknown] =>
-  typeof value === 'string' ? [value] : isJsonObject(value) ? (Object.entries(value)[0] ?? []) : [];
+function variantOf(value: unknown): readonly [name?: string, details?: unknown] {
+  if (typeof value === 'string') return [cut(value)];
+  const [[name, details] = []] = isJsonObject(value) ? Object.entries(value) : [];
+  return name === undefined ? [] : [cut(name), details];
+}
 
 /**
  * Reads the `err` of a transaction: text, `{ InstructionError: [index, reason] }`, or a name with details.
@@ -71,7 +79,7 @@ const variantOf = (value: unknown): readonly [name?: string, details?: unknown] 
  */
 export function readTransactionError(err: unknown): TransactionError | null {
   if (err === null || err === undefined) return null;
-  const unclear: TransactionError = { kind: 'transaction', error: JSON.stringify(err) };
+  const unclear: TransactionError = { kind: 'transaction', error: cut(JSON.stringify(err)) };
   const [name, details] = variantOf(err);
   if (name === undefined) return unclear;
   if (name !== 'InstructionError' || details === undefined) {

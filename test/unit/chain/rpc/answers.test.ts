@@ -211,6 +211,12 @@ it.each([
   [{ DuplicateInstruction: 4 }, ofTransaction('DuplicateInstruction')],
   [{ InstructionError: 'odd' }, ofTransaction('{"InstructionError":"odd"}')],
   [[1], ofTransaction('[1]')],
+  ['x'.repeat(201), ofTransaction('x'.repeat(200))],
+  [['x'.repeat(201)], ofTransaction(`["${'x'.repeat(198)}`)],
+  [
+    { InstructionError: [1, { ['x'.repeat(201)]: 1 }] },
+    { kind: 'instruction', index: 1, error: 'x'.repeat(200) },
+  ],
 ])('the error %j of a transaction is understood, or kept as it is', (err, error) => {
   expect(readTransactionError(err)).toEqual(error);
 });
