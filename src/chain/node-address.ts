@@ -43,7 +43,9 @@ function keysIn(url: URL): readonly string[] {
     ...url.search.slice(1).split(/[&=]/),
     ...[...url.searchParams.values()],
   ];
-  const texts = new Set(raw.flatMap((text) => [text, decoded(text)]));
+  // As it is sent (RFC 7617).
+  const pair = Buffer.from([url.username, url.password].map(decoded).join(':')).toString('base64');
+  const texts = new Set([...raw.flatMap((text) => [text, decoded(text)]), pair]);
   // Longest first, because one may contain another.
   return [...texts].filter(({ length }) => length >= MIN_KEY_LENGTH).sort((a, b) => b.length - a.length);
 }

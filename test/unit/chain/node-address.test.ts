@@ -46,6 +46,7 @@ describe('nodeAddress', () => {
     for (const text of all) expect(text).not.toMatch(/KEY|tok|pass|me:/);
     expect(address.shown).toBe('https://rpc.example.com:8443/***');
     expect(address.hide('bad KEY12345 for pass/word\nand tok-en, v2')).toBe('bad *** for *** and ***, v2');
+    expect(address.hide(`not Basic ${Buffer.from('me:pass/word').toString('base64')}`)).toBe('not Basic ***');
     expect(nodeAddress('https://rpc.example.com/', 'x').shown).toBe('https://rpc.example.com');
   });
 
