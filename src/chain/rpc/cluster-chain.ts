@@ -35,6 +35,8 @@ const POLL_MS = 500;
 /** Lifetime of the cached finalized state; an older one only proves less. */
 const FINALIZED_FOR_MS = 5_000;
 const RENT_FOR_MS = 600_000;
+/** About an hour: farther behind is no node that is used. */
+const MAX_AHEAD_BLOCKS = 9_000n;
 const MAX_BLOCK_TIMES = 64;
 /** Limit of a node (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
@@ -131,8 +133,11 @@ export class ClusterChain implements Chain {
    */
   async latestBlockhash(): Promise<RecentBlockhash> {
     const newest = await this.#pool.one(questions.latestBlockhash);
+    const { blockhash, lastValidBlockHeight } = newest;
+    // What is signed with it would stay open for as long.
+    if (lastValidBlockHeight > (await this.expiredHeight()) + MAX_AHEAD_BLOCKS)
+      throw disagreeing('disagree about the block height');
     if (this.#pool.quorum === 1) return newest;
-    const { blockhash } = newest;
     const { value: isKnown, slot } = await this.#pool.agreed(questions.validity(blockhash));
     if (!isKnown) throw disagreeing(`do not know the blockhash ${blockhash}, which one of them gave`);
     const voices = await this.#pool.ask(questions.latestBlockhash, { minContextSlot: slot });

@@ -497,3 +497,15 @@ describe('settling on a cluster', () => {
     expect(state.sent).toEqual([base64(two.bytes)]);
   });
 });
+
+it('a blockhash whose last height is told far too high is not signed with', async () => {
+  const { chain, state, nodes } = await cluster();
+  const [node] = nodes as [StubNode];
+  for (const [ahead, isGood] of [[9_000, true] as const, [9_001, false] as const]) {
+    const newest = { blockhash: namedAddress('blockhash'), lastValidBlockHeight: state.height - 1 + ahead };
+    node.methods = { ...node.methods, getLatestBlockhash: () => inContext(newest) };
+    const told = chain.latestBlockhash();
+    if (isGood) expect(await told).toMatchObject({ blockhash: newest.blockhash });
+    else await expect(told).rejects.toMatchObject({ code: 'ERR_CHAIN_MISMATCH' });
+  }
+});

@@ -16,7 +16,6 @@ import {
   silence,
   stated,
   status,
-  stubNode,
   youngNode,
 } from '../../../support/rpc-stub.js';
 import { failureOf } from '../../../support/service.js';
@@ -32,7 +31,7 @@ const heightOf = async (reader: ClusterChain): Promise<bigint> =>
 
 /** The error of a single node that always fails in this way. */
 async function wordsOf(fault: Fault, timeoutMs = 5_000) {
-  const node = await stubNode(height);
+  const node = await youngNode(height);
   node.always = fault;
   const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs }).chain));
   const host = new URL(node.url).host;
@@ -119,7 +118,7 @@ describe('what went wrong at a node', () => {
 
   it('is named: silence, a closed port', async () => {
     expect((await wordsOf(silence, 40)).message).toBe('No answer from HOST within 0.04 s.');
-    const node = await stubNode();
+    const node = await youngNode();
     await node.close();
     const { host } = new URL(node.url);
     expect(await failureOf(heightOf(rpcChain([node.url]).chain))).toMatchObject({
@@ -129,7 +128,7 @@ describe('what went wrong at a node', () => {
   });
 
   it('is an answer that never ends, of which no more is kept than may be', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     node.always = endless;
     const before = process.memoryUsage().rss;
     const error = await failureOf(heightOf(rpcChain([node.url], { timeoutMs: 30_000 }).chain));
@@ -147,7 +146,7 @@ describe('a node that fails for a while', () => {
     ['being behind', stated(-32_005)],
     ['a broken connection', hangUp],
   ])('is asked again until it answers: %s', async (_name, fault) => {
-    const node = await stubNode(height);
+    const node = await youngNode(height);
     node.faults.push(fault, fault, fault);
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
     expect(await heightOf(chain.chain)).toBe(200n);
@@ -156,7 +155,7 @@ describe('a node that fails for a while', () => {
   });
 
   it('is left alone for as long as it asks, at most 30 s', async () => {
-    const node = await stubNode(height);
+    const node = await youngNode(height);
     node.faults.push(status(429, { 'retry-after': '7' }), status(429, { 'retry-after': '999999' }));
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
     expect(await heightOf(chain.chain)).toBe(200n);
@@ -164,21 +163,21 @@ describe('a node that fails for a while', () => {
   });
 
   it('is not asked without end when it asks for no time at all', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     node.always = status(429, { 'retry-after': '0' });
     await failureOf(heightOf(rpcChain([node.url], { maxWaitMs: 60_000 }).chain));
     expect(node.calls.length).toBeLessThan(15);
   });
 
   it('is given up when the time for waiting is over, and never waited for beyond it', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     node.always = status(429);
     const chain = rpcChain([node.url], { maxWaitMs: 20_000, random: Math.random });
     const startedMs = chain.nowMs();
     expect((await failureOf(heightOf(chain.chain))).message).toContain('(429)');
     expect(chain.nowMs() - startedMs).toBeLessThan(20_000);
     expect(chain.nowMs() - startedMs).toBeGreaterThan(11_000);
-    const late = await stubNode();
+    const late = await youngNode();
     late.always = status(429, { 'retry-after': '25' });
     const impatient = rpcChain([late.url], { maxWaitMs: 20_000 });
     await failureOf(heightOf(impatient.chain));
@@ -190,7 +189,7 @@ describe('a node that fails for a while', () => {
     ['HTML', says('<html>')],
     ['a refusal', stated(-32_602)],
   ])('is not asked again where that is of no use: %s', async (_name, fault) => {
-    const node = await stubNode(height);
+    const node = await youngNode(height);
     node.always = fault;
     const chain = rpcChain([node.url], { maxWaitMs: 60_000 });
     await failureOf(heightOf(chain.chain));
@@ -199,7 +198,7 @@ describe('a node that fails for a while', () => {
   });
 
   it('ends at once when the user interrupts, in a wait and in a request', async () => {
-    const node = await stubNode();
+    const node = await youngNode();
     node.always = status(503);
     const waiting = new AbortController();
     const inWait = rpcChain([node.url], {
@@ -221,7 +220,7 @@ describe('a node that fails for a while', () => {
 
 describe('several nodes', () => {
   it('are asked in their order, the next one at once when one fails', async () => {
-    const [first, second] = [await stubNode(height), await stubNode(heightAt(300))];
+    const [first, second] = [await youngNode(height), await youngNode(heightAt(300))];
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
     expect(await heightOf(chain.chain)).toBe(200n);
     expect(second.calls).toHaveLength(0);
@@ -231,7 +230,7 @@ describe('several nodes', () => {
   });
 
   it('are left alone by every question for as long as one of them asks, while others answer', async () => {
-    const nodes = [await stubNode(height), await stubNode(heightAt(300))] as const;
+    const nodes = [await youngNode(height), await youngNode(heightAt(300))] as const;
     const [first, second] = nodes;
     const chain = rpcChain([first.url, second.url], { maxWaitMs: 60_000 });
     await heightOf(chain.chain);
@@ -246,7 +245,7 @@ describe('several nodes', () => {
   });
 
   it('are named together when none answers', async () => {
-    const [first, second] = [await stubNode(), await stubNode()];
+    const [first, second] = [await youngNode(), await youngNode()];
     first.always = status(401);
     second.always = says('<html>');
     const error = await failureOf(heightOf(rpcChain([first.url, second.url]).chain));
@@ -275,8 +274,8 @@ describe('several nodes', () => {
   });
 
   it('have to be of one cluster', async () => {
-    const first = await stubNode(height);
-    const second = await stubNode({ ...height, getGenesisHash: () => DEVNET });
+    const first = await youngNode(height);
+    const second = await youngNode({ ...height, getGenesisHash: () => DEVNET });
     const chain = rpcChain([first.url, second.url], { quorum: 2 });
     const error = await failureOf(chain.chain.genesisHash());
     expect(error.code).toBe('ERR_CHAIN_MISMATCH');
@@ -288,7 +287,7 @@ describe('several nodes', () => {
 });
 
 it('a dead node holds the first question for 5 seconds, where another one answers', async () => {
-  const good = await stubNode(height);
+  const good = await youngNode(height);
   const { options } = rpcChain([good.url], { timeoutMs: 30_000 });
   const limits: number[] = [];
   const dead: RpcNode = {
