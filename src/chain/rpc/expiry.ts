@@ -56,9 +56,7 @@ async function traceGroup(
   // The finalized height may have been told too high.
   if (question !== undefined && (await pool.agreed(question, sinceSlot)).value)
     return group.map(({ signature }) => [signature, { kind: 'open' }]);
-  // The last height is the highest that a quorum told: up to a lifetime too high.
-  const lifetimes = pool.quorum === 1 ? 1n : 2n;
-  const signedAbove = lastValidBlockHeight - lifetimes * BLOCKHASH_LIFETIME_BLOCKS;
+  const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
   const listed = new Set<Signature>();
   const older = await olderThan(pool, payer ?? message?.staticKeys[0], signedAbove, sinceSlot, listed);
   const found: Traced[] = [];

@@ -390,19 +390,15 @@ describe('what is not found', () => {
   });
 
   it.each([
-    ['in a low slot', 1, 200, undefined, 'never'],
-    ['in a block of before', 1, 90_000, 200, 'never'],
-    ['in a block of after', 1, 90_000, 201, 'forgotten'],
-    ['in a block of which the node does not say how high it is', 1, 90_000, undefined, 'forgotten'],
-    ['that is older whatever last height one of two told', 2, 90_000, 50, 'never'],
-    ['that may be younger if one of two told a last height that was too high', 2, 90_000, 51, 'forgotten'],
-  ] as const)('is proven beside an older one %s', async (_what, quorum, slot, height, end) => {
-    const { states, trace } = await cluster(quorum, quorum);
-    for (const state of states) {
-      state.height = 400;
-      state.older = [{ signature: OLDER, slot }];
-      if (height !== undefined) state.heights.set(slot, height);
-    }
+    ['in a low slot', 200, undefined, 'never'],
+    ['in a block of before', 90_000, 200, 'never'],
+    ['in a block of after', 90_000, 201, 'forgotten'],
+    ['in a block of which the node does not say how high it is', 90_000, undefined, 'forgotten'],
+  ] as const)('is proven beside an older one %s', async (_what, slot, height, end) => {
+    const { state, trace } = await cluster();
+    state.height = 400;
+    state.older = [{ signature: OLDER, slot }];
+    if (height !== undefined) state.heights.set(slot, height);
     expect(await trace(one)).toEqual([end]);
   });
 
