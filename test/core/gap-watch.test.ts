@@ -46,14 +46,16 @@ let cluster: Awaited<ReturnType<typeof openCluster>>;
 let chain: Chain;
 let asked: string[];
 let stores: Store[];
-let passedMs = 0;
 
 beforeEach(async () => {
   test = await openTestEngine({ dailyBurn: '1000' });
-  const clock = { nowMs: () => Date.now() + passedMs };
-  cluster = await openCluster(test, { more: async () => ({ maxPriorityFeeLamports: 0n, clock }) });
+  cluster = await openCluster(test, { more: async () => ({ maxPriorityFeeLamports: 0n }) });
   asked = [];
   chain = chainOver(cluster.chain, {
+    getAccounts: (addresses, commitment) => {
+      if (commitment === 'finalized') cluster.pass(HEIGHT_KEPT_MS);
+      return cluster.chain.getAccounts(addresses, commitment);
+    },
     history: (account, past) => {
       asked.push(account);
       return cluster.chain.history(account, past);
@@ -78,7 +80,7 @@ async function copyOf(store: Store): Promise<Store> {
 async function engineOnCopy(copy: Store): Promise<Engine> {
   await failureOf(requireExpired({ chain, store: copy }));
   cluster.node.advance(LIFETIME_SLOTS);
-  passedMs += HEIGHT_KEPT_MS;
+  cluster.pass(HEIGHT_KEPT_MS);
   await requireExpired({ chain, store: copy });
   return engineOn(copy);
 }

@@ -36,6 +36,13 @@ export interface TestCluster {
   close(): Promise<void>;
 }
 
+interface Passing {
+  readonly node: TestNode;
+  readonly calls: readonly string[];
+  /** Sets the clock forward, on demand only. */
+  readonly pass: (ms: number) => void;
+}
+
 /** Calls that repeat while a transaction is in progress. */
 const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
 /** Slot duration that the engine assumes. */
@@ -66,13 +73,16 @@ export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTer
   const clock: Clock = { nowMs: () => systemClock.nowMs() + aheadMs };
   const onDemand = { pollMs: 1, random: Math.random, clock, sleep: async (ms: number) => goOn(ms) };
   const times = pace === 'clock' ? CLOCK_TIMES : onDemand;
-  return { node, times, close: kept.close };
+  const pass = (ms: number): void => {
+    aheadMs += ms;
+  };
+  return { node, times, pass, close: kept.close };
 }
 
 export async function openCluster(
   test: TestEngine,
   { faults = [], seed = 1, pace = 'on-demand', ...terms }: ClusterTerms = {},
-): Promise<TestCluster & { readonly node: TestNode; readonly calls: readonly string[] }> {
+): Promise<TestCluster & Passing> {
   const { confirmedAfter = 1, finalizedAfter = 4, slotMs = pace === 'clock' ? 50 : 2 } = terms;
   const { wrap = (node) => node, more = async () => ({}) } = terms;
   const node = await startTestNode({
@@ -92,7 +102,7 @@ export async function openCluster(
   await seen(test.project.registration.operator);
   node.faults.set(faults);
   return {
-    ...{ chain, node, calls, seen },
+    ...{ chain, node, calls, seen, pass: way.pass },
     settle: async () => node.settle(),
     expire: async () => node.advance(EXPIRY_SLOTS),
     close: async () => {
