@@ -16,6 +16,7 @@ const AMOUNT = 'burnAmount';
 const TABLE: TableKind = {
   fields: ['type', 'amount', 'persistOnchain'],
   object: 'proof',
+  aliases: new Map([[AMOUNT, 'amount']]),
   required: ['type', 'amount'],
   text: [],
 };

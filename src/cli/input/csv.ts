@@ -14,6 +14,7 @@ export interface TableKind {
   readonly fields: readonly string[];
   /** Field that is a JSON object: a column of JSON text, or one column `field.key` for each key. */
   readonly object: string;
+  readonly aliases: ReadonlyMap<string, string>;
   readonly required: readonly string[];
   /** Fields whose cells may have spaces around them. */
   readonly text: readonly string[];
@@ -121,7 +122,7 @@ function unreadableTable(name: string, error: unknown): FlywheelError {
 }
 
 function readHeader(
-  { fields, object, required }: TableKind,
+  { fields, object, aliases, required }: TableKind,
   mapped: Input['columns'],
   names: readonly string[],
   complain: (reason: string) => void,
@@ -135,7 +136,9 @@ function readHeader(
     fields.includes(field) || field === object || field.startsWith(prefix);
   const quoted = (texts: readonly string[]): string => texts.map((one) => JSON.stringify(one)).join(', ');
   const known = quoted([...fields, object, `${prefix}KEY`]);
-  for (const [field, name] of mapped) {
+  const plain = (name: string): string => aliases.get(name) ?? name;
+  const wanted = new Map([...mapped].map(([field, name]) => [plain(field), name]));
+  for (const [field, name] of wanted) {
     const option = `--column ${field}=${name}`;
     if (!isField(field)) complain(`${option}: unknown field ${JSON.stringify(field)}; known: ${known}`);
     else if (!names.includes(name))
@@ -143,8 +146,8 @@ function readHeader(
         `${option}: no column ${JSON.stringify(name)}; the file has ${namedText(names.map((one) => JSON.stringify(one)))}`,
       );
   }
-  const byName = new Map([...mapped].map(([field, name]) => [name, field]));
-  const columns = names.map((name): Column => ({ name, field: byName.get(name) ?? name }));
+  const byName = new Map([...wanted].map(([field, name]) => [name, field]));
+  const columns = names.map((name): Column => ({ name, field: byName.get(name) ?? plain(name) }));
   const own = columns.map(({ field }) => field);
   const unknown = own.filter((field) => !isField(field));
   if (unknown.length > 0)

@@ -30,6 +30,7 @@ const GROUP = 'pipeline';
 const TABLE: TableKind = {
   fields: [GROUP, 'type', ...ACTION_FIELDS],
   object: 'payload',
+  aliases: new Map(),
   required: ['type', 'action'],
   text: ['message'],
 };

@@ -40,7 +40,7 @@ const burn = (parts: Partial<BurnRequest> = {}) => ({
 
 describe('burns in CSV', () => {
   const renamed = ['--column', 'amount=Tokens', '--column', 'type=Kind', '--column', 'proof.id=Order'];
-  const json = 'type,amount,proof,persistOnchain\nT,1.5,"{""id"":""1""}",TRUE\n';
+  const json = 'type,burnAmount,proof,persistOnchain\nT,1.5,"{""id"":""1""}",TRUE\n';
   const spread = '\ufefftype,amount,proof.id\r\n\r\nT,1.5,1\r\n,,\r\nT,2,1';
 
   it.each([
@@ -96,6 +96,7 @@ describe('burns in CSV', () => {
       /^1 .*"Remarks"; known: "type", "amount"/,
     ],
     ['two columns of a name', 'type,amount,amount,proof.id\nT,1,1,1\n', /^1 .*two columns for "amount"/],
+    ['two columns of a field', 'type,amount,burnAmount,proof.id\nT,1,1,1\n', /^1 .*two columns for "amount"/],
     ['a column without a name', 'type,amount,,proof.id\nT,1,,1\n', /^1 .*unknown column ""/],
     ['no column of amounts', 'type,proof.id\nT,1\n', /^1 .*--column amount=NAME/],
     ['a nested key', 'type,amount,proof.a.b\nT,1,1\n', /^1 .*"proof\.a\.b"/],
