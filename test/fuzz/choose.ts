@@ -17,7 +17,6 @@ import {
   vaultTransactionCreate,
   vote,
 } from './operations.js';
-import { r } from './pieces.js';
 import {
   type Address,
   copyBytes,
@@ -25,6 +24,7 @@ import {
   type Instruction,
   programConfigAddress,
   proposalAddress,
+  readonlyAccount,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_PROGRAM,
@@ -89,7 +89,7 @@ function damaged(world: World, instruction: Instruction): Instruction {
       accounts.splice(at, 1);
       break;
     case 4:
-      accounts.push(r(world.anyAddress()));
+      accounts.push(readonlyAccount(world.anyAddress()));
       break;
     case 5:
       return { ...instruction, data: data.slice(0, random.below(data.length + 1)) };

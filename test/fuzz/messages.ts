@@ -1,7 +1,7 @@
 /** Random inner messages: burns, transfers, memos, votes in other multisigs, missing permissions, repeated keys. */
 
-import { s, w } from './pieces.js';
 import {
+  type AccountMeta,
   type Address,
   associatedTokenAddress,
   burnChecked,
@@ -10,17 +10,19 @@ import {
   createAssociatedTokenAccountIdempotent,
   ephemeralSignerAddress,
   type Instruction,
-  type Lookup,
   type Message,
   memo,
   readBuffer,
+  readonlySigner,
   rentExemptLamports,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
+  staticAccounts,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
   transfer,
   transferChecked,
+  writableAccount,
 } from './program.js';
 import type { World } from './world.js';
 
@@ -82,7 +84,7 @@ function reopening(world: World, vault: Address): readonly Instruction[] {
   const to = random.oneIn(3) ? random.pick([vault, account]) : world.wallet().address;
   const close: Instruction = {
     program: TOKEN_PROGRAM,
-    accounts: [w(account), w(to), s(vault)],
+    accounts: [writableAccount(account), writableAccount(to), readonlySigner(vault)],
     data: Uint8Array.of(CLOSE_TOKEN_ACCOUNT),
   };
   const open = createAssociatedTokenAccountIdempotent({
@@ -137,48 +139,45 @@ function anyCall(world: World, context: MessageContext): Instruction {
   }
 }
 
-function layOut(
-  vault: Address,
-  calls: readonly Instruction[],
-  lookups: readonly Lookup[] = [],
-  tail: readonly Address[] = [],
+/** Moves static keys that a lookup table has, and that `isMovable`, to the table. */
+export function takenFrom(
+  table: Address,
+  entries: readonly Address[],
+  message: Message,
+  isMovable: (key: Address) => boolean = () => true,
 ): Message {
-  const order = compile(vault, calls);
-  const lookedUp = new Map(tail.map((address, at) => [address, at]));
-  const keys = order.staticKeys.filter((key, at) => at < order.signers || !lookedUp.has(key));
-  const index = (address: Address): number => {
-    const at = keys.indexOf(address);
-    return at >= 0 ? at : keys.length + (lookedUp.get(address) ?? 0);
-  };
-  const writable = order.staticKeys.slice(order.signers, order.signers + order.writableNonSigners);
+  const accounts = staticAccounts(message);
+  const taken = accounts.filter(
+    ({ address, signer }) => !signer && entries.includes(address) && isMovable(address),
+  );
+  const kept = accounts.filter((account) => !taken.includes(account));
+  const written = taken.filter(({ writable }) => writable);
+  const read = taken.filter(({ writable }) => !writable);
+  const order = [...kept, ...written, ...read];
+  const moved = (index: number): number => order.indexOf(accounts[index] as AccountMeta);
+  const indexesOf = (some: readonly AccountMeta[]) =>
+    Uint8Array.from(some, ({ address }) => entries.indexOf(address));
   return {
-    signers: order.signers,
-    writableSigners: order.writableSigners,
-    writableNonSigners: writable.filter((key) => keys.includes(key)).length,
-    staticKeys: keys,
-    instructions: calls.map(({ program, accounts, data }) => ({
-      programIndex: index(program),
-      accountIndexes: Uint8Array.from(accounts, ({ address }) => index(address)),
-      data,
+    ...message,
+    writableNonSigners: kept.filter(({ signer, writable }) => !signer && writable).length,
+    staticKeys: kept.map(({ address }) => address),
+    instructions: message.instructions.map(({ programIndex, accountIndexes, data }) => ({
+      ...{ programIndex: moved(programIndex), accountIndexes: Uint8Array.from(accountIndexes, moved), data },
     })),
-    lookups,
+    lookups:
+      taken.length === 0
+        ? []
+        : [{ table, writableIndexes: indexesOf(written), readonlyIndexes: indexesOf(read) }],
   };
 }
 
 /** Moves some keys that need not be static into a new table. */
-function withTable(world: World, vault: Address, calls: readonly Instruction[]): Message {
-  const order = compile(vault, calls);
-  const { signers, writableNonSigners } = order;
-  const writable = order.staticKeys
-    .slice(signers, signers + writableNonSigners)
-    .filter(() => world.random.oneIn(2));
-  const readonly = order.staticKeys.slice(signers + writableNonSigners).filter(() => world.random.oneIn(2));
-  if (writable.length + readonly.length === 0) return layOut(vault, calls);
-  const entries = world.random.shuffled([...writable, ...readonly, world.anyAddress()]);
-  const table = world.addTable(entries);
-  const at = (keys: readonly Address[]) => Uint8Array.from(keys, (key) => entries.indexOf(key));
-  const lookup = { table, writableIndexes: at(writable), readonlyIndexes: at(readonly) };
-  return layOut(vault, calls, [lookup], [...writable, ...readonly]);
+function withTable(world: World, message: Message): Message {
+  const { random } = world;
+  const some = message.staticKeys.slice(message.signers).filter(() => random.oneIn(2));
+  if (some.length === 0) return message;
+  const entries = random.shuffled([...some, world.anyAddress()]);
+  return takenFrom(world.addTable(entries), entries, message);
 }
 
 function damaged(world: World, message: Message): Message {
@@ -219,6 +218,7 @@ export function randomMessage(
     const own = random.oneIn(4) ? nested() : undefined;
     return [own ?? anyCall(world, context)];
   }).flat();
-  const message = random.oneIn(4) ? withTable(world, context.vault, calls) : layOut(context.vault, calls);
+  const plain = compile(context.vault, calls);
+  const message = random.oneIn(4) ? withTable(world, plain) : plain;
   return random.oneIn(10) ? damaged(world, message) : message;
 }

@@ -1,7 +1,6 @@
 /** Random Squads instructions on the multisigs of a world, most of them nearly valid. */
 
 import { randomMessage } from './messages.js';
-import { call, meta, r, s, w, ws } from './pieces.js';
 import {
   type AccountMeta,
   type Address,
@@ -12,8 +11,6 @@ import {
   encodeVaultMessage,
   ephemeralSignerAddress,
   type Instruction,
-  isSigner,
-  isWritable,
   type Message,
   MULTISIG,
   type Multisig,
@@ -23,11 +20,15 @@ import {
   partOf,
   programConfigAddress,
   proposalAddress,
-  SYSTEM_PROGRAM,
+  readonlyAccount,
+  squadsInstruction,
+  staticAccounts,
   transactionAddress,
   VAULT_BATCH_TRANSACTION,
   VAULT_TRANSACTION,
+  type VaultBatchTransaction,
   vaultAddress,
+  writableAccount,
 } from './program.js';
 import type { World } from './world.js';
 
@@ -65,14 +66,11 @@ export function createMultisig(world: World): Instruction {
     rentCollector: random.oneIn(5) ? null : world.wallet().address,
     memo: memoOf(world),
   };
-  return call('multisigCreateV2', args, [
-    r(programConfigAddress().address),
-    w(world.treasury),
-    w(address),
-    s(createKey.address),
-    ws(world.wallet().address),
-    r(SYSTEM_PROGRAM),
-  ]);
+  return squadsInstruction('multisigCreateV2', {
+    ...args,
+    ...{ programConfig: programConfigAddress().address, treasury: world.treasury, multisig: address },
+    ...{ createKey: createKey.address, creator: world.wallet().address },
+  });
 }
 
 export function pickTarget(world: World): Target | undefined {
@@ -97,33 +95,31 @@ export const proposalOf = ({ world, address, index }: Target): Proposal | undefi
 export const batchOf = ({ world, address, index }: Target) =>
   decodeAccount(BATCH, world.get(transactionAddress(address, index).address)?.data ?? new Uint8Array(0));
 
-export function batchCreate({ world, address, state, member }: Target): Instruction {
-  const next = state.transactionIndex + 1n;
-  return call('batchCreate', { vaultIndex: world.random.below(VAULTS), memo: memoOf(world) }, [
-    w(address),
-    w(transactionAddress(address, next).address),
-    s(member),
-    ws(world.wallet().address),
-    r(SYSTEM_PROGRAM),
-  ]);
+/** What instructions name at an index: accounts and a memo, by their names in the program. */
+function named({ world, address: multisig, index, state, member }: Target) {
+  const transaction = transactionAddress(multisig, index).address;
+  return {
+    ...{ multisig, member, creator: member, transaction, batch: transaction, memo: memoOf(world) },
+    proposal: proposalAddress(multisig, index).address,
+    rentPayer: world.wallet().address,
+    rentCollector: state.rentCollector ?? world.wallet().address,
+  };
 }
 
-function messageFor(target: Target, vaultIndex: number, index: bigint): Message {
-  const { world, address } = target;
+const atNext = (target: Target): Target => ({ ...target, index: target.state.transactionIndex + 1n });
+
+export const batchCreate = (target: Target): Instruction =>
+  squadsInstruction('batchCreate', {
+    ...named(atNext(target)),
+    vaultIndex: target.world.random.below(VAULTS),
+  });
+
+function messageFor({ world, address, index }: Target, vaultIndex: number): Uint8Array {
   const vault = vaultAddress(address, vaultIndex).address;
-  return randomMessage(
-    world,
-    {
-      vault,
-      parent: transactionAddress(address, index).address,
-      protectedAccounts: [
-        proposalAddress(address, index).address,
-        transactionAddress(address, index).address,
-        address,
-      ],
-    },
-    () => nestedCall(world, vault),
-  );
+  const parent = transactionAddress(address, index).address;
+  const protectedAccounts = [proposalAddress(address, index).address, parent, address];
+  const context = { vault, parent, protectedAccounts };
+  return encodeVaultMessage(randomMessage(world, context, () => nestedCall(world, vault)));
 }
 
 /** An act of a vault as a member, usually of a multisig that it belongs to: vote, propose, execute, close. */
@@ -150,58 +146,37 @@ function nestedCall(world: World, vault: Address): Instruction | undefined {
 }
 
 export function vaultTransactionCreate(target: Target): Instruction {
-  const { world, address, state, member } = target;
-  const next = state.transactionIndex + 1n;
-  const vaultIndex = world.random.below(VAULTS);
-  const args = {
-    vaultIndex,
-    ephemeralSigners: world.random.oneIn(3) ? world.random.below(3) : 0,
-    message: encodeVaultMessage(messageFor(target, vaultIndex, next)),
-    memo: memoOf(world),
-  };
-  return call('vaultTransactionCreate', args, [
-    w(address),
-    w(transactionAddress(address, next).address),
-    s(member),
-    ws(world.wallet().address),
-    r(SYSTEM_PROGRAM),
-  ]);
+  const { random } = target.world;
+  const vaultIndex = random.below(VAULTS);
+  return squadsInstruction('vaultTransactionCreate', {
+    ...{ ...named(atNext(target)), vaultIndex },
+    ephemeralSigners: random.oneIn(3) ? random.below(3) : 0,
+    message: messageFor(atNext(target), vaultIndex),
+  });
 }
 
-export function proposalCreate({ world, address, index, member }: Target): Instruction {
-  return call('proposalCreate', { transactionIndex: index, draft: world.random.oneIn(2) }, [
-    r(address),
-    w(proposalAddress(address, index).address),
-    s(member),
-    ws(world.wallet().address),
-    r(SYSTEM_PROGRAM),
-  ]);
-}
+export const proposalCreate = (target: Target): Instruction =>
+  squadsInstruction('proposalCreate', {
+    ...{ ...named(target), transactionIndex: target.index },
+    draft: target.world.random.oneIn(2),
+  });
 
 export function batchAdd(target: Target): Instruction {
   const { world, address, index, member } = target;
   const batch = batchOf(target);
-  const number = (batch?.size ?? 0) + 1;
-  const args = {
+  return squadsInstruction('batchAddTransaction', {
+    ...named(target),
+    transaction: batchTransactionAddress(address, index, (batch?.size ?? 0) + 1).address,
+    member: world.random.oneIn(5) ? member : (batch?.creator ?? member),
     ephemeralSigners: world.random.oneIn(4) ? world.random.below(3) : 0,
-    message: encodeVaultMessage(messageFor(target, batch?.vaultIndex ?? 0, index)),
-  };
-  return call('batchAddTransaction', args, [
-    r(address),
-    r(proposalAddress(address, index).address),
-    w(transactionAddress(address, index).address),
-    w(batchTransactionAddress(address, index, number).address),
-    s(world.random.oneIn(5) ? member : (batch?.creator ?? member)),
-    ws(world.wallet().address),
-    r(SYSTEM_PROGRAM),
-  ]);
+    message: messageFor(target, batch?.vaultIndex ?? 0),
+  });
 }
 
-export const activate = ({ address, index, member }: Target): Instruction =>
-  call('proposalActivate', {}, [r(address), ws(member), w(proposalAddress(address, index).address)]);
+export const activate = (target: Target): Instruction => squadsInstruction('proposalActivate', named(target));
 
 export function vote(target: Target): Instruction {
-  const { world, address, index } = target;
+  const { world } = target;
   const signing = new Set(world.wallets.map((wallet) => wallet.address));
   const members = target.state.members.map(({ key }) => key).filter((key) => signing.has(key));
   const member = members.length > 0 ? world.random.pick(members) : target.member;
@@ -210,91 +185,55 @@ export function vote(target: Target): Instruction {
     approved && world.random.oneIn(2)
       ? (['proposalCancel', 'proposalCancelV2'] as const)
       : (['proposalApprove', 'proposalApprove', 'proposalApprove', 'proposalReject'] as const);
-  return call(world.random.pick(names), { memo: memoOf(world) }, [
-    r(address),
-    ws(member),
-    w(proposalAddress(address, index).address),
-    r(SYSTEM_PROGRAM),
-  ]);
+  return squadsInstruction(world.random.pick(names), { ...named(target), member });
 }
+
+type MessageHolder = Pick<VaultBatchTransaction, 'message' | 'ephemeralSignerBumps'>;
 
 /** Remaining accounts, in the order of squads-v4.md, section 8. */
 function messageAccounts(world: World, message: Message, own: readonly Address[]): AccountMeta[] {
-  const statics = message.staticKeys.map((key, index) =>
-    meta(key, isSigner(message, index) && !own.includes(key), isWritable(message, index)),
-  );
+  const statics = staticAccounts(message).map((account) => ({
+    ...account,
+    signer: account.signer && !own.includes(account.address),
+  }));
   const lookedUp = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
     const data = world.get(table)?.data ?? new Uint8Array(0);
     const entry = (index: number) => partOf(data, 56 + 32 * index, 88 + 32 * index);
     const known = (index: number) => entry(index).length === 32;
     return [
-      ...[...writableIndexes].filter(known).map((index) => w(addressFromBytes(entry(index)))),
-      ...[...readonlyIndexes].filter(known).map((index) => r(addressFromBytes(entry(index)))),
+      ...[...writableIndexes].filter(known).map((index) => writableAccount(addressFromBytes(entry(index)))),
+      ...[...readonlyIndexes].filter(known).map((index) => readonlyAccount(addressFromBytes(entry(index)))),
     ];
   });
-  return [...message.lookups.map(({ table }) => r(table)), ...statics, ...lookedUp];
+  return [...message.lookups.map(({ table }) => readonlyAccount(table)), ...statics, ...lookedUp];
 }
 
 export function execute(target: Target): Instruction | undefined {
-  const { world, address, index, member } = target;
+  const { world, address, index } = target;
   const transaction = transactionAddress(address, index).address;
-  const own = (vaultIndex: number, count: number) => [
-    vaultAddress(address, vaultIndex).address,
-    ...Array.from({ length: count }, (_, at) => ephemeralSignerAddress(transaction, at).address),
-  ];
-  const proposal = w(proposalAddress(address, index).address);
+  const tailOf = (vaultIndex: number, { message, ephemeralSignerBumps: bumps }: MessageHolder) =>
+    messageAccounts(world, message, [
+      vaultAddress(address, vaultIndex).address,
+      ...Array.from(bumps, (_, at) => ephemeralSignerAddress(transaction, at).address),
+    ]);
   const batch = batchOf(target);
   if (batch !== undefined) {
     const inner = batchTransactionAddress(address, index, batch.executedTransactionIndex + 1).address;
     const state = decodeAccount(VAULT_BATCH_TRANSACTION, world.get(inner)?.data ?? new Uint8Array(0));
-    const tail =
-      state === undefined
-        ? []
-        : messageAccounts(world, state.message, own(batch.vaultIndex, state.ephemeralSignerBumps.length));
-    return call('batchExecuteTransaction', {}, [
-      r(address),
-      s(member),
-      proposal,
-      w(transaction),
-      r(inner),
-      ...tail,
-    ]);
+    const tail = state === undefined ? [] : tailOf(batch.vaultIndex, state);
+    return squadsInstruction('batchExecuteTransaction', { ...named(target), transaction: inner }, tail);
   }
   const state = decodeAccount(VAULT_TRANSACTION, world.get(transaction)?.data ?? new Uint8Array(0));
   if (state === undefined) return undefined;
-  const tail = messageAccounts(
-    world,
-    state.message,
-    own(state.vaultIndex, state.ephemeralSignerBumps.length),
-  );
-  return call('vaultTransactionExecute', {}, [r(address), proposal, r(transaction), s(member), ...tail]);
+  return squadsInstruction('vaultTransactionExecute', named(target), tailOf(state.vaultIndex, state));
 }
 
 export function close(target: Target): Instruction {
-  const { world, address, index, state } = target;
-  const collector = w(state.rentCollector ?? world.wallet().address);
-  const transaction = w(transactionAddress(address, index).address);
-  const proposal = w(proposalAddress(address, index).address);
+  const { world, address, index } = target;
   const batch = batchOf(target);
-  if (batch === undefined) {
-    return call('vaultTransactionAccountsClose', {}, [
-      r(address),
-      proposal,
-      transaction,
-      collector,
-      r(SYSTEM_PROGRAM),
-    ]);
-  }
-  if (batch.size === 0 || world.random.oneIn(8)) {
-    return call('batchAccountsClose', {}, [r(address), proposal, transaction, collector, r(SYSTEM_PROGRAM)]);
-  }
-  const last = w(batchTransactionAddress(address, index, batch.size).address);
-  return call('vaultBatchTransactionAccountClose', {}, [
-    r(address),
-    r(proposal.address),
-    transaction,
-    last,
-    collector,
-    r(SYSTEM_PROGRAM),
-  ]);
+  if (batch === undefined) return squadsInstruction('vaultTransactionAccountsClose', named(target));
+  if (batch.size === 0 || world.random.oneIn(8))
+    return squadsInstruction('batchAccountsClose', named(target));
+  const transaction = batchTransactionAddress(address, index, batch.size).address;
+  return squadsInstruction('vaultBatchTransactionAccountClose', { ...named(target), transaction });
 }

@@ -4,6 +4,7 @@
  */
 
 import { randomInstruction } from './choose.js';
+import { takenFrom } from './messages.js';
 import {
   type AccountState,
   type Address,
@@ -15,18 +16,18 @@ import {
   encodeMessage,
   encodeTransaction,
   type Instruction,
+  lookedUpCount,
+  MAX_TRANSACTION_ACCOUNTS,
   memo,
   requestHeapFrame,
   setComputeUnitLimit,
   setComputeUnitPrice,
   tableEntry,
   transfer,
-  type WireMessage,
 } from './program.js';
 import type { World } from './world.js';
 
 const NO_BLOCKHASH = '11111111111111111111111111111111';
-const MAX_KEYS = 64;
 
 export interface Plan {
   readonly payer: Address;
@@ -64,13 +65,8 @@ function chained(world: World, count: number, rehearse: Rehearse): Instruction[]
   for (let left = count; left > 0; left -= 1) {
     const instruction = randomInstruction(world);
     made.push(instruction);
-    const bytes = sign(world, {
-      payer,
-      instructions: [instruction],
-      versioned: false,
-      table: null,
-      spoiled: null,
-    });
+    const plan = { payer, instructions: [instruction], versioned: false, table: null, spoiled: null };
+    const bytes = sign(world, plan);
     const result = bytes === undefined ? undefined : rehearse(bytes);
     if (result === undefined || result.error !== null) break;
     undo.unshift(...[...result.changes.keys()].map((address) => [address, world.get(address)] as const));
@@ -122,40 +118,12 @@ function tableFor(world: World, payer: Address, instructions: readonly Instructi
 }
 
 /** The message, with its table's keys moved out of the static keys. */
-function withTable(world: World, plan: Plan, table: Address): Uint8Array {
-  const {
-    staticKeys: keys,
-    signers,
-    writableSigners,
-    writableNonSigners,
-  } = compile(plan.payer, plan.instructions);
+function withTable(world: World, { payer, instructions }: Plan, table: Address): Uint8Array {
   const data = world.get(table)?.data ?? new Uint8Array(0);
-  const entries = Array.from({ length: (data.length - 56) / 32 }, (_, at) => tableEntry(data, at));
-  const programs = new Set(plan.instructions.map(({ program }) => program));
-  const isTaken = (key: Address, at: number): boolean =>
-    at >= signers && !programs.has(key) && entries.includes(key);
-  const taken = keys.filter(isTaken);
-  const staticKeys = keys.filter((key, at) => !isTaken(key, at));
-  const isWritable = (key: Address): boolean => keys.indexOf(key) < signers + writableNonSigners;
-  const [writable, readonly] = [taken.filter(isWritable), taken.filter((key) => !isWritable(key))];
-  const order = [...staticKeys, ...writable, ...readonly];
-  const indexesOf = (some: readonly Address[]) => Uint8Array.from(some, (key) => entries.indexOf(key));
-  return encodeMessage({
-    version: 0,
-    ...{ signers, writableSigners },
-    writableNonSigners: staticKeys.filter((key, at) => at >= signers && isWritable(key)).length,
-    staticKeys,
-    blockhash: new Uint8Array(32),
-    instructions: plan.instructions.map(({ program, accounts, data: bytes }) => ({
-      programIndex: order.indexOf(program),
-      accountIndexes: Uint8Array.from(accounts, ({ address }) => order.indexOf(address)),
-      data: bytes,
-    })),
-    lookups:
-      taken.length === 0
-        ? []
-        : [{ table, writableIndexes: indexesOf(writable), readonlyIndexes: indexesOf(readonly) }],
-  });
+  const places = Array.from({ length: (data.length - 56) / 32 }, (_, at) => tableEntry(data, at) ?? []);
+  const programs = new Set(instructions.map(({ program }) => program));
+  const message = takenFrom(table, places.flat(), compile(payer, instructions), (key) => !programs.has(key));
+  return encodeMessage({ ...message, version: 0, blockhash: new Uint8Array(32) });
 }
 
 /** Signs with the wallets of the world; `undefined` if a key is unknown or the transaction is too large. */
@@ -164,12 +132,8 @@ export function sign(world: World, plan: Plan): Uint8Array | undefined {
   const input = { payer: plan.payer, instructions: plan.instructions, blockhash: NO_BLOCKHASH };
   const bytes =
     plan.versioned && plan.table !== null ? withTable(world, plan, plan.table) : compileFor(input);
-  const message: WireMessage = decodeMessage(bytes);
-  const lookedUp = message.lookups.flatMap((lookup) => [
-    ...lookup.writableIndexes,
-    ...lookup.readonlyIndexes,
-  ]);
-  if (message.staticKeys.length + lookedUp.length > MAX_KEYS) return undefined;
+  const message = decodeMessage(bytes);
+  if (message.staticKeys.length + lookedUpCount(message) > MAX_TRANSACTION_ACCOUNTS) return undefined;
   const signatures: Uint8Array[] = [];
   for (const key of message.staticKeys.slice(0, message.signers)) {
     const signer = world.signers.find(({ address }) => address === key);

@@ -200,7 +200,7 @@ export const instructionName = (data: ReadonlyBytes): InstructionName | undefine
 const argumentsCodec = <Name extends InstructionName>(name: Name) =>
   INSTRUCTIONS[name].arguments as unknown as Codec<ArgumentsOf<Name>>;
 
-export const encodeInstruction = <Name extends InstructionName>(
+const encodeInstruction = <Name extends InstructionName>(
   name: Name,
   values: ArgumentsOf<Name>,
 ): Uint8Array =>
