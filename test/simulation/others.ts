@@ -1,6 +1,7 @@
 /** Other users of the chain, outside the simulated processes: the owner moves tokens. */
+import { AccountLayout } from '@solana/spl-token';
 import type { Random } from '../fuzz/random.js';
-import { AMOUNT_AT, tokenAccountsOf } from './audit/ledger-books.js';
+import { amountIn, tokenAccountsOf } from './audit/ledger-books.js';
 import { type LedgerAccount, LedgerTables } from './audit/tables.js';
 import { DECIMALS } from './goods.js';
 
@@ -32,7 +33,7 @@ export class Others {
       const [vault] = tokenAccountsOf(ledger, this.wallets.vault);
       const [wallet] = tokenAccountsOf(ledger, this.wallets.burnWallet);
       if (vault === undefined || wallet === undefined) return;
-      const all = vault.data.readBigUInt64LE(AMOUNT_AT) + wallet.data.readBigUInt64LE(AMOUNT_AT);
+      const all = amountIn(vault) + amountIn(wallet);
       if (all < left) return;
       this.#hold(vault, left);
       this.#hold(wallet, all - left);
@@ -40,7 +41,7 @@ export class Others {
   }
 
   #hold({ address, data }: LedgerAccount, amount: bigint): void {
-    data.writeBigUInt64LE(amount, AMOUNT_AT);
+    AccountLayout.encode({ ...AccountLayout.decode(data), amount }, data);
     this.#ledger.setData(address, data);
   }
 

@@ -1,6 +1,6 @@
 /** Audits a world: supply, items, caps by landing day, SOL, batches on chain, and the store's record of all of them. */
 import type { Goods, Item } from '../goods.js';
-import { batchAddresses, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
+import { batchAddress, burnPattern, type Landed, LedgerBooks } from './ledger-books.js';
 import { type StoredBatch, StoreTables, type Usage } from './tables.js';
 
 /** A violated promise; the simulation stops. */
@@ -41,7 +41,7 @@ export class Auditor {
   readonly #counted = new Map<string, bigint>();
   /** Transactions with items, and how many each has. */
   readonly #runs: { readonly wire: Buffer; readonly items: number }[] = [];
-  /** Batches seen on chain, by batch index. */
+  /** Cached, by batch index. */
   readonly #addresses = new Map<bigint, Buffer>();
   readonly #multisig: string;
   readonly #landings: Landing[] = [];
@@ -99,26 +99,28 @@ export class Auditor {
     }
     this.#checkMoney();
     for (const { address, index, executed } of this.#ledger.batches()) {
-      this.#addresses.set(index, address);
-      const ran = this.#ran([address]);
+      const ran = this.#ran(address);
       if (executed !== ran)
         throw new Broken('batch on chain', `batch ${index} says ${executed}, and ${ran} of it have landed`);
     }
   }
 
-  /** Pipelines that landed of a batch at one of these addresses. */
-  #ran(addresses: readonly Buffer[]): number {
-    return this.#runs
-      .filter(({ wire }) => addresses.some((address) => wire.includes(address)))
-      .reduce((sum, { items }) => sum + items, 0);
+  #addressOf(index: bigint): Buffer {
+    const address = this.#addresses.get(index) ?? batchAddress(this.#multisig, index);
+    this.#addresses.set(index, address);
+    return address;
+  }
+
+  /** Pipelines that landed of a batch. */
+  #ran(address: Buffer): number {
+    return this.#runs.filter(({ wire }) => wire.includes(address)).reduce((sum, { items }) => sum + items, 0);
   }
 
   /** Of a burn by its signature, else of the batch that the transaction executes. */
   #dayAccepted(wire: Buffer): string {
-    const days = this.#store.batches().map(({ index, heldFrom }) => {
-      const address = this.#addresses.get(index);
-      return address !== undefined && wire.includes(address) ? heldFrom : '';
-    });
+    const days = this.#store
+      .batches()
+      .map(({ index, heldFrom }) => (wire.includes(this.#addressOf(index)) ? heldFrom : ''));
     return this.#store.dayOfBurn(wire) ?? days.sort().at(-1) ?? '';
   }
 
@@ -198,25 +200,18 @@ export class Auditor {
   #checkUsage(): void {
     const usage = this.#store.usage();
     for (const kind of ['burn', 'airdrop'] as const) {
-      const landed = (until: string): bigint =>
-        sumOf(
+      for (const day of [...usage.map((one) => one.day), LAST_DAY]) {
+        const landed = sumOf(
           [...this.#used].flatMap(([at, amount]) =>
-            at.startsWith(kind) && at <= `${kind} ${until}` ? amount : [],
+            at.startsWith(kind) && at <= `${kind} ${day}` ? amount : [],
           ),
         );
-      const counted = (until: string): bigint =>
-        sumOf(usage.flatMap((one) => (one.kind === kind && one.day <= until ? one.amount : [])));
-      for (const { day } of usage)
-        if (counted(day) > landed(day))
-          throw new Broken(
-            'usage',
-            `${counted(day)} of ${kind} count as used until ${day}, and ${landed(day)} landed`,
-          );
-      if (counted(LAST_DAY) !== landed(LAST_DAY))
-        throw new Broken(
-          'usage',
-          `${counted(LAST_DAY)} of ${kind} count as used, and ${landed(LAST_DAY)} landed`,
+        const counted = sumOf(
+          usage.flatMap((one) => (one.kind === kind && one.day <= day ? one.amount : [])),
         );
+        if (counted > landed || (day === LAST_DAY && counted !== landed))
+          throw new Broken('usage', `${counted} of ${kind} count as used until ${day}, and ${landed} landed`);
+      }
     }
     const over = usage.find(({ kind, amount }) => amount > this.#caps[kind]);
     if (over !== undefined) throw new Broken('cap', `${over.amount} of ${over.kind} count on ${over.day}`);
@@ -227,9 +222,7 @@ export class Auditor {
     for (const index of new Set(batches.map((batch) => batch.index))) {
       const own = batches.filter((batch) => batch.index === index);
       const said = own.reduce((sum, { successful }) => sum + successful, 0);
-      const seen = this.#addresses.get(index);
-      // A batch created and closed between two audits was never seen.
-      const ran = this.#ran(seen === undefined ? batchAddresses(this.#multisig, index) : [seen]);
+      const ran = this.#ran(this.#addressOf(index));
       if (said !== ran)
         throw new Broken('verdict', `of batch ${own[0]?.id} ${ran} landed, and its verdict says ${said}`);
     }
