@@ -1,9 +1,10 @@
 /** Each account of each instruction made invalid in every relevant way, after the tables of squads-v4.md, section 7. */
 
+import { type Case, caseOf } from './case.js';
 import {
   addressNamed,
   type Fixture,
-  fixtureOf,
+  type Meta,
   SQUADS_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_PROGRAM,
@@ -18,12 +19,7 @@ import {
   rewrite,
   VAULT_TRANSACTION,
 } from './rewrite.js';
-
-export interface Case {
-  readonly name: string;
-  /** @returns the problem, or `null`. */
-  check(): string | null;
-}
+import type { Account } from './vector.js';
 
 /**
  * Accounts of each instruction in a recorded success: name, kind, then flags: `w` must be writable, `a` address derived with the
@@ -68,14 +64,21 @@ interface Place {
   readonly created: number;
 }
 
-interface Change {
-  readonly what: string;
-  readonly expected: number | string;
-  readonly make: (fixture: Fixture, place: Place) => void;
-}
+type Change = readonly [
+  what: string,
+  expected: number | string,
+  make: (fixture: Fixture, place: Place) => unknown,
+];
 
-const readonlyAccount = (fixture: Fixture, { index }: Place): void =>
-  fixture.setAccount(index, { writable: false });
+const accountIs =
+  (change: Partial<Meta>) =>
+  (fixture: Fixture, { index }: Place): void =>
+    fixture.setAccount(index, change);
+const stateIs =
+  (change: Partial<Account>) =>
+  (fixture: Fixture, { index }: Place): void =>
+    fixture.setState(index, change);
+const readonlyAccount = accountIs({ writable: false });
 
 function toFundedWallet(fixture: Fixture, { index }: Place): void {
   const wallet = { ...fixture.state(index), data: new Uint8Array(0), owner: SYSTEM_PROGRAM };
@@ -111,84 +114,43 @@ const cutBefore = (fixture: Fixture, { index }: Place): void => {
 };
 
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
-  any: [{ what: 'missing', expected: 3005, make: cutBefore }],
+  any: [['missing', 3005, cutBefore]],
   state: [
-    {
-      what: 'not there',
-      expected: 3012,
-      make: (fixture, { index }) => fixture.accounts.set(fixture.account(index).address, null),
-    },
-    { what: 'a funded wallet', expected: 3007, make: toFundedWallet },
-    ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR].map((address) => ({
-      what: `${address}, which is there without the ledger`,
-      expected: 3007,
-      make: (fixture: Fixture, { index }: Place) => fixture.setAccount(index, { address }),
-    })),
-    {
-      what: 'of another program',
-      expected: 3007,
-      make: (fixture, { index }) => fixture.setState(index, { owner: TOKEN_PROGRAM }),
-    },
-    { what: 'shorter than a type mark', expected: 3001, make: dataIs((data) => data.subarray(0, 7)) },
-    { what: 'nothing but a type mark', expected: 3003, make: dataIs((data) => data.subarray(0, 8)) },
-    {
-      what: 'of another type',
-      expected: 3002,
-      make: dataIs((data) =>
-        Buffer.concat([data.subarray(0, 7), Uint8Array.of((data[7] ?? 0) ^ 1), data.subarray(8)]),
-      ),
-    },
-    { what: 'cut short', expected: 3003, make: dataIs((data) => data.subarray(0, 20)) },
+    ['not there', 3012, (fixture, { index }) => fixture.accounts.set(fixture.account(index).address, null)],
+    ['a funded wallet', 3007, toFundedWallet],
+    ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, CLOCK_SYSVAR].map(
+      (address): Change => [`${address}, which is there without the ledger`, 3007, accountIs({ address })],
+    ),
+    ['of another program', 3007, stateIs({ owner: TOKEN_PROGRAM })],
+    ['shorter than a type mark', 3001, dataIs((data) => data.subarray(0, 7))],
+    ['nothing but a type mark', 3003, dataIs((data) => data.subarray(0, 8))],
+    ['of another type', 3002, dataIs((data) => data.fill((data[7] ?? 0) ^ 1, 7, 8))],
+    ['cut short', 3003, dataIs((data) => data.subarray(0, 20))],
   ],
-  signer: [
-    {
-      what: 'not signing',
-      expected: 3010,
-      make: (fixture, { index }) => fixture.setAccount(index, { signer: false }),
-    },
-  ],
-  system: [
-    {
-      what: 'another program',
-      expected: 3008,
-      make: (fixture, { index }) => fixture.setAccount(index, { address: TOKEN_PROGRAM }),
-    },
-  ],
+  signer: [['not signing', 3010, accountIs({ signer: false })]],
+  system: [['another program', 3008, accountIs({ address: TOKEN_PROGRAM })]],
   new: [
-    {
-      what: 'at another address',
-      expected: 2006,
-      make: (fixture, { index }) => fixture.setAccount(index, { address: elsewhere }),
-    },
-    { what: 'readonly', expected: 'PrivilegeEscalation', make: readonlyAccount },
-    {
-      what: 'in use',
-      expected: 0,
-      make: (fixture, { index }) =>
-        fixture.setState(index, {
-          lamports: PLENTY_LAMPORTS,
-          owner: SQUADS_PROGRAM,
-          data: new Uint8Array(9),
-        }),
-    },
+    ['at another address', 2006, accountIs({ address: elsewhere })],
+    ['readonly', 'PrivilegeEscalation', readonlyAccount],
+    ['in use', 0, stateIs({ lamports: PLENTY_LAMPORTS, owner: SQUADS_PROGRAM, data: new Uint8Array(9) })],
   ],
   raw: [],
-  w: [{ what: 'readonly', expected: 2000, make: readonlyAccount }],
+  w: [['readonly', 2000, readonlyAccount]],
   a: [
-    { what: 'with another bump', expected: 2006, make: withAnotherBump },
-    { what: 'a copy elsewhere', expected: 2006, make: toCopyElsewhere },
+    ['with another bump', 2006, withAnotherBump],
+    ['a copy elsewhere', 2006, toCopyElsewhere],
   ],
-  c: [{ what: 'a copy elsewhere', expected: 2006, make: toCopyElsewhere }],
+  c: [['a copy elsewhere', 2006, toCopyElsewhere]],
   p: [
-    { what: 'readonly', expected: 'PrivilegeEscalation', make: readonlyAccount },
-    {
-      what: 'readonly where nothing is to pay',
-      expected: 2000,
-      make: (fixture, place) => {
+    ['readonly', 'PrivilegeEscalation', readonlyAccount],
+    [
+      'readonly where nothing is to pay',
+      2000,
+      (fixture, place) => {
         fixture.setState(place.created, { lamports: PLENTY_LAMPORTS });
         readonlyAccount(fixture, place);
       },
-    },
+    ],
   ],
 };
 
@@ -201,15 +163,9 @@ function casesOf(vector: string, table: string): readonly Case[] {
   return accounts.flatMap(({ name, keys }, index) =>
     keys
       .flatMap((key) => CHANGES[key] ?? [])
-      .map(({ what, expected, make }) => ({
-        name: `${vector}: ${name} ${what}`,
-        check: () => {
-          const fixture = fixtureOf(vector);
-          make(fixture, { index, created });
-          const { end } = fixture.run();
-          return end === expected ? null : `expected ${expected}, got ${end}`;
-        },
-      })),
+      .map(([what, expected, make]) =>
+        caseOf(vector, `${name} ${what}`, (fixture) => make(fixture, { index, created }), expected),
+      ),
   );
 }
 

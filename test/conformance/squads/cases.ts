@@ -1,5 +1,6 @@
 /** All cases derived from the specification, in addition to the recorded vectors. */
-import { accountCases, type Case } from './account-cases.js';
+import { accountCases } from './account-cases.js';
+import type { Case } from './case.js';
 import { matrixCases } from './matrix-cases.js';
 import { messageCases } from './message-cases.js';
 import { specCases } from './spec-cases.js';

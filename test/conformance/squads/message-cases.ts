@@ -1,5 +1,5 @@
 /** Checks during the execution of a message, and limits on its instructions (squads-v4.md, section 8). */
-import type { Case } from './account-cases.js';
+import { type Case, caseOf } from './case.js';
 import { addressNamed, type Fixture, fixtureOf, type Meta } from './fixture.js';
 import { BATCH_TRANSACTION, type BatchTransaction, rewrite } from './rewrite.js';
 
@@ -16,16 +16,6 @@ type Row = readonly [
   expected: number | string,
   prepare: (fixture: Fixture) => void,
 ];
-
-const one = ([name, vector, expected, prepare]: Row): Case => ({
-  name: `${vector}: ${name}`,
-  check: () => {
-    const fixture = fixtureOf(vector);
-    prepare(fixture);
-    const { end } = fixture.run();
-    return end === expected ? null : `expected ${expected}, got ${end}`;
-  },
-});
 
 const withAccounts = (change: (accounts: Meta[]) => Meta[]) => (fixture: Fixture) => {
   fixture.instruction = { ...fixture.instruction, accounts: change([...fixture.instruction.accounts]) };
@@ -98,26 +88,15 @@ function takingNothing(fixture: Fixture): void {
   });
 }
 
+const takingNothingOf = (tableBytes: number) => (fixture: Fixture) => {
+  takingNothing(fixture);
+  tableData((data) => data.subarray(0, tableBytes))(fixture);
+};
+
 const untouchedTables: readonly Row[] = [
   ['a table from which nothing is taken', lookups, 'ok', takingNothing],
-  [
-    'an empty table from which nothing is taken',
-    lookups,
-    'ok',
-    (fixture) => {
-      takingNothing(fixture);
-      tableData((data) => data.subarray(0, 56))(fixture);
-    },
-  ],
-  [
-    'no table, though nothing is taken',
-    lookups,
-    6014,
-    (fixture) => {
-      takingNothing(fixture);
-      tableData((data) => data.subarray(0, 55))(fixture);
-    },
-  ],
+  ['an empty table from which nothing is taken', lookups, 'ok', takingNothingOf(56)],
+  ['no table, though nothing is taken', lookups, 6014, takingNothingOf(55)],
 ];
 
 /** A message with the first table only; `given`: the table is among the remaining accounts. */
@@ -125,11 +104,8 @@ const nothingButTable = (given: boolean) => (fixture: Fixture) => {
   takingNothing(fixture);
   withAccounts((accounts) => accounts.slice(0, given ? LISTED + 1 : LISTED))(fixture);
   changeMessage((message) => ({
-    ...message,
-    numSigners: 0,
-    numWritableSigners: 0,
-    numWritableNonSigners: 0,
-    accountKeys: [],
+    ...{ ...message, accountKeys: [] },
+    ...{ numSigners: 0, numWritableSigners: 0, numWritableNonSigners: 0 },
   }))(fixture);
 };
 
@@ -141,11 +117,10 @@ const withoutKeys: readonly Row[] = [
 const writesProposal = 'batch-execute-transaction/err-proposal-writable-inside';
 /** The token program's InvalidInstruction. */
 const TOKEN_INVALID_INSTRUCTION = 12;
-const unknownCall = {
-  programIdIndex: 4,
-  accountIndexes: Uint8Array.of(1),
-  data: Uint8Array.of(254),
-};
+const unknownCall = { programIdIndex: 4, accountIndexes: Uint8Array.of(1), data: Uint8Array.of(254) };
+
+const changeCalls = (change: (calls: Message['instructions']) => Message['instructions']) =>
+  changeMessage((message) => ({ ...message, instructions: change(message.instructions) }));
 
 /** Writing a protected account fails the message at that instruction, whatever precedes or follows. */
 const protection: readonly Row[] = [
@@ -153,28 +128,19 @@ const protection: readonly Row[] = [
     'by an instruction that would fail itself',
     writesProposal,
     6029,
-    changeMessage((message) => ({
-      ...message,
-      instructions: message.instructions.map((call) => ({ ...call, data: unknownCall.data })),
-    })),
+    changeCalls((calls) => calls.map((call) => ({ ...call, data: unknownCall.data }))),
   ],
   [
     'before an instruction that would fail',
     writesProposal,
     6029,
-    changeMessage((message) => ({
-      ...message,
-      instructions: [...message.instructions, unknownCall],
-    })),
+    changeCalls((calls) => [...calls, unknownCall]),
   ],
   [
     'behind an instruction that fails',
     writesProposal,
     TOKEN_INVALID_INSTRUCTION,
-    changeMessage((message) => ({
-      ...message,
-      instructions: [unknownCall, ...message.instructions],
-    })),
+    changeCalls((calls) => [unknownCall, ...calls]),
   ],
 ];
 
@@ -203,4 +169,4 @@ export const messageCases = (): readonly Case[] =>
     ...protection,
     ...replaced(plain),
     ...replaced(lookups),
-  ].map(one);
+  ].map(([name, vector, expected, prepare]) => caseOf(vector, name, prepare, expected));

@@ -2,8 +2,8 @@
 
 import { PublicKey } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import type { Case } from './account-cases.js';
-import { type Fixture, type FixtureEnd, fixtureOf, SYSTEM_PROGRAM } from './fixture.js';
+import { type Case, type Check, caseOf } from './case.js';
+import { type Fixture, type FixtureEnd, SYSTEM_PROGRAM } from './fixture.js';
 import {
   BATCH,
   CREATION_FEE_AT,
@@ -26,22 +26,12 @@ type Row = readonly [
   name: string,
   vector: string,
   prepare: (fixture: Fixture) => void,
-  check: (end: FixtureEnd, fixture: Fixture) => string | null,
+  expected: number | string | Check,
 ];
 
-const one = ([name, vector, prepare, check]: Row): Case => ({
-  name: `${vector}: ${name}`,
-  check: () => {
-    const fixture = fixtureOf(vector);
-    prepare(fixture);
-    return check(fixture.run(), fixture);
-  },
-});
-
-const ends =
-  (expected: number | string) =>
-  ({ end }: FixtureEnd): string | null =>
-    end === expected ? null : `expected ${expected}, got ${end}`;
+const BATCH_CREATE = 'batch-create/ok-first-batch';
+const BATCH_ADD = 'batch-add-transaction/ok-second';
+const BATCH_CLOSE = 'accounts-close/batch-ok-executed';
 
 const panics = ({ end, logs }: FixtureEnd): string | null =>
   end === 'ProgramFailedToComplete' && logs.at(-1)?.endsWith(' failed: SBF program panicked') === true
@@ -62,18 +52,18 @@ const staleIndex = (value: bigint) => (fixture: Fixture) => setU64(fixture, 0, S
 
 /** Section 5: rules on a multisig, tested on an invalid one. */
 const soundness: readonly Row[] = [
-  ['stale index above the new index', 'batch-create/ok-first-batch', staleIndex(2n), ends(6019)],
-  ['stale index equal to the new index', 'batch-create/ok-first-batch', staleIndex(1n), ends('ok')],
+  ['stale index above the new index', BATCH_CREATE, staleIndex(2n), 6019],
+  ['stale index equal to the new index', BATCH_CREATE, staleIndex(1n), 'ok'],
   [
     'soundness for a vault transaction too',
     'vault-transaction-create/ok-memo',
     changeMultisig({ threshold: 60 }),
-    ends(6003),
+    6003,
   ],
   ...[0, 1, 2].map(
     (at): Row => [
       `members ${at} and ${at + 1} are equal`,
-      'batch-create/ok-first-batch',
+      BATCH_CREATE,
       (fixture) => {
         fixture.setState(0, {
           data: Buffer.concat([fixture.state(0).data, new Uint8Array(200)]),
@@ -84,7 +74,7 @@ const soundness: readonly Row[] = [
           .map((key) => ({ key: new PublicKey(key), permissions: { mask: 7 } }));
         changeMultisig({ threshold: 1, members })(fixture);
       },
-      ends(6000),
+      6000,
     ],
   ),
 ];
@@ -98,27 +88,17 @@ function atIndex(fixture: Fixture, index: bigint): void {
 
 /** Counters at their maximum: the program fails rather than wraps around. */
 const counters: readonly Row[] = [
-  [
-    'the last index there is',
-    'batch-create/ok-first-batch',
-    (fixture) => atIndex(fixture, U64_MAX),
-    ends('ok'),
-  ],
-  [
-    'no index left',
-    'batch-create/ok-first-batch',
-    (fixture) => setU64(fixture, 0, TRANSACTION_INDEX_AT, U64_MAX),
-    panics,
-  ],
+  ['the last index there is', BATCH_CREATE, (fixture) => atIndex(fixture, U64_MAX), 'ok'],
+  ['no index left', BATCH_CREATE, (fixture) => setU64(fixture, 0, TRANSACTION_INDEX_AT, U64_MAX), panics],
   [
     'no number left in the batch',
-    'batch-add-transaction/ok-second',
+    BATCH_ADD,
     (fixture) => rewrite(fixture, 2, BATCH, (batch) => ({ ...batch, size: U32_MAX })),
     panics,
   ],
   [
     'the last number in the batch',
-    'batch-add-transaction/ok-second',
+    BATCH_ADD,
     (fixture) => {
       rewrite(fixture, 2, BATCH, (batch) => {
         const [last] = squads.getBatchTransactionPda({
@@ -130,7 +110,7 @@ const counters: readonly Row[] = [
         return { ...batch, size: U32_MAX - 1 };
       });
     },
-    ends('ok'),
+    'ok',
   ],
 ];
 
@@ -140,9 +120,9 @@ const prefund = (extra: bigint) => (fixture: Fixture) =>
 
 /** Section 4, step 4: an address that already has lamports. */
 const creation: readonly Row[] = [
-  ['one lamport is missing', 'batch-create/ok-first-batch', prefund(-1n), succeedsLogging(CREATED, 3)],
-  ['nothing is missing', 'batch-create/ok-first-batch', prefund(0n), succeedsLogging(CREATED, 2)],
-  ['more than enough is there', 'batch-create/ok-first-batch', prefund(1n), succeedsLogging(CREATED, 2)],
+  ['one lamport is missing', BATCH_CREATE, prefund(-1n), succeedsLogging(CREATED, 3)],
+  ['nothing is missing', BATCH_CREATE, prefund(0n), succeedsLogging(CREATED, 2)],
+  ['more than enough is there', BATCH_CREATE, prefund(1n), succeedsLogging(CREATED, 2)],
   ...[999_999_999n, 1_000_000_000n, 2_500_000_000n].map(
     (fee): Row => [
       `a creation fee of ${fee}`,
@@ -166,7 +146,7 @@ const enlargement = (lamports: (needed: bigint) => bigint, shorter: number) => (
   fixture.setState(2, { data: resized, lamports: lamports(rentLamports(full)) });
 };
 
-function enlarged(times: number): (end: FixtureEnd, fixture: Fixture) => string | null {
+function enlarged(times: number): Check {
   return ({ end, logs, get }, fixture) => {
     const state = get(fixture.account(2).address);
     const calls = logs.filter((line) => line === CREATED).length;
@@ -207,16 +187,16 @@ const closing: readonly Row[] = [
   ).map(
     ([what, length, expected]): Row => [
       `proposal ${what}`,
-      'accounts-close/batch-ok-executed',
+      BATCH_CLOSE,
       (fixture) => fixture.setState(1, { data: fixture.state(1).data.subarray(0, length) }),
-      ends(expected),
+      expected,
     ],
   ),
   [
     'proposal of another type',
-    'accounts-close/batch-ok-executed',
+    BATCH_CLOSE,
     (fixture) => fixture.setState(1, { data: fixture.state(0).data }),
-    ends(3002),
+    3002,
   ],
   [
     'a proposal address that only holds lamports is left alone',
@@ -245,7 +225,7 @@ const closing: readonly Row[] = [
         rewrite(fixture, 0, MULTISIG, (multisig) => ({ ...multisig, rentCollector: new PublicKey(address) }));
         fixture.setAccount(position, { address });
       },
-      ends(expected),
+      expected,
     ],
   ),
 ];
@@ -259,7 +239,7 @@ const logsLine =
 const logs: readonly Row[] = [
   [
     'an account at fault is named',
-    'accounts-close/batch-ok-executed',
+    BATCH_CLOSE,
     (fixture) => fixture.setAccount(3, { writable: false }),
     logsLine(
       /^Program log: AnchorError caused by account: rent_collector\. Error Code: ConstraintMut\. Error Number: 2000\./,
@@ -267,7 +247,7 @@ const logs: readonly Row[] = [
   ],
   [
     'a failed check is named',
-    'batch-create/ok-first-batch',
+    BATCH_CREATE,
     staleIndex(2n),
     logsLine(/^Program log: AnchorError .*Error Code: InvalidStaleTransactionIndex\. Error Number: 6019\./),
   ],
@@ -284,4 +264,6 @@ const storedBump: readonly Row[] = [
 ];
 
 export const specCases = (): readonly Case[] =>
-  [...soundness, ...counters, ...creation, ...votes, ...closing, ...logs, ...storedBump].map(one);
+  [...soundness, ...counters, ...creation, ...votes, ...closing, ...logs, ...storedBump].map(
+    ([name, vector, prepare, expected]) => caseOf(vector, name, prepare, expected),
+  );
