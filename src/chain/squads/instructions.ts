@@ -200,10 +200,7 @@ export const instructionName = (data: ReadonlyBytes): InstructionName | undefine
 const argumentsCodec = <Name extends InstructionName>(name: Name) =>
   INSTRUCTIONS[name].arguments as unknown as Codec<ArgumentsOf<Name>>;
 
-const encodeInstruction = <Name extends InstructionName>(
-  name: Name,
-  values: ArgumentsOf<Name>,
-): Uint8Array =>
+const encodeInstruction = <Name extends InstructionName>(name: Name, values: ArgumentsOf<Name>): Uint8Array =>
   Buffer.concat([Buffer.from(identifierOf(name), 'hex'), encode(argumentsCodec(name), values)]);
 
 /** The arguments after the identifier, or `undefined` if malformed; trailing bytes are ignored. */
