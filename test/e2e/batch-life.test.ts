@@ -11,7 +11,7 @@ import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart, initiated, pipelinesOf } from './deeds.js';
 import type { Fate } from './gate.js';
-import { anOperator, gateOf, type Operator, problemOf } from './operator.js';
+import { anOperator, expectProblem, gateOf, type Operator, problemOf } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--burn-wallet-tokens', '100', '--daily-burn', '30'];
@@ -37,8 +37,7 @@ let failure: { readonly template: Operator['template']; readonly failed: string;
 beforeAll(async () => {
   const operator = await anOperator('embedded', INIT);
   const failed = await failedInPart(operator, operator.write('ten.json', TEN), '--failed-out', 'left.json');
-  const ran = await run(operator, 'ten.json');
-  expect([ran.exit, problemOf(ran).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+  expectProblem(await run(operator, 'ten.json'), 10, { error: 'ERR_BATCH_FAILED' });
   const left = JSON.parse(readFileSync(join(operator.directory, 'left.json'), 'utf8'));
   await letGo(operator.directory);
   failure = { template: { ...operator.template, dataDir: operator.dataDir }, failed, left };
@@ -61,8 +60,7 @@ describe('a batch that failed', () => {
     const again = await run(operator, 'ten.json', '--again');
     expect([again.exit, problemOf(again).message]).toEqual([2, expect.stringMatching('has landed in part')]);
     // The vault cannot pay the rest: that is refused, and its outcome is known.
-    const poor = await run(operator, 'ten.json', '--rest');
-    expect([poor.exit, problemOf(poor).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    expectProblem(await run(operator, 'ten.json', '--rest'), 5, { error: 'ERR_INSUFFICIENT_FUNDS' });
     expect(await operator.happened()).toMatchObject({ burned: '7' });
     await fund(operator, '3');
     const rest = await run(operator, 'ten.json', '--rest');
@@ -125,10 +123,12 @@ describe('a batch that failed', () => {
     expect((await run(operator, operator.write('three.json', THREE))).exit).toBe(0);
     const signed = ['--signed-tx', `@${join(place, 'signed.json')}`];
     const execute = ['batch', 'execute', id, ...signed, '--expect', digest, '--json'];
-    const executed = await operator.run(...execute, '--failed-out', join(place, 'left.json'));
-    expect([executed.exit, problemOf(executed).error]).toEqual([10, 'ERR_BATCH_FAILED']);
-    const other = await operator.run('batch', 'execute', id, ...signed, '--expect', 'three.json');
-    expect([other.exit, problemOf(other).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+    expectProblem(await operator.run(...execute, '--failed-out', join(place, 'left.json')), 10, {
+      error: 'ERR_BATCH_FAILED',
+    });
+    expectProblem(await operator.run('batch', 'execute', id, ...signed, '--expect', 'three.json'), 9, {
+      error: 'ERR_APPROVAL_REFUSED',
+    });
     const left = TEN.slice(4).map((one) => ({
       ...one,
       payload: JSON.stringify({ index: one.payload.index, name: 'ten' }),
@@ -156,8 +156,7 @@ describe('a batch that failed', () => {
     const resume = () =>
       operator.run('pending', 'resume', failed, '--keypair', operator.owner, '--yes', '--json');
     expect([(await resume()).exit, (await cancel(operator, failed)).exit]).toEqual([10, 0]);
-    const told = await resume();
-    expect([told.exit, problemOf(told).error]).toEqual([10, 'ERR_BATCH_FAILED']);
+    expectProblem(await resume(), 10, { error: 'ERR_BATCH_FAILED' });
     expect(await operator.happened()).toMatchObject({ burned: '7', batches: ['CANCELLED', 'EXECUTED'] });
   });
 
@@ -356,8 +355,7 @@ describe('batch run --wallet', () => {
   it('sets nothing up for what a wallet cannot do', async () => {
     const operator = await anOperator('embedded', INIT);
     operator.write('three.json', THREE);
-    const both = await operator.run(...RUN, '--keypair', operator.owner);
-    expect([both.exit, problemOf(both).error]).toEqual([2, 'ERR_USAGE']);
+    expectProblem(await operator.run(...RUN, '--keypair', operator.owner), 2, { error: 'ERR_USAGE' });
     expect((await operator.happened()).batches).toEqual([]);
   });
 

@@ -15,7 +15,7 @@ import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import { BIN, type Spawned } from '../support/spawn.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from './deeds.js';
-import { anOperator, gateOf, type Operator, problemOf } from './operator.js';
+import { anOperator, expectProblem, gateOf, type Operator } from './operator.js';
 import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30'];
@@ -79,8 +79,7 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
     expect((await operator.run(...words)).stdout).toBe(ended.stdout);
     if (state !== 'waits for its owner') return;
     // The same file must not start the batch again.
-    const refused = await operator.run(...runWords(operator, 'waits.json'));
-    expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    expectProblem(await operator.run(...runWords(operator, 'waits.json')), 2, { error: 'ERR_INPUT_INVALID' });
     const again = await operator.run(...runWords(operator, 'waits.json'), '--again');
     expect([again.exit, JSON.parse(again.stdout).batch.id === id]).toEqual([0, false]);
   });
@@ -118,13 +117,13 @@ describe('over HTTP', () => {
     const gate = gateOf(operator);
     const owner = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(readFileSync(operator.owner, 'utf8'))));
     const before = await operator.happened();
-    for (const [lie, wire] of sampleOf(Object.entries(lies(owner.publicKey, operator.template)), 1)) {
+    for (const [_lie, wire] of sampleOf(Object.entries(lies(owner.publicKey, operator.template)), 1)) {
       const asks = { ownerVoteNeeded: true, cancelTx: wire };
       gate.fate = ({ path }) => (path.endsWith('/cancel') ? { answer: asks } : 'pass');
       const asked = gate.requests.length;
       const refused = await operator.run(...cancelWords(operator, id));
       expect(gate.requests.slice(asked).some(({ path }) => path.endsWith('/cancel'))).toBe(true);
-      expect([lie, refused.exit, problemOf(refused).error]).toEqual([lie, 9, 'ERR_APPROVAL_REFUSED']);
+      expectProblem(refused, 9, { error: 'ERR_APPROVAL_REFUSED' });
     }
     expect(await operator.happened()).toEqual(before);
 

@@ -18,7 +18,7 @@ import {
   stubNode,
 } from '../support/rpc-stub.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
-import { problemOf } from './operator.js';
+import { expectProblem, problemOf } from './operator.js';
 
 type Init = Parameters<typeof signApproval>[1];
 
@@ -140,7 +140,7 @@ describe('nodes that all fall silent once something was sent', () => {
   it('leave the outcome of a burn unknown, and it is done once by the line that is printed', async () => {
     const before = await supply();
     const cut = await burn([await silentAfter(1)]);
-    expect([cut.exit, problemOf(cut).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    expectProblem(cut, 7, { error: 'ERR_OUTCOME_UNKNOWN' });
     const [, id = ''] = /pending resume (\w+)/.exec(problemOf(cut).hint ?? '') ?? [];
     const resumed = await run([await nodeThat(passOn(node.url))], 'pending', 'resume', id, '--yes');
     expect([resumed.exit, JSON.parse(resumed.stdout).result]).toEqual([0, 'SUCCESS']);
@@ -153,8 +153,7 @@ describe('nodes that all fall silent once something was sent', () => {
     const file = join(emptyDirectory(), 'silent.json');
     writeFileSync(file, JSON.stringify([{ type: 'WATCH_AD', payload: '{"silent":1}', actions }]));
     const init = ['batch', 'init', file];
-    const cut = await run([await silentAfter(1)], ...init);
-    expect([cut.exit, problemOf(cut).error]).toEqual([7, 'ERR_OUTCOME_UNKNOWN']);
+    expectProblem(await run([await silentAfter(1)], ...init), 7, { error: 'ERR_OUTCOME_UNKNOWN' });
     const honest = await nodeThat(passOn(node.url));
     const answer = JSON.parse((await run([honest], ...init)).stdout) as Init;
     const signedTx = signApproval(test.project.owner, answer);
@@ -172,7 +171,6 @@ describe('nodes that all fall silent once something was sent', () => {
   });
 
   it('before anything was sent are unavailable', async () => {
-    const cut = await burn([await nodeThat(silence)]);
-    expect([cut.exit, problemOf(cut).error]).toEqual([6, 'ERR_UNAVAILABLE']);
+    expectProblem(await burn([await nodeThat(silence)]), 6, { error: 'ERR_UNAVAILABLE' });
   });
 });

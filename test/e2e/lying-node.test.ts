@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
 import { pipelinesOf } from './deeds.js';
-import { anOperator, problemOf } from './operator.js';
+import { anOperator, expectProblem } from './operator.js';
 
 const REFUSED = 9;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
@@ -85,8 +85,7 @@ describe('a node that has the agreement of no other', () => {
         ? result.filter(({ signature }) => !unseen.has(signature))
         : result;
     const verify = ['batch', 'verify', '--batch-index', '1', '--expect'];
-    const ended = await ask(hiding, ...verify, 'first.json');
-    expect([ended.exit, problemOf(ended).error]).toEqual([REFUSED, 'ERR_NOT_VERIFIED']);
+    expectProblem(await ask(hiding, ...verify, 'first.json'), REFUSED, { error: 'ERR_NOT_VERIFIED' });
     expect((await ask(hiding, ...verify, 'three.json')).exit).toBe(0);
   });
 });

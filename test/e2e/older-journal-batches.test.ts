@@ -166,10 +166,7 @@ it('an approval that never arrived is not sent again for what others have execut
     ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file],
     ['pending', 'resume'],
   ]) {
-    const refused = await operator.run(...words, '--yes', '--json');
-    expect([words, refused.exit, problemOf(refused).message]).toEqual([
-      ...[words, 2, expect.stringContaining('1 of the 2 ')],
-    ]);
+    expectProblem(await operator.run(...words, '--yes', '--json'), 2, { message: '1 of the 2 ' });
   }
   expect(await burned()).toBe(2);
 });
@@ -270,12 +267,7 @@ it('a file whose batch was cancelled is not run by another key, but with --again
   const file = operator.write('a.json', pipelines(0, 2));
   await cancel(await init(file));
   for (const more of [[], ['--idempotency-key', 'other'], ['--idempotency-key', 'other', '--dry-run']]) {
-    const refused = await runFile(file, ...more);
-    expect([more, refused.exit, problemOf(refused).hint]).toEqual([
-      more,
-      2,
-      expect.stringContaining('--again'),
-    ]);
+    expectProblem(await runFile(file, ...more), 2, { hint: '--again' });
   }
   expect((await runFile(file, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
@@ -287,13 +279,13 @@ it('a batch whose rest another machine has done says so', async () => {
   const file = operator.write('a.json', { pipelines: all });
   const id = await failedInPart(operator, file);
   const failed = await runFile(file);
-  expect([failed.exit, problemOf(failed).hint]).toEqual([10, expect.stringContaining('--rest')]);
+  expectProblem(failed, 10, { hint: '--rest' });
   const rest = operator.write('rest.json', { pipelines: all.slice(4) });
   await elsewhere(async () => {
     const refused = await runFile(rest);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([
-      ...[2, expect.stringMatching(/^The batch failed, and executing it again sends nothing\. Cancel it: /)],
-    ]);
+    expectProblem(refused, 2, {
+      hint: /^The batch failed, and executing it again sends nothing\. Cancel it: /,
+    });
     return refused;
   }, 2);
   await cancel(id);
@@ -355,7 +347,7 @@ it.each(
   expect(resume).toContain(`batch approve ${id}`);
   const words = ['batch', 'execute', id, '--keypair', operator.owner, '--expect', file, '--yes'];
   const refused = await operator.run(...words);
-  expect([refused.exit, problemOf(refused).message]).toEqual([2, expect.stringContaining('1 of 1 pipeline')]);
+  expectProblem(refused, 2, { message: '1 of 1 pipeline' });
   expect(problemOf(refused).hint).toContain(`batch cancel ${id}`);
   expect(await burned()).toBe(2 * amount);
   // `--again` runs it as a new operation.
@@ -469,10 +461,7 @@ it('a cancelled part of a file is run by another machine with the line that is p
   await restore(journalHome(operator), JOURNAL, null);
   for (const file of [left, done]) {
     for (const more of [[], ['--dry-run'], []]) {
-      const refused = await runFile(file, ...more);
-      expect([more, refused.exit, problemOf(refused).hint]).toEqual([
-        ...[more, 2, expect.stringContaining('Add --rest')],
-      ]);
+      expectProblem(await runFile(file, ...more), 2, { hint: 'Add --rest' });
     }
     expect((await runFile(file, '--rest')).exit).toBe(0);
   }
@@ -488,7 +477,7 @@ it('what was cancelled elsewhere and has landed with another amount is not told 
   await restore(journalHome(operator), JOURNAL, null);
   for (const more of [['--dry-run'], []]) {
     const refused = await runFile(file, '--rest', ...more);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([2, expect.stringContaining('--allow-changed')]);
+    expectProblem(refused, 2, { hint: '--allow-changed' });
     expect(problemOf(refused).hint).not.toContain('Add --rest');
   }
   expectProblem(await runFile(file), 2, { hint: 'Add --rest' });

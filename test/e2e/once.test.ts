@@ -173,7 +173,7 @@ describe('an answer that cannot be written', () => {
       operator.write('b.json', burnsOf('b'));
       operator.write('p.json', pipelinesOf('p'));
       const lost = await shell(operator, `flywheel ${words} --json ${sink}`);
-      if (sink.startsWith('>')) expect([lost.exit, problemOf(lost).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+      if (sink.startsWith('>')) expectProblem(lost, 1, { error: 'ERR_OUTPUT_FAILED' });
       expect(await burned(operator)).toBe('3');
       const [row] = await operator.pending();
       if (sink.startsWith('>')) expect(row).toMatchObject({ outcome: 'not printed yet' });
@@ -186,8 +186,9 @@ describe('an answer that cannot be written', () => {
   });
 
   it('of a report is told', async () => {
-    const lost = await shell(await fresh(), 'flywheel report --json > /dev/full');
-    expect([lost.exit, problemOf(lost).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+    expectProblem(await shell(await fresh(), 'flywheel report --json > /dev/full'), 1, {
+      error: 'ERR_OUTPUT_FAILED',
+    });
   });
 
   it.each(
@@ -207,8 +208,7 @@ describe('an answer that cannot be written', () => {
     const isInit = command === 'batch init';
     const words = [...command.split(' '), isInit ? 'p.json' : 'b.json', '--json'];
     const before = isInit ? '0' : '1';
-    const lost = await operator.run(...words, option, name);
-    expect([lost.exit, lost.stdout, problemOf(lost).error]).toEqual([1, '', 'ERR_OUTPUT_FAILED']);
+    expectProblem(await operator.run(...words, option, name), 1, { stdout: '', error: 'ERR_OUTPUT_FAILED' });
     const happened = await operator.happened();
     expect(happened.burned).toBe(before);
     expect((await operator.run(...words, option, name)).exit).toBe(1);
@@ -260,8 +260,7 @@ describe('a batch that is set up', () => {
     const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '2'];
     expect((await operator.runWith(next, ...burn)).exit).toBe(0);
     for (const _ of ['run', 'run again']) {
-      const refused = await operator.runWith(next, ...words);
-      expect([refused.exit, problemOf(refused).error]).toEqual([5, 'ERR_DAILY_LIMIT_EXCEEDED']);
+      expectProblem(await operator.runWith(next, ...words), 5, { error: 'ERR_DAILY_LIMIT_EXCEEDED' });
       const [waiting] = JSON.parse((await operator.runWith(next, 'pending', '--json')).stdout);
       expect(waiting.outcome).toBe('waits for approval');
     }
@@ -278,10 +277,7 @@ describe('a batch that is set up', () => {
     }));
     const words = runWords(operator, operator.write('more.json', more));
     for (const how of [[], ['--rest'], ['--allow-changed'], ['--dry-run']]) {
-      const refused = await operator.run(...words, ...how);
-      expect([how, refused.exit, problemOf(refused).hint]).toEqual([
-        ...[how, 2, expect.stringContaining('flywheel batch cancel ')],
-      ]);
+      expectProblem(await operator.run(...words, ...how), 2, { hint: 'flywheel batch cancel ' });
     }
     const refused = await operator.run(...words);
     const [line = ''] = /flywheel batch cancel [^`]*/.exec(problemOf(refused).hint ?? '') ?? [];
@@ -374,11 +370,7 @@ describe('a corrected file', () => {
       operator.write('corrected.json', [{ ...third, actions: [{ action: 'BURN', amount: 5 }] }]),
     );
     await cancel(operator, await setUp(operator, '--allow-changed'));
-    const refused = await operator.run(...words);
-    expect([refused.exit, problemOf(refused).hint]).toEqual([
-      2,
-      expect.stringMatching(/--rest(?!.*--again)/),
-    ]);
+    expectProblem(await operator.run(...words), 2, { hint: /--rest(?!.*--again)/ });
     expect((await operator.run(...words, '--rest')).exit).toBe(2);
     expect((await operator.run(...words, ...CHANGED)).exit).toBe(0);
     expect(await burned(operator)).toBe('8');
@@ -433,10 +425,7 @@ describe('consent to pay proofs again', () => {
     expect([signed.exit, notices(signed)]).toEqual([0, expect.stringContaining('TWICE: 3 of 3 proofs')]);
     await letGo(operator.directory);
     writeFileSync(journal, ofAnother);
-    const refused = await approve();
-    expect([refused.exit, refused.stdout, problemOf(refused).hint]).toEqual([
-      ...[2, '', expect.stringMatching(/flywheel batch approve .* --again/)],
-    ]);
+    expectProblem(await approve(), 2, { stdout: '', hint: /flywheel batch approve .* --again/ });
   });
 });
 
@@ -491,10 +480,7 @@ describe('a service', () => {
         [...add, moved, '--api-key-stdin'],
         ['remove', 'works'],
       ]) {
-        const refused = await profile(...words);
-        expect([words, refused.exit, problemOf(refused).hint]).toEqual([
-          ...[words, 2, expect.stringContaining('`flywheel pending resume --profile works`')],
-        ]);
+        expectProblem(await profile(...words), 2, { hint: '`flywheel pending resume --profile works`' });
       }
       expect(readFileSync(profiles(), 'utf8')).toBe(text);
     };
@@ -549,14 +535,11 @@ describe('a file that a command writes', () => {
     const commands = await writing(operator, 'n');
     const before = await operator.happened();
     for (const words of sampleOf(commands, 2)) {
-      const refused = await operator.run(...words, put(operator, 'old.json'), '--json');
-      expect([words, refused.exit, refused.stdout, problemOf(refused).error]).toEqual([
-        words,
-        2,
-        '',
-        'ERR_INPUT_INVALID',
-      ]);
-      expect(problemOf(refused).hint).toContain('--force');
+      expectProblem(await operator.run(...words, put(operator, 'old.json'), '--json'), 2, {
+        stdout: '',
+        error: 'ERR_INPUT_INVALID',
+        hint: '--force',
+      });
       expect(text(operator, 'old.json')).toBe(OLD);
     }
     expect(await operator.happened()).toEqual(before);
@@ -593,8 +576,9 @@ describe('a file that a command writes', () => {
     for (const [at, file] of sampleOf(never, 5).entries()) {
       const was = readFileSync(file);
       for (const words of isLong ? [commands[0] ?? [], commands[7] ?? []] : [commands[(at % 2) * 7] ?? []]) {
-        const refused = await operator.run(...words, file, '--force', '--json');
-        expect([file, refused.exit, problemOf(refused).error]).toEqual([file, 2, 'ERR_INPUT_INVALID']);
+        expectProblem(await operator.run(...words, file, '--force', '--json'), 2, {
+          error: 'ERR_INPUT_INVALID',
+        });
       }
       expect(readFileSync(file).equals(was) || file.endsWith('.db')).toBe(true);
     }
@@ -674,8 +658,7 @@ describe('a file that a command writes', () => {
     const corrected = left.replaceAll('NOPE', 'WATCH_AD');
     writeFileSync(at(operator, 'left.json'), corrected);
     expect((await operator.run('burn-batch', 'left.json')).exit).toBe(0);
-    const kept = await operator.run(...words);
-    expect([kept.exit, problemOf(kept).error]).toEqual([1, 'ERR_OUTPUT_FAILED']);
+    expectProblem(await operator.run(...words), 1, { error: 'ERR_OUTPUT_FAILED' });
     expect(text(operator, 'left.json')).toBe(corrected);
     rmSync(at(operator, 'left.json'));
     expect([(await operator.run(...words)).exit, text(operator, 'left.json')]).toEqual([3, left]);

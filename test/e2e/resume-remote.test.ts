@@ -10,6 +10,7 @@ import type { Fate, Gate, GateRequest } from './gate.js';
 import {
   anOperator,
   ending,
+  expectProblem,
   gateOf,
   type Happened,
   type Operator,
@@ -106,7 +107,7 @@ describe.each(sampleOf(CASES, 3))('$title', ({ title, fault, refusals }) => {
     lost: async (tried) => {
       tried.gate.fate = (request) => (sent(request, deed) ? 'lose' : 'pass');
       const lost = await operator.run(...tried.words);
-      expect([lost.exit, lost.stdout, problemOf(lost).error]).toEqual([7, '', 'ERR_OUTCOME_UNKNOWN']);
+      expectProblem(lost, 7, { stdout: '', error: 'ERR_OUTCOME_UNKNOWN' });
       return resumeLineOf(lost);
     },
     interrupted: async (tried) => {
@@ -160,7 +161,7 @@ describe('a request that was answered, and whose result cannot be looked up', ()
       const ended = await operator.run(...words, '--json');
       gate.fate = () => 'pass';
       expectDone(before, await operator.happened(), deed);
-      expect([ended.exit, ended.stdout, problemOf(ended).error]).toEqual([7, '', 'ERR_OUTCOME_UNKNOWN']);
+      expectProblem(ended, 7, { stdout: '', error: 'ERR_OUTCOME_UNKNOWN' });
       expect(problemOf(ended).message).not.toContain('Nothing was sent');
       expect(resumeLineOf(ended)).toMatch(/^flywheel (?:pending resume|batch execute|batch cancel) /);
       const again = await operator.run(...words, '--json');

@@ -15,7 +15,7 @@ import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
 import { pipelinesOf } from './deeds.js';
 import type { Fate } from './gate.js';
-import { anOperator, ending, gateOf, type Operator, problemOf } from './operator.js';
+import { anOperator, ending, expectProblem, gateOf, type Operator } from './operator.js';
 
 /** More than fit into one intent, and than two processes finish within a blockhash's lifetime. */
 const AMOUNTS = Array.from({ length: 200 }, (_, index) => BigInt(index + 1) * 1_000n);
@@ -99,7 +99,7 @@ it('that approve batches with the same proofs at once sign one of them', async (
   await opened.close();
   const second = await ended;
   expect([first.exit, JSON.parse(first.stdout).batchId]).toEqual([0, fast]);
-  expect([second.exit, second.stdout, problemOf(second).error]).toEqual([2, '', 'ERR_INPUT_INVALID']);
+  expectProblem(second, 2, { stdout: '', error: 'ERR_INPUT_INVALID' });
 });
 
 it('of which one is dead, and its parent has taken no note of that, do not wait for it', async () => {
@@ -149,8 +149,7 @@ it('of which one runs in another container, and its operation, are told apart by
   rawSqlite(journal, 'UPDATE operations SET held_until = 0');
   expect((await alone.run(...forget)).exit).toBe(0);
   answer();
-  const ended = await running;
-  expect([ended.exit, problemOf(ended).hint]).toEqual([7, expect.stringContaining('flywheel history')]);
+  expectProblem(await running, 7, { hint: 'flywheel history' });
   expect((await alone.happened()).burned).toBe('0.003');
   await alone.leave();
 });

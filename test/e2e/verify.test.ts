@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { sampleOf } from '../support/long.js';
 import type { Spawned } from '../support/spawn.js';
 import { failedInPart } from './deeds.js';
-import { anOperator as anyOperator, type Mode, type Operator, problemOf } from './operator.js';
+import { anOperator as anyOperator, expectProblem, type Mode, type Operator, problemOf } from './operator.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30', '--symbol', 'FLY'];
 const operators: Operator[] = [];
@@ -68,8 +68,9 @@ describe.each(sampleOf(['remote', 'embedded'] as const, 1))('a batch that was ex
       { verified: false, differences: [expect.stringContaining('pipelines[1]')] },
       'ERR_NOT_VERIFIED',
     ]);
-    const nothing = await operator.run('batch', 'verify', '--batch-index', '99', '--expect', 'good.json');
-    expect([nothing.exit, problemOf(nothing).error]).toEqual([5, 'ERR_BATCH_NOT_FOUND']);
+    expectProblem(await operator.run('batch', 'verify', '--batch-index', '99', '--expect', 'good.json'), 5, {
+      error: 'ERR_BATCH_NOT_FOUND',
+    });
   });
 });
 
@@ -128,7 +129,7 @@ describe('a batch that waits', () => {
     const init = ['batch', 'init', operator.write('w.json', pipelines('w', [1])), '--json'];
     const { id } = json(await operator.run(...init)).batch;
     const told = await operator.run('batch', 'verify', id, '--expect', 'w.json', '--output', 'human');
-    expect([told.exit, problemOf(told).error]).toEqual([9, 'ERR_NOT_VERIFIED']);
+    expectProblem(told, 9, { error: 'ERR_NOT_VERIFIED' });
     expect(problemOf(told).message).toBe('Batch 1 is not verified: pipeline 1 was not executed.');
     expect(told.stdout).not.toMatch(/closed|balances/);
   });
