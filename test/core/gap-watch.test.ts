@@ -7,8 +7,6 @@ import { encodeClock } from '../../src/chain/account.js';
 import type { Chain } from '../../src/chain/chain.js';
 import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/small-programs.js';
-import { createFileKeyring } from '../../src/compose/keyring.js';
-import { dataFiles } from '../../src/compose/local-config.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { GapWatch, requireExpired } from '../../src/engine/gap-watch.js';
 import { copyStore } from '../../src/store/copy.js';
@@ -90,6 +88,14 @@ const call = (idempotencyKey: string = randomUUID()) => test.project.call({ idem
 const burnOn = async (engine: Engine, amount: number, key?: string) =>
   (await engine.burn(aBurnRequest(amount), call(key))).value.txHash;
 const tokenId = () => test.project.registration.tokenId;
+const expectBehind = async (asked: Promise<unknown>) =>
+  expect(await failureOf(asked)).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+/** An engine that goes on after the copy of its store, which knows one burn. */
+const outdated = async () => {
+  const before = engineOn(test.store);
+  const known = await burnOn(before, 1);
+  return { before, known, copy: await copyOf(test.store) };
+};
 const findOn = async (store: Store) => (await engineOn(store).gaps.find())?.gap;
 
 /** A node that was started from a snapshot: no list, status or transaction from before this slot. */
@@ -102,11 +108,11 @@ const chainSince = (slot: number): Chain =>
         record !== null && record.slot >= slot ? record : null,
       ),
   });
+const burnTokenAccountOf = (store: Store): Promise<Address> =>
+  store.read(async (tx) => ((await tx.tokens.list())[0] as TokenRecord).burnTokenAccount);
 const newestSlot = async (): Promise<number> => {
   const { multisig } = test.project.registration;
-  const { burnTokenAccount } = await test.store.read(
-    async (tx) => (await tx.tokens.list())[0] as TokenRecord,
-  );
+  const burnTokenAccount = await burnTokenAccountOf(test.store);
   const lists = await Promise.all(
     [burnTokenAccount, multisig as Address].map((account) => cluster.chain.history(account, { limit: 1 })),
   );
@@ -115,9 +121,7 @@ const newestSlot = async (): Promise<number> => {
 
 describe('a store that is older than the chain', () => {
   it('writes nothing more for the project until the gap is accepted; reads go on', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, copy } = await outdated();
     const lost = [await burnOn(before, 2, 'the-lost-one'), await burnOn(before, 3)];
 
     const engine = await engineOnCopy(copy);
@@ -134,14 +138,14 @@ describe('a store that is older than the chain', () => {
       () => engine.executeBatch({ batchId: randomUUID() as Uuid, signedTx: 'AA==' }, call()),
       () => engine.cancelBatch({ batchId: randomUUID() }, call()),
     ])
-      expect(await failureOf(refused())).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+      await expectBehind(refused());
     expect((await engine.listBurns({}, call())).value.items).toHaveLength(1);
 
     const gap = await findOn(copy);
     expect(gap).toMatchObject({ burns: 2, transactions: 2, burned: 5_000_000n, airdropped: 0n });
     expect(gap?.lost.map(({ signature }) => signature)).toEqual(lost);
     await expect(engine.gaps.accept(1)).rejects.toMatchObject({ code: 'ERR_INPUT_INVALID' });
-    expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    await expectBehind(engine.burn(aBurnRequest(9), call()));
     await engine.gaps.accept(2);
 
     // Earlier burns count: 1 before, 5 lost, 9 now.
@@ -177,7 +181,7 @@ describe('a store that is older than the chain', () => {
       for (const key of records.keys) await tx.apiKeys.insert(key);
     });
     const engine = engineOn(fresh);
-    expect(await failureOf(engine.burn(aBurnRequest(2), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    await expectBehind(engine.burn(aBurnRequest(2), call()));
     expect((await findOn(fresh))?.lost).toMatchObject([{ signature, burned: 2_000_000n }]);
     await engine.gaps.accept(1);
     expect(await failureOf(engine.burn(aBurnRequest(999), call()))).toMatchObject({
@@ -186,15 +190,11 @@ describe('a store that is older than the chain', () => {
   });
 
   it('is found behind what strangers send, whatever one node of a quorum invents', async () => {
-    const before = engineOn(test.store);
-    const known = await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, known, copy } = await outdated();
     const lost = [await burnOn(before, 2), await burnOn(before, 3)];
     const { multisig } = test.project.registration;
-    const { burnTokenAccount } = await test.store.read(
-      async (tx) => (await tx.tokens.list())[0] as TokenRecord,
-    );
-    const sender = createFileKeyring(dataFiles(test.dataDir).keys).get(test.deps.treasury as Address);
+    const burnTokenAccount = await burnTokenAccountOf(test.store);
+    const sender = test.deps.keyring.get(test.deps.treasury as Address);
     const { blockhash } = await test.chain.latestBlockhash();
     const noise = Array.from({ length: 24 }, (_, at) => {
       const instructions = [burnTokenAccount, multisig].map((to) =>
@@ -218,14 +218,12 @@ describe('a store that is older than the chain', () => {
       },
     });
     const engine = await engineOnCopy(copy);
-    expect(await failureOf(engine.burn(aBurnRequest(2), call()))).toMatchObject({ code: 'ERR_STORE_BEHIND' });
+    await expectBehind(engine.burn(aBurnRequest(2), call()));
     expect((await findOn(copy))?.lost.map(({ signature }) => signature)).toEqual(lost);
   });
 
   it('writes nothing where the only node has no history from before the missing transactions', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, copy } = await outdated();
     await burnOn(before, 2);
     cluster.node.advance(LIFETIME_SLOTS);
     await engineOnCopy(copy);
@@ -235,15 +233,11 @@ describe('a store that is older than the chain', () => {
     for (const refused of [() => engine.burn(aBurnRequest(2), call()), () => engine.gaps.find()])
       expect(await failureOf(refused())).toMatchObject(refusal);
     chain = cluster.chain;
-    expect(await failureOf(engineOn(copy).burn(aBurnRequest(2), call()))).toMatchObject({
-      code: 'ERR_STORE_BEHIND',
-    });
+    await expectBehind(engineOn(copy).burn(aBurnRequest(2), call()));
   });
 
   it('is found behind burns that landed after the missing ones', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, copy } = await outdated();
     const engine = await engineOnCopy(copy);
     await burnOn(engine, 1);
     const lost = await burnOn(before, 2);
@@ -257,24 +251,18 @@ describe('a store that is older than the chain', () => {
   itLong(
     'is found by a server that goes on meanwhile, and leaves alone what an older copy has pending',
     async () => {
-      const before = engineOn(test.store);
-      await burnOn(before, 1);
-      const copy = await copyOf(test.store);
+      const { before, copy } = await outdated();
       await burnOn(before, 2);
       const problems: unknown[] = [];
       const engine = await engineOnCopy(copy);
       await engine.reconcile({ onProblem: (_what, error) => problems.push(error) });
       expect(problems).toMatchObject([{ code: 'ERR_STORE_BEHIND' }]);
-      expect(await failureOf(engine.burn(aBurnRequest(9), call()))).toMatchObject({
-        code: 'ERR_STORE_BEHIND',
-      });
+      await expectBehind(engine.burn(aBurnRequest(9), call()));
       // A second engine reads the acceptance from the store.
       const other = engineOn(copy);
       await other.reconcile();
       asked.length = 0;
-      expect(await failureOf(other.burn(aBurnRequest(9), call()))).toMatchObject({
-        code: 'ERR_STORE_BEHIND',
-      });
+      await expectBehind(other.burn(aBurnRequest(9), call()));
       expect(asked).toEqual([]);
     },
   );
@@ -298,9 +286,7 @@ describe('a store that is older than the chain', () => {
   });
 
   it('is read whole for who asks for all, also while a limited look runs', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, copy } = await outdated();
     await burnOn(before, 2);
     await burnOn(before, 3);
     await engineOnCopy(copy);
@@ -311,19 +297,9 @@ describe('a store that is older than the chain', () => {
 
   it('executes no batch once more that a lost store has executed', async () => {
     const before = engineOn(test.store);
-    const started = (
-      await before.initBatch(
-        {
-          pipelines: [
-            aPipeline([
-              burnAction(4),
-              { action: 'AIRDROP', amount: 2, toAddress: test.project.owner.address },
-            ]),
-          ],
-        },
-        call(),
-      )
-    ).value;
+    const airdrop = { action: 'AIRDROP' as const, amount: 2, toAddress: test.project.owner.address };
+    const pipelines = [aPipeline([burnAction(4), airdrop])];
+    const { value: started } = await before.initBatch({ pipelines }, call());
     const copy = await copyOf(test.store);
     const execution = { batchId: started.batch.id, signedTx: signApproval(test.project.owner, started) };
     const { value: executed } = await before.executeBatch(execution, call());
@@ -332,9 +308,7 @@ describe('a store that is older than the chain', () => {
     const left = await vault();
 
     const engine = await engineOnCopy(copy);
-    expect(await failureOf(engine.executeBatch(execution, call()))).toMatchObject({
-      code: 'ERR_STORE_BEHIND',
-    });
+    await expectBehind(engine.executeBatch(execution, call()));
     const gap = await findOn(copy);
     expect(gap).toMatchObject({ burns: 1, transactions: 1, burned: 4_000_000n, airdropped: 2_000_000n });
     await engine.gaps.accept(1);
@@ -360,9 +334,7 @@ describe('a store that has all', () => {
   });
 
   it('is not compared with nodes of a public cluster that are behind, whatever they list', async () => {
-    const before = engineOn(test.store);
-    await burnOn(before, 1);
-    const copy = await copyOf(test.store);
+    const { before, copy } = await outdated();
     const seen = await newestSlot();
     await burnOn(before, 5, 'the-lost-one');
     let secondsBehind = 61;
@@ -387,9 +359,7 @@ describe('a store that has all', () => {
     });
     expect(failure.message).toContain('61 s behind the clock');
     secondsBehind = 59;
-    expect(await failureOf(engine.burn(aBurnRequest(5), call('the-lost-one')))).toMatchObject({
-      code: 'ERR_STORE_BEHIND',
-    });
+    await expectBehind(engine.burn(aBurnRequest(5), call('the-lost-one')));
   });
 
   it('waits no longer than a blockhash lives for one block height that was far too high', async () => {
@@ -416,7 +386,7 @@ describe('a store that has all', () => {
     expect(asked).toEqual(accounts);
 
     const { burnWallet, multisig } = test.project.registration;
-    const sender = createFileKeyring(dataFiles(test.dataDir).keys).get(test.deps.treasury as Address);
+    const sender = test.deps.keyring.get(test.deps.treasury as Address);
     for (const to of [burnWallet, multisig] as Address[]) {
       const { blockhash } = await test.chain.latestBlockhash();
       const instructions = [transfer({ from: sender.address, to, lamports: 1n })];

@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
-import { type OwnDatabase, openDatabase, startInstalled } from '../support/postgres.js';
+import { type OwnDatabase, openDatabase, queryAt, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const BLOCKS = (title: string): readonly string[] => {
@@ -189,15 +188,11 @@ describe('what is on a cluster', () => {
     const [dump = ''] = BLOCKS('PostgreSQL');
     const client = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
     run(dump, { ...client, ...machine, FLYWHEEL_DATABASE_URL: restored.href }, cwd);
-    const digest = async (url: string): Promise<unknown> => {
-      const one = new pg.Client({ connectionString: url });
-      await one.connect();
-      const { rows } = await one.query(
+    const digest = (url: string) =>
+      queryAt(
+        url,
         'select (select json_agg(t order by id) from tokens t) as tokens, (select json_agg(f order by id) from flywheels f) as flywheels, (select json_agg(a order by ordinal) from audit_log a) as acts',
       );
-      await one.end();
-      return rows;
-    };
     expect(await digest(restored.href)).toEqual(await digest(postgres.url));
   }, 60_000);
 });

@@ -23,7 +23,7 @@ import {
 } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { LOOP, signingProgram } from '../support/signing-program.js';
-import { BIN, emptyDirectory } from '../support/spawn.js';
+import { BIN, emptyDirectory, problemOf, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { onTerminal } from './terminal.js';
 import { landByTreasury, TREASURY } from './treasury.js';
@@ -91,10 +91,7 @@ const words = (...more: string[]): string[] => [
 ];
 const register = (...more: string[]) => run(...words('--yes', ...more));
 
-const failure = ({ exit, stderr }: { exit: number | null; stderr: string }) => {
-  const line = stderr.trim().split('\n').at(-1) ?? '';
-  return { exit, ...(JSON.parse(line) as { error: string; message: string; hint?: string }) };
-};
+const failure = (ended: Spawned) => ({ exit: ended.exit, ...problemOf(ended) });
 
 const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);

@@ -48,10 +48,12 @@ export const chainOptions = (
   genesis: { accounts: localGenesis(treasury.address) },
 });
 
+export type Signers = readonly [KeypairSigner, ...KeypairSigner[]];
+
 /** Signs instructions with a fresh blockhash; the first signer pays. */
 export async function signed(
   chain: Pick<Chain, 'latestBlockhash'>,
-  signers: readonly [KeypairSigner, ...KeypairSigner[]],
+  signers: Signers,
   instructions: readonly Instruction[],
 ): Promise<Signed> {
   const { blockhash } = await chain.latestBlockhash();
@@ -60,10 +62,20 @@ export async function signed(
 
 export const signedWith = (
   blockhash: string,
-  signers: readonly [KeypairSigner, ...KeypairSigner[]],
+  signers: Signers,
   instructions: readonly Instruction[],
 ): Signed =>
   signTransaction(compileV0Message({ payer: signers[0].address, instructions, blockhash }), signers);
+
+/** @throws if the transaction did not succeed. */
+export async function landOn(
+  chain: Pick<Chain, 'latestBlockhash' | 'submit'>,
+  signers: Signers,
+  instructions: readonly Instruction[],
+): Promise<void> {
+  const [rejection] = await chain.submit([(await signed(chain, signers, instructions)).bytes]);
+  if (rejection != null) throw new TypeError(JSON.stringify(rejection));
+}
 
 export const TOKEN_DECIMALS = 6;
 
@@ -104,29 +116,18 @@ export async function createToken(chain: Chain, supply: bigint, name = 'mint'): 
   const mint = namedSigner(name);
   const owner = token.holder.address;
   const common = { mint: token.mint, tokenProgram: TOKEN_PROGRAM };
-  const { bytes } = await signed(
+  const minted = { to: token.account, authority: owner, amount: supply, decimals: TOKEN_DECIMALS };
+  const sizeBytes = MINT_SIZE_BYTES;
+  const lamports = rentExemptLamports(sizeBytes);
+  await landOn(
     chain,
     [token.holder, mint],
     [
-      createAccount({
-        from: owner,
-        account: token.mint,
-        lamports: rentExemptLamports(MINT_SIZE_BYTES),
-        sizeBytes: MINT_SIZE_BYTES,
-        owner: TOKEN_PROGRAM,
-      }),
+      createAccount({ from: owner, account: token.mint, lamports, sizeBytes, owner: TOKEN_PROGRAM }),
       initializeMint2({ ...common, decimals: TOKEN_DECIMALS, mintAuthority: owner, freezeAuthority: null }),
       createAssociatedTokenAccountIdempotent({ ...common, payer: owner, owner }),
-      mintToChecked({
-        ...common,
-        to: token.account,
-        authority: owner,
-        amount: supply,
-        decimals: TOKEN_DECIMALS,
-      }),
+      mintToChecked({ ...common, ...minted }),
     ],
   );
-  const [rejection] = await chain.submit([bytes]);
-  if (rejection !== null) throw new Error(`The token could not be made: ${JSON.stringify(rejection)}`);
   return token;
 }

@@ -19,7 +19,6 @@ import type { RegisterInput } from '../../src/contract/admin.js';
 import type { Call } from '../../src/contract/call.js';
 import type { InitBatchResult, Pipeline } from '../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../src/contract/schemas/burn.js';
-import type { Registration } from '../../src/engine/admin/project.js';
 import { DEFAULT_LIMITS, type EngineLimits, type EngineParts } from '../../src/engine/deps.js';
 import { createEngine, type Engine } from '../../src/engine/engine.js';
 import { LEASE_MS, Leases } from '../../src/engine/lease.js';
@@ -34,19 +33,12 @@ import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 import { emptyDirectory, REAL_SQUADS } from './spawn.js';
 
-export interface TestProject {
-  readonly registration: Registration;
-  readonly owner: KeypairSigner;
-  readonly key: Secret;
-  call(more?: Partial<Call>): Call;
-}
+export type TestProject = Awaited<ReturnType<typeof registerProject>>;
 
 /** Parts of a second engine on the same store and chain; a test may replace some by doubles. */
 export interface TestDeps extends EngineParts {
   readonly keyring: ReturnType<typeof createFileKeyring>;
 }
-
-type EngineWithFiles = Omit<LedgerEngine, 'chain'> & EngineFiles;
 
 export type TestEngine = Awaited<ReturnType<typeof openTestEngine>>;
 
@@ -67,18 +59,7 @@ export const REGISTER_DEFAULTS: Omit<RegisterInput, 'owner'> = {
   dailyAirdrop: null,
 };
 
-interface TestEngineOptions {
-  readonly clock?: Clock;
-  readonly limits?: Partial<EngineLimits>;
-  /** Replaces the store in the directory; the caller closes it. */
-  readonly store?: Store;
-}
-
-interface Home {
-  readonly dataDir: string;
-  readonly config: LocalConfig;
-  readonly project: TestProject;
-}
+type Home = Omit<Awaited<ReturnType<typeof setUp>>, 'opened'>;
 
 type Settings = Parameters<typeof openLedgerEngine>[2];
 
@@ -86,7 +67,7 @@ export async function openWithFiles(
   dataDir: string,
   config: Parameters<typeof openLedgerEngine>[1],
   settings: Settings,
-): Promise<EngineWithFiles> {
+): Promise<Omit<LedgerEngine, 'chain'> & EngineFiles> {
   let used: EngineFiles | undefined;
   const between = (files: EngineFiles): EngineFiles => {
     used = settings.between?.(files) ?? files;
@@ -97,10 +78,7 @@ export async function openWithFiles(
   return { ...opened, ...used };
 }
 
-async function setUp(
-  input: Partial<RegisterInput>,
-  settings: Settings,
-): Promise<Home & { readonly opened: EngineWithFiles }> {
+async function setUp(input: Partial<RegisterInput>, settings: Settings) {
   const dataDir = emptyDirectory();
   const treasury = createFileKeyring(dataFiles(dataDir).keys).create().address;
   if (REAL_SQUADS !== undefined) copyFileSync(REAL_SQUADS, dataFiles(dataDir).squadsProgram);
@@ -112,7 +90,7 @@ async function setUp(
   };
   const opened = await openWithFiles(dataDir, unregistered, settings);
   const project = await registerProject(opened, input);
-  const config = { ...unregistered, genesis: opened.network.genesisHash };
+  const config: LocalConfig = { ...unregistered, genesis: opened.network.genesisHash };
   writeLocalConfig(dataDir, config);
   return { dataDir, config, project, opened };
 }
@@ -138,7 +116,11 @@ async function copyOfHome(input: Partial<RegisterInput>, clock: Clock): Promise<
   return { ...home, dataDir };
 }
 
-export async function openTestEngine(input: Partial<RegisterInput> = {}, options: TestEngineOptions = {}) {
+/** @param options - its `store` replaces the one in the directory; the caller closes it. */
+export async function openTestEngine(
+  input: Partial<RegisterInput> = {},
+  options: { readonly clock?: Clock; readonly limits?: Partial<EngineLimits>; readonly store?: Store } = {},
+) {
   const { store, clock = new RunningClock(), limits } = options;
   const settings: Settings = {
     clock,
@@ -183,10 +165,7 @@ export async function openTestEngine(input: Partial<RegisterInput> = {}, options
   };
 }
 
-async function registerProject(
-  { engine }: Pick<LedgerEngine, 'engine'>,
-  input: Partial<RegisterInput>,
-): Promise<TestProject> {
+async function registerProject({ engine }: Pick<LedgerEngine, 'engine'>, input: Partial<RegisterInput>) {
   const owner = createKeypairSigner(generateKeypair());
   const { registration, apiKey } = await engine.register({
     ...REGISTER_DEFAULTS,
@@ -194,7 +173,8 @@ async function registerProject(
     ...input,
   });
   const key = new Secret(apiKey.key);
-  return { registration, owner, key, call: (more = {}) => ({ credential: key, ...more }) };
+  const call = (more: Partial<Call> = {}): Call => ({ credential: key, ...more });
+  return { registration, owner, key, call };
 }
 
 export function storeBy(store: Store, clock: Clock): Store {

@@ -117,15 +117,10 @@ export const besides = ({ home, dataDir }: ServedHome, ...words: string[]) =>
 export const remotely = ({ home, key }: ServedHome, url: string, ...words: string[]) =>
   flywheelHere({ home, env: { FLYWHEEL_API_KEY: key, FLYWHEEL_API_URL: url } }, ...words);
 
-export interface ServedHere {
-  readonly url: string;
-  end(signal: 'SIGTERM'): Promise<unknown>;
-}
-
 export async function serveHere(
   place: Parameters<typeof serve>[0],
   ...words: readonly string[]
-): Promise<ServedHere> {
+): Promise<{ readonly url: string; end(signal: 'SIGTERM'): Promise<unknown> }> {
   if (isLong) return serve(place, ...words);
   const said = { stdout: '', stderr: '' };
   const stopped = new AbortController();

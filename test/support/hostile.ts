@@ -35,17 +35,7 @@ export async function startHostile(behave: Behaviour) {
   });
   const { port, close } = await onLoopback(server);
   onTestFinished(close);
-  return {
-    port,
-    reached,
-    get connections() {
-      return seen.connections;
-    },
-    get received() {
-      return seen.received;
-    },
-    close,
-  };
+  return Object.assign(seen, { port, reached, close });
 }
 
 export function drip(socket: Socket, text: string, everyMs: number): void {

@@ -1,8 +1,7 @@
 /** Runs `flywheel serve` of the present build as a process on a free loopback port. */
-import type { ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { emptyDirectory, flywheel, startFlywheel } from './spawn.js';
+import { emptyDirectory, flywheel, type Spawned, startFlywheel } from './spawn.js';
 
 export interface ServedHome {
   readonly home: string;
@@ -21,18 +20,9 @@ export interface Made {
   readonly mintAddress: string;
 }
 
-interface InitiatedHome extends ServedHome {
-  readonly made: Made;
-}
+type InitiatedHome = ServedHome & { readonly made: Made };
 
-export interface ServeProcess {
-  readonly url: string;
-  readonly child: ChildProcess;
-  log(): string;
-  end(
-    signal: NodeJS.Signals,
-  ): Promise<{ readonly exit: number | null; readonly signal: NodeJS.Signals | null }>;
-}
+export type ServeProcess = Awaited<ReturnType<typeof serve>>;
 
 const environment = (dataDir: string): Record<string, string> => ({ FLYWHEEL_DATA_DIR: dataDir });
 
@@ -72,44 +62,45 @@ export function copyHome<Home extends ServedHome>(of: Home): Home {
 
 type Place = Pick<ServedHome, 'home' | 'dataDir'> & { readonly env?: Record<string, string> };
 
-const serving = new Set<ServeProcess>();
+type End = Pick<Spawned, 'exit' | 'signal'>;
+
+const serving = new Set<{ end(signal: 'SIGKILL'): Promise<End> }>();
 
 /** Kills what {@link serve} and {@link listening} have started and nothing has ended. */
 export async function killServers(): Promise<void> {
   for (const server of serving) await server.end('SIGKILL');
 }
 
-export const serve = (place: Place, ...words: string[]): Promise<ServeProcess> =>
-  listening(place, 'serve', '--port', '0', ...words);
+export const serve = (place: Place, ...words: string[]) => listening(place, 'serve', '--port', '0', ...words);
 
-export function listening({ home, dataDir, env }: Place, ...words: readonly string[]): Promise<ServeProcess> {
+export async function listening({ home, dataDir, env }: Place, ...words: readonly string[]) {
   const child = startFlywheel({ home, env: { ...environment(dataDir), ...env } }, [...words, '--json']);
   let [stdout, stderr] = ['', ''];
-  const ended = new Promise<{ exit: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+  const ended = new Promise<End>((resolve) => {
     child.once('close', (exit, signal) => resolve({ exit, signal }));
   });
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
   });
-  return new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     void ended.then(() => reject(new TypeError(`${words[0]} ended: ${stderr}`)));
     child.stdout?.on('data', (chunk: Buffer) => {
       stdout += chunk.toString();
-      if (!stdout.includes('\n')) return;
-      const server: ServeProcess = {
-        url: (JSON.parse(stdout) as { url: string }).url,
-        child,
-        log: () => stderr,
-        end: (signal) => {
-          child.kill(signal);
-          return ended;
-        },
-      };
-      serving.add(server);
-      void ended.then(() => serving.delete(server));
-      resolve(server);
+      if (stdout.includes('\n')) resolve();
     });
   });
+  const server = {
+    url: (JSON.parse(stdout) as { url: string }).url,
+    child,
+    log: () => stderr,
+    end: (signal: NodeJS.Signals): Promise<End> => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+  serving.add(server);
+  void ended.then(() => serving.delete(server));
+  return server;
 }
 
 export const ask = (

@@ -10,11 +10,11 @@ import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
 import { startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
-import { chainOptions, signedWith, treasury } from './chain.js';
+import { chainOptions, HandClock, signedWith, treasury } from './chain.js';
 import { emptyDirectory, REAL_SQUADS } from './spawn.js';
 import { type FaultRule, Faults } from './test-cluster/faults.js';
 import { faultyAnswers } from './test-cluster/faulty-answers.js';
-import { DemandClock, type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
+import { type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
 
 type ListeningNode = Awaited<ReturnType<typeof startRpcNode>>;
 
@@ -62,7 +62,7 @@ export async function startTestNode({
   /** Internal errors of the node; empty unless the node is broken. */
   const failures: unknown[] = [];
   const faults = new Faults(rules, seed);
-  const demand = pace === 'clock' ? null : new DemandClock();
+  const demand = pace === 'clock' ? null : new HandClock(systemClock.nowMs());
   const onFailure = (error: unknown): void => void failures.push(error);
   const slots = { clock: demand ?? clock, slotMs };
   const parts = await (isDataDirectory ? openClusterParts(directory, slots) : partsOf(directory, slots));

@@ -1,29 +1,21 @@
 /** Several `flywheel serve` processes that share one PostgreSQL and one node, each with its own database relay and clock. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import type { KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { dataFiles } from '../../src/compose/local-config.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
-import type { Registration } from '../../src/engine/admin/project.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Address } from '../../src/values/address.js';
-import { type DatabaseWay, openDatabaseWay } from './database-way.js';
+import { openDatabaseWay } from './database-way.js';
 import { openTestEngine } from './engine.js';
 import { faultEnvironment } from './faults.js';
 import { type ServeProcess, serve } from './http-serve.js';
 import { startTestNode } from './local-rpc.js';
-import { startPostgres } from './postgres.js';
+import { queryAt, startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
 import { emptyDirectory } from './spawn.js';
 import type { FaultRule } from './test-cluster/faults.js';
 
-export interface MachineProject {
-  readonly name: string;
-  readonly registration: Registration;
-  readonly owner: KeypairSigner;
-  readonly apiKey: string;
-}
+export type MachineProject = Machines['projects'][number];
 
 export interface MachinesOptions {
   readonly projects: readonly (Partial<RegisterInput> & { readonly name: string })[];
@@ -33,22 +25,11 @@ export interface MachinesOptions {
   readonly postgres?: readonly string[];
 }
 
-export interface Machine {
-  readonly way: DatabaseWay;
-  /** `undefined` while the process is down. */
-  process: ServeProcess | undefined;
-  log(): string;
-  start(): Promise<void>;
-  end(): Promise<void>;
-}
-
+export type Machine = Awaited<ReturnType<Machines['openMachine']>>;
 export type Machines = Awaited<ReturnType<typeof openMachines>>;
 
 /** @returns the data directory and its projects. */
-async function registerProjects(
-  databaseUrl: string,
-  inputs: MachinesOptions['projects'],
-): Promise<{ readonly dataDir: string; readonly projects: readonly MachineProject[] }> {
+async function registerProjects(databaseUrl: string, inputs: MachinesOptions['projects']) {
   const store = await openPostgresStore({ url: databaseUrl });
   const [first, ...others] = inputs.map((input) => ({
     ...{ burnWalletSol: '100', vaultSol: '50', symbol: input.name.toUpperCase() },
@@ -66,14 +47,13 @@ async function registerProjects(
 }
 
 /** Sets the name and facts, as `flywheel register` does after the registration. */
-async function nameProjects(databaseUrl: string, projects: readonly MachineProject[]): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  for (const { name, registration } of projects) {
-    const update = "update flywheels set name = $1, facts = '{}' where id = $2";
-    await client.query(update, [name, registration.flywheelId]);
-  }
-  await client.end();
+async function nameProjects(
+  databaseUrl: string,
+  projects: Awaited<ReturnType<typeof registerProjects>>['projects'],
+): Promise<void> {
+  const update = "update flywheels set name = $1, facts = '{}' where id = $2";
+  for (const { name, registration } of projects)
+    await queryAt(databaseUrl, update, [name, registration.flywheelId]);
 }
 
 export async function openMachines(options: MachinesOptions) {
@@ -86,11 +66,11 @@ export async function openMachines(options: MachinesOptions) {
     ...{ directory: ledger, isDataDirectory: true, pace: 'clock', seed, faults },
     ...{ slotMs, confirmedAfter: 1, finalizedAfter: 6 },
   });
-  const opened: Machine[] = [];
+  const opened: { end(): Promise<void> }[] = [];
   return {
     ...{ database, node, projects },
     /** Opens a machine without starting it. @param apartMs - its clock minus the true time. */
-    async openMachine(words: readonly string[], apartMs = 0): Promise<Machine> {
+    async openMachine(words: readonly string[], apartMs = 0) {
       const way = await openDatabaseWay(database.url);
       const dataDir = join(home, `machine-${opened.length}`);
       cpSync(dataFiles(ledger).keys, dataFiles(dataDir).keys, { recursive: true });
@@ -100,15 +80,16 @@ export async function openMachines(options: MachinesOptions) {
         ...(apartMs === 0 ? {} : faultEnvironment({ clockAheadMs: apartMs }, dataDir)),
       };
       const earlier: ServeProcess[] = [];
-      const machine: Machine = {
+      const machine = {
         way,
-        process: undefined,
+        /** `undefined` while the process is down. */
+        process: undefined as ServeProcess | undefined,
         log: () => earlier.map((one) => one.log()).join(''),
-        async start() {
+        async start(): Promise<void> {
           machine.process = await serve({ home, dataDir, env }, ...words);
           earlier.push(machine.process);
         },
-        async end() {
+        async end(): Promise<void> {
           await machine.process?.end('SIGKILL');
           machine.process = undefined;
           await way.end();
@@ -117,7 +98,8 @@ export async function openMachines(options: MachinesOptions) {
       opened.push(machine);
       return machine;
     },
-    supplyOf: ({ registration }: MachineProject) => supplyOf(node.url, registration.mintAddress as Address),
+    supplyOf: ({ registration }: (typeof projects)[number]) =>
+      supplyOf(node.url, registration.mintAddress as Address),
     async close(): Promise<void> {
       for (const machine of opened) await machine.end();
       await node.close(100);

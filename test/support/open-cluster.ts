@@ -26,22 +26,9 @@ export interface ClusterTerms {
   readonly more?: (node: TestNode) => Promise<Partial<ConstructorParameters<typeof ClusterChain>[0]>>;
 }
 
-export interface TestCluster {
-  readonly chain: Chain;
-  /** Resolves once the cluster shows an account that was created on the ledger directly. */
-  seen(wallet: string): Promise<void>;
-  settle(): Promise<void>;
-  /** Advances slots until every blockhash has expired. */
-  expire(): Promise<void>;
-  close(): Promise<void>;
-}
+type Opened = Awaited<ReturnType<typeof openCluster>>;
 
-interface Passing {
-  readonly node: TestNode;
-  readonly calls: readonly string[];
-  /** Sets the clock forward, on demand only. */
-  readonly pass: (ms: number) => void;
-}
+export type TestCluster = Omit<Opened, 'chain' | 'node' | 'calls' | 'pass'> & { readonly chain: Chain };
 
 /** Calls that repeat while a transaction is in progress. */
 const POLLS = ['getSignatureStatuses', 'getEpochInfo', 'getBlockHeight'];
@@ -82,7 +69,7 @@ export function wayTo(testNode: TestNode, calls: string[] = [], pace: ClusterTer
 export async function openCluster(
   test: TestEngine,
   { faults = [], seed = 1, pace = 'on-demand', ...terms }: ClusterTerms = {},
-): Promise<TestCluster & Passing> {
+) {
   const { confirmedAfter = 1, finalizedAfter = 4, slotMs = pace === 'clock' ? 50 : 2 } = terms;
   const { wrap = (node) => node, more = async () => ({}) } = terms;
   const node = await startTestNode({
@@ -95,6 +82,7 @@ export async function openCluster(
     ...{ nodes: [wrap(way.node)], timeoutMs: 5_000, maxWaitMs: 20_000, ...way.times },
     ...(await more(node)),
   });
+  /** Resolves once the cluster shows an account that was created on the ledger directly. */
   const seen = async (wallet: string): Promise<void> => {
     do node.advance();
     while ((await chain.getAccounts([address(wallet)]))[0] === null);
@@ -102,10 +90,13 @@ export async function openCluster(
   await seen(test.project.registration.operator);
   node.faults.set(faults);
   return {
-    ...{ chain, node, calls, seen, pass: way.pass },
+    ...{ chain, node, calls, seen },
+    /** Sets the clock forward, on demand only. */
+    pass: way.pass,
     settle: async () => node.settle(),
+    /** Until every blockhash has expired. */
     expire: async () => node.advance(EXPIRY_SLOTS),
-    close: async () => {
+    close: async (): Promise<void> => {
       await way.close();
       await node.close(100);
       if (node.failures.length > 0) throw new AggregateError(node.failures, 'The node has failed.');

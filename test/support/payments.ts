@@ -8,8 +8,6 @@ import { signTransaction } from './sign.js';
 
 const FEE_LAMPORTS = 5_000n;
 
-const treasuryOf = ({ deps }: TestEngine): KeypairSigner => deps.keyring.get(deps.treasury as Address);
-
 /** Sends one transaction that `payer` signs and pays for. @returns the reason why it did not land or failed, else `null` */
 export async function tryLand(
   { chain }: TestEngine,
@@ -30,12 +28,10 @@ export async function land(...[test, payer, instructions]: Parameters<typeof try
   if (problem !== null) throw new TypeError(`It did not land: ${JSON.stringify(problem)}`);
 }
 
-const sendLamports = (test: TestEngine, from: KeypairSigner, to: string, lamports: bigint): Promise<void> =>
-  land(test, from, [transfer({ from: from.address, to: to as Address, lamports })]);
-
 /** Takes all but `leave` lamports out of a wallet whose key the service has. */
 export async function drain(test: TestEngine, wallet: string, leave: bigint): Promise<void> {
   const signer = test.deps.keyring.get(wallet as Address);
   const held = await lamportsOf(test.chain, wallet);
-  await sendLamports(test, signer, treasuryOf(test).address, held - leave - FEE_LAMPORTS);
+  const to = test.deps.treasury as Address;
+  await land(test, signer, [transfer({ from: signer.address, to, lamports: held - leave - FEE_LAMPORTS })]);
 }

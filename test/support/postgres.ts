@@ -50,11 +50,8 @@ interface Running {
 }
 
 /** @returns `undefined` if the server ended, as it does where another program has its port. */
-async function run(
-  { directory, program, user }: Machine,
-  words: readonly string[],
-): Promise<Running | undefined> {
-  const child = spawn(program('postgres'), words, {
+async function run({ directory, bin }: Machine, words: readonly string[]): Promise<Running | undefined> {
+  const child = spawn(join(bin, 'postgres'), words, {
     ...user,
     stdio: 'ignore',
     env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
@@ -76,8 +73,7 @@ async function run(
 interface Machine {
   /** Holds all files of the server; removed when it stops. */
   readonly directory: string;
-  readonly program: (name: string) => string;
-  readonly user: { readonly uid?: number; readonly gid?: number };
+  readonly bin: string;
 }
 
 const isRoot = process.getuid?.() === 0;
@@ -119,12 +115,6 @@ function prepare(installed = ''): Prepared {
   return made;
 }
 
-const newMachine = ({ bin }: Prepared): Machine => ({
-  directory: ownDirectory(),
-  program: (name) => join(bin, name),
-  user,
-});
-
 export const startPostgres = (...settings: readonly string[]): Promise<PostgresServer> =>
   startPrepared(prepare(), settings);
 
@@ -132,7 +122,7 @@ export const startPostgres = (...settings: readonly string[]): Promise<PostgresS
 export const startInstalled = (bin: string): Promise<PostgresServer> => startPrepared(prepare(bin), []);
 
 async function startPrepared(programs: Prepared, settings: readonly string[]): Promise<PostgresServer> {
-  const machine = newMachine(programs);
+  const machine = { directory: ownDirectory(), bin: programs.bin };
   const copied = spawnSync('cp', ['-a', programs.data, join(machine.directory, 'data')], user);
   if (copied.status !== 0) throw new TypeError(`The data cannot be copied: ${copied.stderr}`);
   return serveOn(machine, settings);
@@ -177,8 +167,8 @@ async function serveOn(machine: Machine, settings: readonly string[]): Promise<P
     },
     async standby(followed) {
       const { hostname, port: from } = new URL(followed);
-      const own = newMachine(prepare());
-      await copyRunning(url, data, own);
+      const own = { directory: ownDirectory(), bin: prepare().bin };
+      await copyRunning(url, data, own.directory);
       const follow = `primary_conninfo=host=${hostname} port=${from} user=postgres`;
       return serveOn(own, [...settings, follow]);
     },
@@ -191,7 +181,7 @@ async function serveOn(machine: Machine, settings: readonly string[]): Promise<P
   };
 }
 
-async function copyRunning(url: string, data: string, { directory, user }: Machine): Promise<void> {
+async function copyRunning(url: string, data: string, directory: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query("select pg_backup_start('standby', true)");
@@ -203,10 +193,9 @@ async function copyRunning(url: string, data: string, { directory, user }: Machi
   writeFileSync(join(copy, 'backup_label'), rows[0]?.labelfile ?? '');
   writeFileSync(join(copy, 'standby.signal'), '');
   chmodSync(copy, 0o700);
-  const { uid, gid } = user;
-  if (uid === undefined || gid === undefined) return;
-  chownSync(copy, uid, gid);
-  for (const name of readdirSync(copy, { recursive: true })) chownSync(join(copy, String(name)), uid, gid);
+  if (!isRoot) return;
+  for (const name of ['', ...readdirSync(copy, { recursive: true })])
+    chownSync(join(copy, String(name)), NOBODY, NOBODY);
 }
 
 /** @returns the address of the run's server; `undefined` outside a run. */
@@ -234,8 +223,11 @@ const inServer = (url: string, name: string): string =>
 async function createDatabase(server: string, template = 'template1'): Promise<OwnDatabase> {
   databases += 1;
   const name = `test_${process.pid}_${databases}`;
-  await runOn(server, `create database ${name} template ${template}`);
-  return { url: inServer(server, name), stop: () => runOn(server, `drop database ${name} with (force)`) };
+  await queryAt(server, `create database ${name} template ${template}`);
+  return {
+    url: inServer(server, name),
+    stop: async () => void (await queryAt(server, `drop database ${name} with (force)`)),
+  };
 }
 
 export async function openDatabase(): Promise<OwnDatabase> {
@@ -243,11 +235,17 @@ export async function openDatabase(): Promise<OwnDatabase> {
   return shared === undefined ? startPostgres() : createDatabase(shared);
 }
 
-async function runOn(url: string, statement: string): Promise<void> {
+/** Runs one statement on its own connection. */
+export async function queryAt<Row extends pg.QueryResultRow>(
+  url: string,
+  statement: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(statement);
+  const { rows } = await client.query<Row>(statement, [...values]);
   await client.end();
+  return rows;
 }
 
 /** A database with all tables on each server, made once a process: copying it takes a fifth of the time of making them. */
@@ -255,7 +253,7 @@ const templates = new Map<string, Promise<string>>();
 
 async function makeTemplate(server: string): Promise<string> {
   const name = `tables_${process.pid}`;
-  await runOn(server, `create database ${name}`);
+  await queryAt(server, `create database ${name}`);
   await (await openPostgresStore({ url: inServer(server, name) })).close();
   return name;
 }

@@ -13,7 +13,15 @@ import {
 } from '../../src/chain/transaction/sign.js';
 import { keypairText } from '../../src/files/keypair-file.js';
 import { systemClock } from '../../src/values/time.js';
-import { chainOptions, createToken, namedSigner, signed, type TestToken, treasury } from './chain.js';
+import {
+  chainOptions,
+  createToken,
+  landOn,
+  namedSigner,
+  type Signers,
+  type TestToken,
+  treasury,
+} from './chain.js';
 import { emptyDirectory } from './spawn.js';
 
 /** Fee of a new multisig on this cluster, in lamports. */
@@ -34,14 +42,6 @@ function wallet(directory: string, name: string): Wallet {
   const file = join(directory, `${name}.json`);
   writeFileSync(file, keypairText(keypair), { mode: 0o600 });
   return { signer: createKeypairSigner(keypair), file };
-}
-
-type LocalChain = Awaited<ReturnType<typeof openLocalChain>>;
-type Signers = Parameters<typeof signed>[1];
-
-async function landOn(chain: LocalChain, signers: Signers, instructions: readonly Instruction[]) {
-  const [rejection] = await chain.submit([(await signed(chain, signers, instructions)).bytes]);
-  if (rejection != null) throw new TypeError(JSON.stringify(rejection));
 }
 
 /** On a ledger that no node has open. */

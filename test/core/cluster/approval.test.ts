@@ -70,7 +70,6 @@ describe('an approval on a cluster', () => {
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
     expect(await paidFor(under, [signedTx, fresh])).toEqual([null, OWNER_AND_OPERATOR_SIGN]);
     expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
-    await under.dispose();
   }, 60_000);
 
   it('that is on its way when a fresh one is signed counts once, and both are paid for if both land', async () => {
@@ -93,7 +92,6 @@ describe('an approval on a cluster', () => {
     expect(again.meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
     const paid = await paidFor(under, [signedTx, fresh]);
     expect(paid).toContain(OWNER_AND_OPERATOR_SIGN);
-    await under.dispose();
   }, 60_000);
 
   it('that lands while the fresh one is on its way makes that one fail, and the batch is executed', async () => {
@@ -113,6 +111,5 @@ describe('an approval on a cluster', () => {
     expect(value.result).toMatchObject({ totalSuccessful: 1, totalFailed: 0 });
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
     expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
-    await under.dispose();
   }, 60_000);
 });

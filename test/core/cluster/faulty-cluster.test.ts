@@ -101,7 +101,6 @@ describe(`burns land once each, a batch runs once, and the books balance (seed $
       const records = await test.chain.lookUp(burned.success.map(({ txHash }) => txHash));
       expect(records.map((record) => record?.error)).toEqual(new Array(6).fill(null));
       expect(node.failures).toEqual([]);
-      await under.dispose();
     },
     120_000,
   );
@@ -140,7 +139,6 @@ describe('where only what is final counts', () => {
     const { result } = (await execute()).value;
     expect(result).toMatchObject({ total: 2, totalSuccessful: 2, totalFailed: 0 });
     expect(result.successfulExecutions.flatMap(({ txHashes }) => txHashes)).toHaveLength(2);
-    await under.dispose();
   }, 60_000);
 });
 
@@ -170,7 +168,6 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
     const before = await supplyOf(under, project);
     const call = project.call({ idempotencyKey: randomUUID() });
     return {
-      under,
       tell: (are: boolean) => {
         isLying = are;
       },
@@ -180,7 +177,7 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
   }
 
   it('where several nodes stand behind one address, and one of them has no history', async () => {
-    const { under, tell, burn, burned } = await burning((method, result) =>
+    const { tell, burn, burned } = await burning((method, result) =>
       isStatus(method) ? without(result) : result,
     );
     tell(true);
@@ -188,12 +185,11 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
     tell(false);
     expect((await untilKnown(burn)).result).toBe('SUCCESS');
     expect(await burned()).toBe(UNIT);
-    await under.dispose();
   }, 60_000);
 
   it('where a block height is told too high', async () => {
     let left = 40;
-    const { under, tell, burn, burned } = await burning((method, result) => {
+    const { tell, burn, burned } = await burning((method, result) => {
       if (method === 'getEpochInfo') return { ...(result as object), blockHeight: 100_000 };
       if (isStatus(method)) left -= 1;
       return isStatus(method) && left > 0 ? without(result) : result;
@@ -201,6 +197,5 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
     tell(true);
     expect((await burn()).value.result).toBe('SUCCESS');
     expect(await burned()).toBe(UNIT);
-    await under.dispose();
   }, 60_000);
 });

@@ -67,7 +67,6 @@ it('burns and batches pay the price of the day, and count it', async () => {
   const fees = (await recordsOf(under, hashes)).map(feeOf);
   expect(fees).toHaveLength(4);
   for (const fee of fees) expect(fee).toBeGreaterThan(5_000n);
-  await under.dispose();
 }, 60_000);
 
 it('nothing pays more than is allowed, however much others pay', async () => {
@@ -79,7 +78,6 @@ it('nothing pays more than is allowed, however much others pay', async () => {
   const [record] = await recordsOf(under, [value.txHash]);
   expect(feeOf(record)).toBeLessThanOrEqual(5_000n + DEFAULT_MAX_PRIORITY_FEE_LAMPORTS);
   expect(feeOf(record)).toBeGreaterThan(5_000n + DEFAULT_MAX_PRIORITY_FEE_LAMPORTS - 10n);
-  await under.dispose();
 }, 60_000);
 
 async function facts({ test }: { test: TestEngine }) {

@@ -65,7 +65,8 @@ async function untilAnswered<Value>(
 }
 
 async function live(death: Death | null): Promise<number> {
-  const under = await openOnCluster();
+  const closings: (() => Promise<void>)[] = [];
+  const under = await openOnCluster({}, (close) => closings.push(close));
   const { test, node } = under;
   const { project } = test;
   const before = await supplyOf(under, project);
@@ -92,7 +93,7 @@ async function live(death: Death | null): Promise<number> {
     { status: 'EXECUTED' },
   ]);
   expect(node.failures).toEqual([]);
-  await under.dispose();
+  for (const close of closings) await close();
   return calls;
 }
 

@@ -100,7 +100,6 @@ describe('what a fork has taken back', () => {
       expect((await test.chain.lookUp([again.value.txHash]))[0]).toMatchObject({ error: null });
       expect(again.value.hash).toBe(first.value.hash);
       expect(node.failures).toEqual([]);
-      await under.dispose();
     },
     60_000,
   );
@@ -122,7 +121,6 @@ describe('what a fork has taken back', () => {
     expect((await test.chain.lookUp(hashes)).map((record) => record?.error)).toEqual([null, null]);
     expect(before - (await supplyOf(under, project))).toBe(12n * UNIT);
     expect(await usedOf(under)).toBe(12n * UNIT);
-    await under.dispose();
   }, 60_000);
 
   it.each([
@@ -136,7 +134,6 @@ describe('what a fork has taken back', () => {
       under.node.faults.set([onFork(50, lost)]);
       const started = await initBatch(under);
       await expectExecuted(under, started.batch.id, await executeBatch(under, started), before);
-      await under.dispose();
     },
     60_000,
   );
@@ -147,6 +144,5 @@ describe('what a fork has taken back', () => {
     const started = await initBatch(under);
     under.node.faults.set([onFork(50, true)]);
     await expectExecuted(under, started.batch.id, await executeBatch(under, started), before);
-    await under.dispose();
   }, 60_000);
 });

@@ -1,11 +1,10 @@
 /** The store on PostgreSQL with broken connections, an absent server, and many concurrent starts. */
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
 import { aRequest, register } from '../../contract/store/records.js';
 import { type DatabaseWay, openDatabaseWay } from '../../support/database-way.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { type PostgresServer, queryAt, startPostgres } from '../../support/postgres.js';
 
 let server: PostgresServer;
 let way: DatabaseWay;
@@ -13,13 +12,7 @@ let url: string;
 let schema = 0;
 const opened: Store[] = [];
 
-async function ask(statement: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  const { rows } = await client.query(statement);
-  await client.end();
-  return rows;
-}
+const ask = (statement: string) => queryAt(server.url, statement);
 
 const at = (address: string, name: string): string =>
   `${address}?options=${encodeURIComponent(`-c search_path=${name}`)}`;

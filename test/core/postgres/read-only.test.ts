@@ -1,23 +1,15 @@
 /** A database that temporarily refuses writes, as a standby does after a failover. */
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/open.js';
 import type { Store } from '../../../src/store/store.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { startPostgres } from '../../support/postgres.js';
+import { databaseOfFile } from './database-of-file.js';
 
-let server: PostgresServer;
-let admin: pg.Client;
+const server = databaseOfFile(startPostgres);
 const opened: Store[] = [];
-
-beforeAll(async () => {
-  server = await startPostgres();
-  admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-});
+// Before the server stops: the latest hook runs first.
 afterAll(async () => {
   for (const store of opened) await store.close();
-  await admin.end();
-  await server.stop();
 });
 
 const bind = (to: Store) => to.transaction(({ lineages }) => lineages.bind('genesis'));
@@ -35,10 +27,10 @@ const TAKES_NO_WRITES = {
 
 /** Applies to new sessions; existing ones are terminated. */
 async function setReadOnly(to: 'on' | 'off'): Promise<void> {
-  await admin.query(`alter database postgres set default_transaction_read_only = ${to}`);
+  await server.query(`alter database postgres set default_transaction_read_only = ${to}`);
 }
 const endOthers = () =>
-  admin.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
+  server.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()');
 
 describe('a database that takes no writes', () => {
   it('is unavailable to who serves, for reads too, and its connections are left when it does again', async () => {

@@ -18,7 +18,7 @@ import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { itLong } from '../../support/long.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { type PostgresServer, queryAt, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
 
@@ -84,11 +84,8 @@ async function alone(...statements: readonly string[]): Promise<void> {
 }
 
 async function dataDirectory(): Promise<string> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  const { rows } = await client.query<{ data_directory: string }>('show data_directory');
-  await client.end();
-  return rows[0]?.data_directory ?? '';
+  const [shown] = await queryAt<{ data_directory: string }>(database.url, 'show data_directory');
+  return shown?.data_directory ?? '';
 }
 
 const supplyNow = async (): Promise<bigint> => {

@@ -1,11 +1,11 @@
 /** The primary is lost and a lagging standby is promoted during a burn: it burns once. */
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabaseWay } from '../../support/database-way.js';
 import { ask } from '../../support/http-serve.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
 import type { PostgresServer } from '../../support/postgres.js';
+import { queryAt } from '../../support/postgres.js';
 
 /** Transactions stay in transit longer than a promotion takes. */
 const LATE = { fault: 'late', slots: 50, methods: ['sendTransaction'] } as const;
@@ -44,16 +44,8 @@ async function burn(
 
 const supply = (): Promise<bigint> => world.supplyOf(world.projects[0] as MachineProject);
 
-async function query<Row extends object>(url: string, statement: string): Promise<readonly Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Row>(statement);
-  await client.end();
-  return rows;
-}
-
 const burnsAt = async (url: string): Promise<number> =>
-  Number((await query<{ count: string }>(url, 'select count(*) from burns'))[0]?.count);
+  Number((await queryAt<{ count: string }>(url, 'select count(*) from burns'))[0]?.count);
 
 it('burns once what was on its way when a standby that had not heard of it took over', async () => {
   const { database } = world;
@@ -69,7 +61,7 @@ it('burns once what was on its way when a standby that had not heard of it took 
   const lost = burn(0, key).catch((error: unknown) => error);
   await expect.poll(() => burnsAt(database.url)).toBe(2);
   await database.stop();
-  await query(standby.url, 'select pg_promote()');
+  await queryAt(standby.url, 'select pg_promote()');
   for (const machine of machines) machine.way.leadTo(standby.url);
 
   const answers = new Set<string>();

@@ -13,7 +13,7 @@ import { Cluster, type ClusterParts, type Level } from '../../../src/rpc-node/cl
 import type { Address } from '../../../src/values/address.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { sameBytes } from '../../../src/values/bytes.js';
-import { type Clock, systemClock } from '../../../src/values/time.js';
+import type { HandClock } from '../chain.js';
 import { AccountVersions } from './account-versions.js';
 import { type Fate, type Faults, seededRandom } from './faults.js';
 
@@ -50,20 +50,11 @@ interface Fork {
   readonly sent: SentTransaction[];
 }
 
-/** Advances with the slots on demand. */
-export class DemandClock implements Clock {
-  timeMs = systemClock.nowMs();
-
-  nowMs(): number {
-    return this.timeMs;
-  }
-}
-
 export class TestCluster extends Cluster {
   readonly #faults: Faults;
   readonly #random: () => number;
   readonly #lags: Readonly<Record<Level, number>>;
-  readonly #clock: DemandClock | null;
+  readonly #clock: HandClock | null;
   readonly #accounts: AccountVersions;
   readonly #fates = new Map<string, Fate>();
   readonly #forkedHashes = new Map<number, string>();
@@ -76,11 +67,11 @@ export class TestCluster extends Cluster {
   #lagSlots = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param clock - the ledger's clock, when slots pass on demand. */
+  /** @param clock - the ledger's clock, which advances with the slots on demand. */
   constructor(
     parts: ClusterParts,
     { confirmedAfter, finalizedAfter }: Pick<SlotTerms, 'confirmedAfter' | 'finalizedAfter'>,
-    { faults, seed, clock }: { faults: Faults; seed: number; clock: DemandClock | null },
+    { faults, seed, clock }: { faults: Faults; seed: number; clock: HandClock | null },
   ) {
     super(parts);
     this.#clock = clock;

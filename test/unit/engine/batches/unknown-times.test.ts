@@ -18,11 +18,11 @@ beforeEach(async () => {
 });
 afterEach(() => test.destroy());
 
+const init = async () =>
+  (await test.engine.initBatch({ pipelines: [aPipeline([burnAction(1)])] }, test.project.call())).value;
+
 it('a pipeline whose block has no time was executed when it was found', async () => {
-  const { value } = await test.engine.initBatch(
-    { pipelines: [aPipeline([burnAction(1)])] },
-    test.project.call(),
-  );
+  const value = await init();
   const chain = chainOver(test.chain, {
     trace: async (sought) =>
       (await test.chain.trace(sought)).map((trace) =>
@@ -39,10 +39,7 @@ it('a pipeline whose block has no time was executed when it was found', async ()
 });
 
 it('a block that a node dates far ahead counts today, and so does what comes after it', async () => {
-  const { value } = await test.engine.initBatch(
-    { pipelines: [aPipeline([burnAction(1)])] },
-    test.project.call(),
-  );
+  const value = await init();
   const year = 365 * 86_400_000;
   const chain = chainOver(test.chain, {
     pollMs: 1,
@@ -64,10 +61,7 @@ it('a block that a node dates far ahead counts today, and so does what comes aft
 const TIME_LOCK_AT = 8 + 32 + 32 + 2;
 
 it('a time lock of up to a minute is waited out, and not for ever where the chain stands still', async () => {
-  const { value } = await test.engine.initBatch(
-    { pipelines: [aPipeline([burnAction(1)])] },
-    test.project.call(),
-  );
+  const value = await init();
   let aheadMs = 0;
   const clock = { nowMs: () => test.deps.clock.nowMs() + aheadMs };
   const unixTimestamp = BigInt(Math.floor(clock.nowMs() / 1_000));
