@@ -93,14 +93,3 @@ itLong('lets nobody accept the gap twice that the directory made since, and coun
   const { today } = await answer<{ today: { burn: { used: string } } }>(inDatabase, 'vault');
   expect(today.burn.used).toBe('11');
 });
-
-itLong('leaves the directory older than the chain once the database has burned', async () => {
-  await burn(inDatabase, '4');
-  const { exit, stderr } = await run(inDirectory, ...BURN, '9');
-  expect([exit, JSON.parse(stderr)]).toMatchObject([
-    6,
-    { error: 'ERR_STORE_BEHIND', hint: expect.stringContaining('flywheel db accept-gap --data-dir') },
-  ]);
-  const again = await run(copying, 'db', 'copy');
-  expect([again.exit, again.stderr]).toEqual([2, expect.stringContaining('ERR_INPUT_INVALID')]);
-});

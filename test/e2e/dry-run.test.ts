@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { describeLong } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { expectProblem, problemOf } from './operator.js';
 
 const home = emptyDirectory();
 const run = (...words: string[]) => flywheelHere({ home }, ...words);
 const json = async (...words: string[]) => JSON.parse((await run(...words)).stdout);
-const error = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
 const write = (name: string, value: unknown): string => {
   writeFileSync(join(home, name), JSON.stringify(value), { mode: 0o600 });
   return name;
@@ -35,8 +35,7 @@ describe('--dry-run', () => {
       burnWallet: { before: '40', after: '37.5' },
       usedToday: { before: '0', after: '2.5' },
     });
-    const much = await run(...words, '41');
-    expect([much.exit, error(much.stderr).error]).toEqual([5, 'ERR_BURN_TOKENOMICS_FAILED']);
+    expectProblem(await run(...words, '41'), 5, { error: 'ERR_BURN_TOKENOMICS_FAILED' });
     expect((await json('local', 'status')).burned).toBe('0');
     expect(await json('pending')).toEqual([]);
   });
@@ -50,12 +49,12 @@ describe('--dry-run', () => {
       usedToday: { burn: { before: '0', after: '3' }, airdrop: { before: '0', after: '0' } },
     });
     const refused = await run('batch', 'run', write('much.json', [pipeline(60)]), '--dry-run');
-    expect([refused.exit, error(refused.stderr).error]).toEqual([5, 'ERR_INSUFFICIENT_FUNDS']);
+    expectProblem(refused, 5, { error: 'ERR_INSUFFICIENT_FUNDS' });
     write('there.json', []);
     const taken = await run('batch', 'run', good, '--failed-out', 'there.json', '--dry-run');
-    expect([taken.exit, error(taken.stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
+    expectProblem(taken, 2, { error: 'ERR_INPUT_INVALID' });
     const capped = await run('batch', 'init', write('capped.json', [pipeline(101)]), '--dry-run');
-    expect(error(capped.stderr).message).toMatch(/daily burn cap of 100 FLY.*has 50 FLY/);
+    expect(problemOf(capped).message).toMatch(/daily burn cap of 100 FLY.*has 50 FLY/);
     expect(await json('batch', 'list')).toEqual([]);
 
     // The waiting batch reserves 45, and only once.
@@ -87,8 +86,7 @@ it('of a batch that waits is refused as the batch itself, where it can no longer
   const other = ['batch', 'run', file('other.json', 10), '--keypair', 'owner.json'];
   expect((await at(...other, '--yes')).exit).toBe(0);
   for (const more of ['--dry-run', '--yes']) {
-    const refused = await at(...waiting, more);
-    expect([refused.exit, error(refused.stderr).error]).toEqual([9, 'ERR_APPROVAL_REFUSED']);
+    expectProblem(await at(...waiting, more), 9, { error: 'ERR_APPROVAL_REFUSED' });
   }
 });
 
@@ -97,24 +95,19 @@ describe('what batches may take of the SOL', () => {
     const place = emptyDirectory();
     const at = (...words: string[]) => flywheelHere({ home: place }, ...words);
     const bad = await at('local', 'init', '--max-batch-rent', '0.0000000001');
-    expect([bad.exit, error(bad.stderr).message]).toEqual([2, expect.stringContaining('--max-batch-rent')]);
+    expectProblem(bad, 2, { message: '--max-batch-rent' });
     expect((await at('local', 'init', '--min-operator-sol', '0', '--max-batch-rent', '0.001')).exit).toBe(0);
     const pipelines = [{ type: 'WATCH_AD', payload: {}, actions: [{ action: 'MEMO', message: 'hi' }] }];
     writeFileSync(join(place, 'p.json'), JSON.stringify(pipelines));
-    const refused = await at('batch', 'init', 'p.json');
-    expect([refused.exit, error(refused.stderr).message]).toEqual([
-      5,
-      expect.stringContaining('the maximum is 0.001 SOL'),
-    ]);
+    expectProblem(await at('batch', 'init', 'p.json'), 5, { message: 'the maximum is 0.001 SOL' });
   });
 });
 
 describe('--strict', () => {
   it('sends nothing if any element would fail, and leaves the file as it never was', async () => {
     const file = write('strict.json', [burn(1, 30), burn(2, 20), burn(3, 5, 'NOPE'), burn(4, 10)]);
-    const { exit, stderr } = await run('burn-batch', file, '--strict');
-    expect([exit, error(stderr).error]).toEqual([2, 'ERR_INPUT_INVALID']);
-    expect(error(stderr).message).toMatch(/2 problems, nothing was sent: \[1\]: .*\[2\]: /);
+    const message = /2 problems, nothing was sent: \[1\]: .*\[2\]: /;
+    expectProblem(await run('burn-batch', file, '--strict'), 2, { error: 'ERR_INPUT_INVALID', message });
     expect((await json('local', 'status')).burned).toBe('0');
     const fine = write('fine.json', [burn(1, 30), burn(4, 10)]);
     expect((await run('burn-batch', fine, '--strict')).exit).toBe(0);

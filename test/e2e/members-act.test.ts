@@ -227,11 +227,7 @@ describe('a file of which members do parts with their own tools is done once', (
     const { members, index, json } = scene;
     await members.vote(index, 'approve');
     expect(await members.execute(index, 3, 'operator')).toBe(3);
-    const ended = await execute(scene);
-    expect([ended.exit, problemOf(ended)]).toMatchObject([
-      6,
-      { error: 'ERR_STORE_BEHIND', hint: expect.stringContaining('`flywheel db accept-gap`') },
-    ]);
+    expectProblem(await execute(scene), 6, { error: 'ERR_STORE_BEHIND', hint: '`flywheel db accept-gap`' });
     const asked = await json('db', 'accept-gap');
     const [gap, refusal] = asked.stderr
       .trim()
