@@ -18,13 +18,12 @@ export interface Fault {
   /** The database of `when`. @default that of the store */
   readonly whenIn?: string;
   readonly clockAheadMs?: number;
-  readonly countFile?: string;
   /** Receives the name of each database at its commit, in order. */
   readonly listFile?: string;
 }
 
 export const faultEnvironment = (
-  { signal, point, traces, when, whenIn = FILES.store, clockAheadMs, countFile, listFile }: Fault,
+  { signal, point, traces, when, whenIn = FILES.store, clockAheadMs, listFile }: Fault,
   dataDir: string,
 ): Record<string, string> => ({
   ...(when === undefined ? {} : { FAULT_WHEN: when, FAULT_WHEN_FILE: join(dataDir, whenIn) }),
@@ -33,7 +32,6 @@ export const faultEnvironment = (
   ...(point === undefined ? {} : { FAULT_POINT: String(point) }),
   ...(traces === true ? { FAULT_TRACES: '1' } : {}),
   ...(clockAheadMs === undefined ? {} : { FAULT_CLOCK_AHEAD_MS: String(clockAheadMs) }),
-  ...(countFile === undefined ? {} : { FAULT_COUNT_FILE: countFile }),
   ...(listFile === undefined ? {} : { FAULT_LIST_FILE: listFile }),
 });
 

@@ -73,7 +73,6 @@ export async function startTestNode({
   nodes.add(node);
   return Object.assign(node, {
     ...{ cluster: on, faults, directory, failures },
-    nowMs: () => on.nowMs(),
     advance: (slots?: number) => on.advance(slots),
     settle: () => on.settle(),
   });
