@@ -2,11 +2,11 @@
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { SHARED_LIMITS } from '../../src/compose/open-engine.js';
-import { createLog } from '../../src/http/log.js';
-import { openTestEngine } from '../support/engine.js';
-import { type RunningServer, startServer } from '../support/http.js';
 import { dearBodies, plainBody } from './dear-bodies.js';
-import { type BenchRatio, median } from './ratio.js';
+import { type BenchRatio, medianOf, p99 } from './ratio.js';
+import { openServed } from './work.js';
+
+type Served = Awaited<ReturnType<typeof openServed>>;
 
 const PATH = '/v1/tokenomics/burn-batch';
 const ROUNDS = 3;
@@ -19,8 +19,7 @@ interface DearRequest {
 }
 
 /** @returns the 99th percentile of the others' waiting time, in ms. */
-async function p99Beside({ port }: RunningServer, key: string, dear: DearRequest): Promise<number> {
-  const headers = { 'x-service-api-key': key };
+async function p99Beside({ port, headers }: Served, dear: DearRequest): Promise<number> {
   const worker = new Worker(resolve('test/bench/neighbours.mjs'), {
     workerData: { port, headers, question: '/v1/flywheel/batch/current', dear, everyMs: EVERY_MS },
   });
@@ -28,7 +27,7 @@ async function p99Beside({ port }: RunningServer, key: string, dear: DearRequest
     (done, failed) => void worker.once('message', done).once('error', failed),
   );
   await worker.terminate();
-  return waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.99)] ?? 0;
+  return p99(waits);
 }
 
 function dearRequests(): Readonly<Record<string, DearRequest>> {
@@ -60,22 +59,16 @@ function dearRequests(): Readonly<Record<string, DearRequest>> {
 }
 
 export async function benchBodies(): Promise<BenchRatio[]> {
-  const opened = await openTestEngine({}, { limits: SHARED_LIMITS });
-  const log = createLog({ level: 'info', stream: { write: () => undefined } });
-  const server = await startServer({ engine: opened.engine, log });
-  const key = opened.project.key.reveal();
+  const served = await openServed({ limits: SHARED_LIMITS });
   try {
     let dearest = { name: '', waitMs: 0 };
     for (const [name, request] of Object.entries(dearRequests())) {
-      const waits: number[] = [];
-      for (let round = 0; round < ROUNDS; round += 1) waits.push(await p99Beside(server, key, request));
-      const waitMs = median(waits);
+      const waitMs = await medianOf(ROUNDS, () => p99Beside(served, request));
       if (waitMs > dearest.waitMs) dearest = { name, waitMs };
     }
     const name = `others beside the dearest body (${dearest.name}), 99 of 100 within`;
     return [{ name, ratio: dearest.waitMs, target: 250, unit: 'ms' }];
   } finally {
-    await server.closeGracefully(5_000);
-    await opened.destroy();
+    await served.close();
   }
 }

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type AccountState, RENT_EPOCH_EXEMPT } from '../../src/chain/account.js';
 import { markText } from '../../src/chain/local/ledger/tables.js';
@@ -17,7 +16,8 @@ import { addressBytes } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { besides, runNode } from './processes.js';
-import { type BenchRatio, median } from './ratio.js';
+import { type BenchRatio, medianOf } from './ratio.js';
+import { burnOf, onDatabase, timed } from './work.js';
 
 const ELEMENTS = 10_000;
 const PER_REQUEST = 1_000;
@@ -45,53 +45,35 @@ export async function benchOneBurn(bin: string, env: NodeJS.ProcessEnv): Promise
     await runNode([FLOOR, 'prepare', floor], env);
     const own = environment(env, opened);
     const ratio = await besides([[bin, ...BURN], own], [[FLOOR, 'run', floor], own]);
-    const peaks: number[] = [];
-    for (let run = 0; run < 5; run += 1) {
-      peaks.push((await runNode([bin, ...BURN], own, true)).peakMib);
-    }
+    const peak = await medianOf(5, async () => (await runNode([bin, ...BURN], own, true)).peakMib);
     return [
       { name: 'one local burn : the floor', ratio, target: 2.5 },
-      { name: 'one local burn, peak memory', ratio: median(peaks), target: 100, unit: 'MiB' },
+      { name: 'one local burn, peak memory', ratio: peak, target: 100, unit: 'MiB' },
     ];
   } finally {
     await opened.destroy();
   }
 }
 
-const element = (index: number) => ({
-  type: 'PRODUCT_BUY',
-  proof: { index },
-  burnAmount: 0.000001,
-  persistOnchain: false,
-});
-
 /** Each thousand against the same thousand bare, so that both see the same load of the machine. */
 export async function benchManyBurns(): Promise<BenchRatio[]> {
   const opened = await openTestEngine();
   try {
     const bare = await openBareMachine(opened);
-    const ratios: number[] = [];
-    for (let from = 0; from < ELEMENTS; from += PER_REQUEST) {
-      const bareMs = await timed(() => bare.burn(from));
-      const start = performance.now();
-      await burnThousand(opened, from);
-      ratios.push(bareMs / (performance.now() - start));
-    }
+    const thousand = async (run: number): Promise<number> => {
+      const bareMs = await timed(() => bare.burn(run * PER_REQUEST));
+      return bareMs / (await timed(() => burnThousand(opened, run * PER_REQUEST)));
+    };
+    const ratio = await medianOf(ELEMENTS / PER_REQUEST, thousand);
     const name = `burn-batch of ${ELEMENTS}: rate : the bare limit`;
-    return [{ name, ratio: median(ratios), target: 0.4, atLeast: true }];
+    return [{ name, ratio, target: 0.4, atLeast: true }];
   } finally {
     await opened.destroy();
   }
 }
 
-async function timed(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
 async function burnThousand({ engine, project }: TestEngine, from: number): Promise<void> {
-  const elements = Array.from({ length: PER_REQUEST }, (_, index) => element(from + index));
+  const elements = Array.from({ length: PER_REQUEST }, (_, index) => burnOf(from + index));
   const { value } = await engine.burnBatch(elements, project.call({ idempotencyKey: randomUUID() }));
   if (value.success.length !== PER_REQUEST) throw new Error('A burn of the measurement failed.');
 }
@@ -122,12 +104,7 @@ async function openBareMachine({
     async burn(from) {
       for (let sequence = from; sequence < from + PER_REQUEST; sequence += 1) {
         const burn = {
-          index: 0,
-          sequence,
-          amount: 1n,
-          proofType: 'PRODUCT_BUY',
-          proofHash,
-          persistOnchain: false,
+          ...{ index: 0, sequence, amount: 1n, proofType: 'PRODUCT_BUY', proofHash, persistOnchain: false },
         };
         const [signed] = await signBurns(token, wallet, [burn], recent);
         const outcome = svm.sendVersionedTransaction((signed as { transaction: Uint8Array }).transaction);
@@ -153,18 +130,11 @@ export async function benchLargeStore(bin: string, env: NodeJS.ProcessEnv): Prom
 
 /** Writes a million burns into ledger and store: copies of a real one with distinct keys. */
 async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): Promise<void> {
-  await engine.burn(element(0), project.call());
+  await engine.burn(burnOf(0), project.call());
   await close();
-  const Database = createRequire(import.meta.url)('libsql') as new (
-    path: string,
-  ) => {
-    exec(sql: string): void;
-    prepare(sql: string): { get(): { id: number; mark: Buffer } };
-    close(): void;
-  };
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${EARLIER_BURNS})`;
-  const ledger = new Database(dataFiles(dataDir).ledger);
-  ledger.exec(`
+  const { id, mark } = onDatabase(dataFiles(dataDir).ledger, (ledger) => {
+    ledger.exec(`
     pragma synchronous = off;
     begin;
     create temp table one as select * from transactions order by id desc limit 1;
@@ -173,10 +143,12 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
       select one.slot, one.time_ms, randomblob(32), cast(substr(one.wire, 1, 1) || randomblob(64) || substr(one.wire, 66) as blob), null, one.logs, one.fee_lamports, one.compute_units,
         one.balances, one.token_changes, one.table_addresses, one.inner_calls from n, one;
     commit;`);
-  const newest = ledger.prepare('select id, mark from transactions order by id desc limit 1').get();
-  ledger.close();
-  const store = new Database(dataFiles(dataDir).store);
-  store.exec(`
+    const newest = ledger.prepare('select id, mark from transactions order by id desc limit 1').get();
+    return newest as { readonly id: number; readonly mark: Buffer };
+  });
+  const own = markText({ id, mark: new Uint8Array(mark) });
+  onDatabase(dataFiles(dataDir).store, (store) =>
+    store.exec(`
     pragma synchronous = off;
     begin;
     create temp table one as select * from burns limit 1;
@@ -186,7 +158,7 @@ async function fillWithBurns({ dataDir, engine, project, close }: TestEngine): P
         one.day, 'PENDING', hex(randomblob(44)), x'00', one.last_valid_block_height, one.date_created from n, one;
     update burns set status = 'FINAL', date_settled = date_created, "transaction" = null where status = 'PENDING';
     update burn_numbers set last = last + ${EARLIER_BURNS};
-    update progress set ledger_mark = '${markText({ ...newest, mark: new Uint8Array(newest.mark) })}';
-    commit;`);
-  store.close();
+    update progress set ledger_mark = '${own}';
+    commit;`),
+  );
 }

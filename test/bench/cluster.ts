@@ -3,15 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Connection } from '@solana/web3.js';
 import type { RpcNode } from '../../src/chain/rpc/ask.js';
-import type { InitBatchRequest } from '../../src/contract/schemas/batch.js';
 import { signBurns } from '../../src/engine/burns/chunk.js';
 import { createEngine } from '../../src/engine/engine.js';
-import type { Address } from '../../src/values/address.js';
 import { sha256 } from '../../src/values/digest.js';
-import type { Uuid } from '../../src/values/ids.js';
-import { openTestEngine, signApproval } from '../support/engine.js';
+import { openTestEngine } from '../support/engine.js';
 import { openCluster } from '../support/open-cluster.js';
-import { type BenchRatio, median } from './ratio.js';
+import { runBatch } from './batches.js';
+import { type BenchRatio, medianOf } from './ratio.js';
+import { burnOf, pipelinesOf, timed } from './work.js';
 
 const SLOT_MS = 400;
 const CONFIRMED_AFTER = 2;
@@ -51,25 +50,11 @@ async function openOnCluster() {
 
 type OnCluster = Awaited<ReturnType<typeof openOnCluster>>;
 
-const burnOf = (index: number) => ({
-  type: 'PRODUCT_BUY',
-  proof: { index },
-  burnAmount: 0.000001,
-  persistOnchain: false,
-});
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
-
 async function benchOneBurn({ engine, test }: OnCluster): Promise<BenchRatio> {
-  const times: number[] = [];
-  for (let run = 0; run < 5; run += 1)
-    times.push(await timed(() => engine.burn(burnOf(-1 - run), test.project.call())));
+  const burn = (run: number) => engine.burn(burnOf(-1 - run), test.project.call());
+  const ms = await medianOf(5, (run) => timed(() => burn(run)));
   const name = 'cluster: one burn, in slots; two confirmations are four';
-  return { name, ratio: median(times) / SLOT_MS, target: 2 * CONFIRMED_AFTER, unit: 'slots' };
+  return { name, ratio: ms / SLOT_MS, target: 2 * CONFIRMED_AFTER, unit: 'slots' };
 }
 
 async function benchBurnBatch(on: OnCluster): Promise<BenchRatio> {
@@ -121,28 +106,12 @@ async function bareBurns({ test, chain, url }: OnCluster): Promise<number> {
   });
 }
 
-const pipelines = (owner: string): InitBatchRequest => ({
-  pipelines: Array.from({ length: PIPELINES }, (_, index) => ({
-    type: 'WATCH_AD',
-    payload: JSON.stringify({ index }),
-    actions: [
-      { action: 'BURN' as const, amount: 2 },
-      { action: 'AIRDROP' as const, toAddress: owner as Address, amount: 0.5 },
-    ],
-  })),
-});
-
 async function benchBatch(on: OnCluster): Promise<BenchRatio> {
   const { engine, test } = on;
-  const { owner, ...project } = test.project;
+  const { project } = test;
   const before = on.sends();
-  const ms = await timed(async () => {
-    const { value: init } = await engine.initBatch(pipelines(owner.address), project.call());
-    const batchId = init.batch.id as Uuid;
-    const signedTx = signApproval(owner, init);
-    const { value } = await engine.executeBatch({ batchId, signedTx }, project.call());
-    if (value.result.totalSuccessful !== PIPELINES) throw new Error('The batch of the measurement failed.');
-  });
+  const pipelines = pipelinesOf(PIPELINES, project.owner.address, 'cluster');
+  const ms = await timed(() => runBatch({ engine, project }, project.owner, pipelines));
   const sends = on.sends() - before;
   return {
     name: `cluster: batch of ${PIPELINES} pipelines in ${sends} ordered sends : two slots for each`,

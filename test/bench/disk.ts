@@ -1,10 +1,10 @@
 /** Measures the bytes that one burn adds to the files of a data directory, with indexes. */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dataFiles } from '../../src/compose/local-config.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import type { BenchRatio } from './ratio.js';
+import { burnOf, onDatabase } from './work.js';
 
 const BURNS = 1_000;
 
@@ -14,8 +14,7 @@ export async function benchDisk(): Promise<BenchRatio[]> {
   const { engine, project } = opened;
   const burn = async (from: number): Promise<void> => {
     for (let index = from; index < from + BURNS; index += 1) {
-      const burn = { type: 'PRODUCT_BUY', proof: { index }, burnAmount: 0.000001, persistOnchain: false };
-      const { value } = await engine.burn(burn, project.call({ idempotencyKey: randomUUID() }));
+      const { value } = await engine.burn(burnOf(index), project.call({ idempotencyKey: randomUUID() }));
       if (value.result !== 'SUCCESS') throw new Error('A burn of the measurement failed.');
     }
   };
@@ -33,14 +32,9 @@ export async function benchDisk(): Promise<BenchRatio[]> {
 
 /** Both files, after their WALs are checkpointed. */
 function bytesOf({ dataDir }: TestEngine): number {
-  const Database = createRequire(import.meta.url)('libsql') as new (
-    path: string,
-  ) => { exec(sql: string): void; close(): void };
   const { store, ledger } = dataFiles(dataDir);
   const sizes = [store, ledger].map((path) => {
-    const database = new Database(path);
-    database.exec('pragma wal_checkpoint(truncate)');
-    database.close();
+    onDatabase(path, (database) => database.exec('pragma wal_checkpoint(truncate)'));
     return statSync(path).size;
   });
   return sizes.reduce((sum, size) => sum + size, 0);

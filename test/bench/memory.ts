@@ -1,9 +1,7 @@
 /** Measures the service's memory before and after a hundred thousand requests. */
 import { createRequire } from 'node:module';
-import { createLog } from '../../src/http/log.js';
-import { openTestEngine } from '../support/engine.js';
-import { startServer } from '../support/http.js';
 import type { BenchRatio } from './ratio.js';
+import { openServed } from './work.js';
 
 const REQUESTS = 100_000;
 const WARM_UP = 20_000;
@@ -13,14 +11,11 @@ type Load = (
 ) => Promise<{ readonly non2xx: number; readonly errors: number }>;
 
 export async function benchMemory(): Promise<BenchRatio[]> {
-  const opened = await openTestEngine();
-  const log = createLog({ level: 'info', stream: { write: () => undefined } });
-  const server = await startServer({ engine: opened.engine, log });
+  const { url, headers, close } = await openServed();
   const autocannon = createRequire(import.meta.url)('autocannon') as Load;
   const ask = async (amount: number): Promise<void> => {
     const { errors, non2xx } = await autocannon({
-      ...{ url: `${server.url}/v1/flywheel/batch/current`, amount, connections: 50, workers: 1 },
-      headers: { 'x-service-api-key': opened.project.key.reveal() },
+      ...{ url: `${url}/v1/flywheel/batch/current`, headers, amount, connections: 50, workers: 1 },
     });
     if (errors > 0 || non2xx > 0) throw new Error('An answer of the measurement failed.');
   };
@@ -31,7 +26,6 @@ export async function benchMemory(): Promise<BenchRatio[]> {
     const ratio = process.memoryUsage().rss / before;
     return [{ name: `memory after ${REQUESTS} requests : before`, ratio, target: 1.2 }];
   } finally {
-    await server.closeGracefully(5_000);
-    await opened.destroy();
+    await close();
   }
 }

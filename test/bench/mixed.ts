@@ -7,9 +7,10 @@ import { rm } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { Random } from '../fuzz/random.js';
+import { besides } from '../support/flywheel-here.js';
 import { initHome, type ServedHome, serve } from '../support/http-serve.js';
-import { flywheel } from '../support/spawn.js';
-import type { BenchRatio } from './ratio.js';
+import { type BenchRatio, p99 } from './ratio.js';
+import { burnOf } from './work.js';
 
 const KEYS = 50;
 const A_SECOND = 300;
@@ -43,13 +44,7 @@ async function askOnce(agent: Agent, url: string, key: string, kind: Kind, index
       'x-service-api-key': key,
       ...(isBurn ? { 'x-idempotency-key': randomUUID(), 'content-type': 'application/json' } : {}),
     },
-    ...(isBurn
-      ? {
-          body: JSON.stringify({
-            ...{ type: 'PRODUCT_BUY', proof: { order: index }, burnAmount: 0.000001, persistOnchain: false },
-          }),
-        }
-      : {}),
+    body: isBurn ? JSON.stringify(burnOf(index)) : null,
   });
   const text = await body.text();
   if (statusCode !== 200) throw new Error(`${kind}: ${statusCode} ${text}`);
@@ -73,18 +68,13 @@ async function p99Of(url: string, keys: readonly string[], seconds: number, seed
   }
   await Promise.all(asked);
   await agent.close();
-  return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+  return p99(times);
 }
 
 async function makeKeys(home: ServedHome): Promise<readonly string[]> {
   const keys = [home.key];
   while (keys.length < KEYS) {
-    const { stdout } = await flywheel(
-      { home: home.home, env: { FLYWHEEL_DATA_DIR: home.dataDir } },
-      'keys',
-      'create',
-      '--json',
-    );
+    const { stdout } = await besides(home, 'keys', 'create', '--json');
     keys.push((JSON.parse(stdout) as { key: string }).key);
   }
   return keys;

@@ -1,7 +1,7 @@
 /** Measures one command against a local service, relative to an empty Node process. */
 import { initHome, serve } from '../support/http-serve.js';
 import { besideBareNode, runNode } from './processes.js';
-import { type BenchRatio, median } from './ratio.js';
+import { type BenchRatio, medianOf } from './ratio.js';
 
 const MEMORY_RUNS = 5;
 
@@ -12,11 +12,10 @@ export async function benchRemote(bin: string, env: NodeJS.ProcessEnv): Promise<
     const own = { ...env, FLYWHEEL_API_KEY: home.key };
     const words = [bin, '--api-url', server.url, 'batch', 'current', '--json'];
     const ratio = await besideBareNode(words, own);
-    const peaks: number[] = [];
-    for (let run = 0; run < MEMORY_RUNS; run += 1) peaks.push((await runNode(words, own, true)).peakMib);
+    const peak = await medianOf(MEMORY_RUNS, async () => (await runNode(words, own, true)).peakMib);
     return [
       { name: 'one remote command : node -e 0', ratio, target: 4.6 },
-      { name: 'one remote command, peak memory', ratio: median(peaks), target: 80, unit: 'MiB' },
+      { name: 'one remote command, peak memory', ratio: peak, target: 80, unit: 'MiB' },
     ];
   } finally {
     await server.end('SIGTERM');

@@ -11,37 +11,25 @@ import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js'
 import type { Address } from '../../../src/values/address.js';
 import { signTransaction } from '../../support/sign.js';
 
-/** Serializable inputs of the transactions; bytes are base64. */
+/** Inputs of the transactions. */
 export interface BareBatch {
   readonly flywheel: Pick<FlywheelRecord, 'multisig' | 'operator' | 'vaultIndex' | 'vault'>;
-  readonly batchIndex: string;
+  readonly batchIndex: bigint;
   readonly blockhash: string;
   /** Receives the rent of the batch's accounts; `null`: the accounts stay open. */
   readonly rentCollector: Address | null;
-  readonly operator: string;
-  readonly owner: string;
+  readonly operator: Uint8Array;
+  readonly owner: Uint8Array;
   /** Vault messages in argument form. */
-  readonly messages: readonly string[];
-  readonly accounts: readonly {
-    readonly address: Address;
-    readonly lamports: string;
-    readonly owner: Address;
-    readonly data: string;
-  }[];
+  readonly messages: readonly Uint8Array[];
+  readonly accounts: readonly (readonly [Address, AccountState | null])[];
 }
 
 const CLOCK = { slot: 1n, epoch: 0n, unixTimestamp: 1n };
 
 function machine({ blockhash, accounts }: BareBatch) {
   const runtime = new Runtime();
-  const states = new Map<Address, AccountState | null>();
-  for (const { address, owner, ...account } of accounts)
-    states.set(address, {
-      owner,
-      lamports: BigInt(account.lamports),
-      data: Buffer.from(account.data, 'base64'),
-      executable: false,
-    });
+  const states = new Map(accounts);
   const source = { get: (address: Address) => states.get(address) ?? null };
   return (instructions: readonly Instruction[], signer: KeypairSigner): void => {
     const message = compileLegacyMessage({ payer: signer.address, instructions, blockhash });
@@ -54,12 +42,8 @@ function machine({ blockhash, accounts }: BareBatch) {
 
 /** Loads the runtime. @returns a function that runs all transactions. */
 export function openBareBatch(batch: BareBatch): () => void {
-  const { flywheel, rentCollector } = batch;
-  const batchIndex = BigInt(batch.batchIndex);
-  const messages = batch.messages.map((message) => Buffer.from(message, 'base64'));
-  const [operator, owner] = [batch.operator, batch.owner].map((keypair) =>
-    createKeypairSigner(Buffer.from(keypair, 'base64')),
-  ) as [KeypairSigner, KeypairSigner];
+  const { flywheel, rentCollector, batchIndex, messages } = batch;
+  const [operator, owner] = [createKeypairSigner(batch.operator), createKeypairSigner(batch.owner)];
   const place = { flywheel, batchIndex };
   const approvalOf = ({ address: member }: KeypairSigner) => [
     proposalApprove({ multisig: flywheel.multisig, batchIndex, member }),
