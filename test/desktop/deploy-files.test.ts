@@ -10,26 +10,8 @@ const DIRECTORY = join(process.cwd(), 'examples/deploy');
 const read = (name: string): string => readFileSync(join(DIRECTORY, name), 'utf8');
 const OPERATIONS = readFileSync(join(process.cwd(), 'docs/operations.md'), 'utf8');
 
-interface Service {
-  readonly command?: readonly string[];
-  readonly ports?: readonly string[];
-  readonly networks?: readonly string[];
-  readonly read_only?: boolean;
-  readonly user?: string;
-  readonly cap_drop?: readonly string[];
-  readonly secrets?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly stop_grace_period?: string;
-  readonly tmpfs?: readonly string[];
-  readonly volumes?: readonly string[];
-}
-const compose = parse(read('compose.yaml'), { merge: true }) as {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly secrets: Readonly<Record<string, unknown>>;
-  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
-  readonly volumes: Readonly<Record<string, null>>;
-};
-const service = (name: string): Service => compose.services[name] ?? {};
+const compose = parse(read('compose.yaml'), { merge: true });
+const service = (name: string) => compose.services[name];
 
 const SERVERS = ['server-1', 'server-2', 'server-3'];
 const seconds = (text = ''): number => Number(/^(\d+)s?$/.exec(text)?.[1]);
@@ -37,9 +19,11 @@ const graceOf = (words: readonly string[]): number => seconds(words[words.indexO
 
 describe('the compose file', () => {
   it('lets only the proxy be reached, and nobody but servers reach out', () => {
-    const reached = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+    const reached = Object.entries<{ ports?: object }>(compose.services).filter(
+      ([, { ports }]) => ports !== undefined,
+    );
     expect(reached.map(([name]) => name)).toEqual(['proxy']);
-    expect(compose.networks['inside']?.internal).toBe(true);
+    expect(compose.networks.inside.internal).toBe(true);
     expect(service('database').networks).toEqual(['inside']);
     for (const name of SERVERS) expect(service(name).networks).toEqual(['inside', 'outward']);
   });
@@ -50,14 +34,14 @@ describe('the compose file', () => {
         ...{ user: '1000:1000', read_only: true, cap_drop: ['ALL'] },
         environment: { FLYWHEEL_DATABASE_URL_FILE: '/run/secrets/database-url' },
       });
-    for (const { secrets = [] } of Object.values(compose.services))
+    for (const { secrets = [] } of Object.values<{ secrets?: readonly string[] }>(compose.services))
       for (const secret of secrets) expect(Object.keys(compose.secrets)).toContain(secret);
     expect(read('compose.yaml')).not.toMatch(/PASSWORD: |postgres:\/\//);
   });
 
   it('keeps what a registration has begun when its container ends', () => {
     const { tmpfs = [], volumes = [] } = service('admin');
-    expect(tmpfs.filter((one) => one.startsWith('/data'))).toEqual([]);
+    expect(tmpfs.filter((one: string) => one.startsWith('/data'))).toEqual([]);
     expect(volumes).toContain('admin-data:/data');
     expect(Object.keys(compose.volumes)).toContain('admin-data');
     // A new volume gets the owner of the image's directory.
@@ -118,11 +102,11 @@ describe('image, proxy and units', () => {
 });
 
 describe('the alerts', () => {
-  const { groups } = parse(read('alerts.yaml')) as {
-    readonly groups: readonly {
-      readonly rules: readonly { readonly alert: string; readonly expr: string }[];
-    }[];
-  };
+  interface Rule {
+    readonly alert: string;
+    readonly expr: string;
+  }
+  const groups: readonly { readonly rules: readonly Rule[] }[] = parse(read('alerts.yaml')).groups;
   const rules = groups.flatMap((group) => group.rules);
 
   it('are all in the runbook, and no others', () => {

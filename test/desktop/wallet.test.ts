@@ -5,9 +5,9 @@ import { LIGHTHOUSE_PROGRAM } from '../../src/chain/programs.js';
 import { setComputeUnitLimit, setComputeUnitPrice, transfer } from '../../src/chain/small-programs.js';
 import {
   type Instruction,
-  isSigner,
-  isWritable,
+  instructionsOf,
   readonlyAccount,
+  staticAccounts,
 } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
@@ -61,15 +61,8 @@ interface Running {
 }
 
 async function approving(...words: readonly string[]): Promise<Running> {
-  const child = operator.start(
-    'batch',
-    'approve',
-    batchId,
-    '--wallet',
-    '--expect',
-    'pipelines.json',
-    ...words,
-  );
+  const options = ['--wallet', '--expect', 'pipelines.json', ...words];
+  const child = operator.start('batch', 'approve', batchId, ...options);
   const ended = ending(child);
   const url = await new Promise<string>((resolve, reject) => {
     let text = '';
@@ -113,22 +106,13 @@ const remade =
   }) =>
   (wire: Uint8Array): Uint8Array => {
     const { message } = decodeTransaction(wire);
-    const keys = message.staticKeys;
-    const vote = message.instructions.map(({ programIndex, accountIndexes, data }) => ({
-      program: keys[programIndex] as Instruction['program'],
-      accounts: Array.from(accountIndexes, (index) => ({
-        address: keys[index] as Instruction['program'],
-        signer: isSigner(message, index),
-        writable: isWritable(message, index),
-      })),
-      data,
-    }));
-    const instructions = [...(change.before ?? []), ...vote, ...(change.after ?? [])];
-    const payer = change.payer?.address ?? owner.address;
+    const { before = [], after = [], payer = owner } = change;
+    const vote = instructionsOf(message, staticAccounts(message)) ?? [];
+    const instructions = [...before, ...vote, ...after];
     const blockhash = change.blockhash ?? base58Encode(message.blockhash);
     return partiallySign(
-      compileV0Message({ payer, instructions, blockhash }),
-      change.payer ? [change.payer] : [],
+      compileV0Message({ payer: payer.address, instructions, blockhash }),
+      payer === owner ? [] : [payer],
     );
   };
 
