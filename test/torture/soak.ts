@@ -13,8 +13,8 @@ import bs58 from 'bs58';
 import { Agent, request } from 'undici';
 import type { Random } from '../fuzz/random.js';
 import { FILES, LedgerTables } from '../simulation/audit/tables.js';
+import { besides } from '../support/flywheel-here.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { flywheel } from '../support/spawn.js';
 import type { OpenTorture, TorturePart } from './part.js';
 
 const PATH = '/v1/tokenomics/burn';
@@ -295,12 +295,7 @@ export const tortureSoak: TorturePart = {
     const home = await initHome('--burn-wallet-sol', '100');
     const apiKeys = [home.key];
     for (let made = 0; made < API_KEYS; made += 1) {
-      const { exit, stdout, stderr } = await flywheel(
-        { home: home.home, env: { FLYWHEEL_DATA_DIR: home.dataDir } },
-        'keys',
-        'create',
-        '--json',
-      );
+      const { exit, stdout, stderr } = await besides(home, 'keys', 'create', '--json');
       assert.equal(exit, 0, stderr);
       apiKeys.push((JSON.parse(stdout) as { key: string }).key);
     }
