@@ -272,13 +272,7 @@ export const WALLET_ATTACKS: readonly WalletAttack[] = [
 ];
 
 function olderForm(): Uint8Array {
-  const made = new VersionedTransaction(
-    new TransactionMessage({
-      payerKey: owner,
-      recentBlockhash: blockhash,
-      instructions: [vote],
-    }).compileToLegacyMessage(),
-  );
+  const made = VersionedTransaction.deserialize(legacy([vote], owner));
   made.sign([OWNER]);
   return made.serialize();
 }

@@ -56,7 +56,6 @@ export class World {
   /** Of Token-2022. */
   readonly otherMint: Address;
   readonly multisigs: KnownMultisig[] = [];
-  readonly tables: Address[] = [];
   /** An account has data that the program cannot have written; then only the real program decides. */
   readonly isSpoiled: boolean;
   /** While set, all instructions use this multisig. */
@@ -133,7 +132,6 @@ export class World {
     });
     const address = addressFromBytes(this.random.bytes(32));
     this.put(address, Uint8Array.from(data), ADDRESS_LOOKUP_TABLE_PROGRAM);
-    this.tables.push(address);
     return address;
   }
 
