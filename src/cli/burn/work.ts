@@ -24,7 +24,14 @@ import { burnElements, pick, warnOfEqual } from '../operation/elements.js';
 import { beginRest } from '../operation/overlap.js';
 import { commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
-import { notSent, outcomeUnknown, saysNothingWasDone, trying, untried } from '../operation/verdicts.js';
+import {
+  afterwards,
+  notSent,
+  outcomeUnknown,
+  saysNothingWasDone,
+  trying,
+  untried,
+} from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, isUnoffered, noteReply } from '../send.js';
@@ -133,7 +140,7 @@ async function send(
   return sendBurns(session, entry, asked, (call) =>
     opened.service.burn(request, call).catch(async (error: unknown) => {
       if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
-        await requireNotOnChain(session, entry, entry.key, { failed: [request] });
+        await afterwards(() => requireNotOnChain(session, entry, entry.key, { failed: [request] }));
       throw error;
     }),
   );
@@ -362,7 +369,7 @@ export function burnBatchWork(
       );
     const failed = asked.filter((_, at) => outcomes[at]?.status === 'error');
     const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
-    await requireNotOnChain(session, entry, key, { failed, own });
+    await afterwards(() => requireNotOnChain(session, entry, key, { failed, own }));
     entry.keep(name, outcomes);
   }
 
