@@ -254,7 +254,7 @@ export function batchWork(
   async function wait(entry: Entry): Promise<void> {
     if (entry.state !== 'open') return;
     entry.settle({ state: 'waiting', landed: [] });
-    await lookForOthers(entry);
+    await afterwards(() => lookForOthers(entry));
   }
 
   async function perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
