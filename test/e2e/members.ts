@@ -49,11 +49,12 @@ export async function membersOf({ dataDir, owner: ownerFile, template }: Operato
       const member = { owner, operator }[who];
       const { executedTransactionIndex: from } = await batchAt(batchIndex);
       for (let done = 0; done < count; done += 1) {
-        const { instruction } = await squads.instructions.batchExecuteTransaction({
-          ...{ connection, multisigPda, member: member.publicKey },
-          ...{ batchIndex: BigInt(batchIndex), transactionIndex: from + done + 1 },
-        });
-        if (!(await send(member, instruction))) return done;
+        const terms = { batchIndex: BigInt(batchIndex), transactionIndex: from + done + 1 };
+        const next = await squads.instructions
+          .batchExecuteTransaction({ connection, multisigPda, member: member.publicKey, ...terms })
+          // A command beside it may have closed the batch.
+          .catch(() => null);
+        if (next === null || !(await send(member, next.instruction))) return done;
       }
       return count;
     },
