@@ -2,6 +2,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { InitBatchRequest } from '../../contract/schemas/batch.js';
+import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError, invalidInput, usageError, wrapUnknown } from '../../errors/flywheel-error.js';
 import { isUuid } from '../../values/ids.js';
 import { batchStages, giveUpRest } from '../batch/batch-stages.js';
@@ -16,11 +17,13 @@ import { pipelineElements } from '../operation/elements.js';
 import { wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine, resumeLine, typedLine } from '../operation/resume-line.js';
 import { carryOut, takeOperation, type Work } from '../operation/run-operation.js';
+import { withoutNothingSent } from '../operation/verdicts.js';
 import { KEYPAIR_OPTION } from '../options.js';
 import type { Style } from '../output/color.js';
 import { type OutputFile, outputFile } from '../output/output-file.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, type Layout } from '../output/table.js';
+import { asFlywheelError } from '../report-failure.js';
 import { callWith, isUnoffered, soon } from '../send.js';
 import { shellLine } from '../shell-line.js';
 import { totalFields } from '../views/batch.js';
@@ -270,13 +273,16 @@ async function workOfBatch(
   return batchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });
 }
 
-/** The first error is thrown after all were tried. @throws as {@link requireAgreed} before the first is resumed */
+/**
+ * Throws after all were tried: an unknown outcome rather than the first error.
+ * @throws as {@link requireAgreed} before the first is resumed
+ */
 async function resumeAll(session: Session, journal: Journal, keypair: string | undefined): Promise<void> {
   const { runNoteOf } = await import('../batch/batch-work.js');
   for (const operation of journal.pending()) requireAgreed(session, operation, runNoteOf(operation), keypair);
   const finished = await finishForService(session, journal);
   const ids = journal.pending().map(({ id }) => id);
-  let failure: unknown;
+  const failures: FlywheelError[] = [];
   for (const id of ids) {
     // An earlier one of this list may have finished it.
     if (!journal.pending().some((operation) => operation.id === id)) continue;
@@ -285,11 +291,15 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
         session.output.tell(`Another process finished operation ${id} and printed its outcome.`);
     } catch (error) {
       if (ids.length === 1) throw error;
-      failure ??= error;
+      failures.push(asFlywheelError(error, session.context.signal));
       session.output.warn(`${id}: ${reasonOf(error)}`);
     }
   }
-  if (failure !== undefined) throw failure;
+  const [first] = failures;
+  if (first !== undefined) {
+    const told = failures.find(({ exitCode }) => exitCode === EXIT.unknownOutcome) ?? first;
+    throw new FlywheelError(told.code, withoutNothingSent(told.message), told.options);
+  }
   if (finished + ids.length === 0)
     session.output.tell('Nothing to resume. `flywheel pending` also lists batches that wait for approval.');
 }

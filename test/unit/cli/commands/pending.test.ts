@@ -8,6 +8,7 @@ import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { processIdentity } from '../../../../src/files/process-identity.js';
+import { proofHash } from '../../../../src/values/digest.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
 import { ownerKeypair } from '../../batch-on-chain.js';
@@ -95,6 +96,30 @@ describe('pending resume', () => {
     expect([exit, stdout]).toEqual([7, `${JSON.stringify(RESULT)}\n`.repeat(2)]);
     for (const fact of [ids[1], 'Out of reach.']) expect(stderr).toContain(fact);
     expect(await cli.pending()).toEqual(['burn open']);
+  });
+
+  it('exits for what is unknown rather than for what was refused before, and says nothing of the others', async () => {
+    for (const [second, expected] of [
+      [unknown, 7],
+      [() => exampleReply('burn'), 2],
+    ] as const) {
+      const { cli } = await withBurns(3);
+      const [landed] = (exampleReply('listBurns').value as { items: object[] }).items;
+      const hash = proofHash({ at: 1 });
+      const older = { type: 'T', hash, amount: '1', dateCreated: '2026-01-01T00:00:00.000Z' };
+      Object.assign(cli.service.service, {
+        listBurns: async ({ proofHash }: { readonly proofHash?: string }) =>
+          reply({ items: proofHash === hash ? [{ ...landed, ...older }] : [], nextCursor: null }),
+      });
+      cli.service.answer('burn', ({ input }) =>
+        (input as BurnRequest).burnAmount === 2 ? second() : exampleReply('burn'),
+      );
+      const { exit, stderr } = await cli.run('pending', 'resume', '--output', 'ndjson');
+      expect([exit, complaint(stderr).message]).toEqual([
+        expected,
+        expect.not.stringContaining('Nothing was'),
+      ]);
+    }
   });
 
   it.each([[[]], [['--once']]])(
