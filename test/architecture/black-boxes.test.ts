@@ -7,18 +7,19 @@ import { ROOT } from './sources.js';
 /** Opens the service for the specification, as {@link DOORS} do other things. */
 const SERVICE = 'test/specification/in-process-service.ts';
 
-/** Files of test/support that may import `src` for these tests; each opens one thing that is not spawned. */
+/** Helpers that may import `src` for these tests; each opens one thing that is not spawned. */
 const DOORS = [
   // The command line in this process, over fake services or real ones.
   ...['in-process', 'flywheel-here'],
   // The service, a fake service, and an HTTP server before either.
   ...['service', 'doubles', 'fake-service', 'http', 'engine'],
-  // A ledger without a project, a node over it, and other users of it.
-  ...['chain', 'registration', 'local-rpc', 'cluster-directory'],
+  // A ledger without a project, and other users of it.
+  ...['chain', 'registration'],
   ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
 ];
 
-const doors = new Set([SERVICE, ...DOORS.map((name) => `test/support/${name}.ts`)]);
+const NODE = ['test/test-cluster/node.ts', 'test/test-cluster/directory.ts'];
+const doors = new Set([SERVICE, ...NODE, ...DOORS.map((name) => `test/support/${name}.ts`)]);
 
 const files = ['abuse', 'e2e', 'specification'].flatMap((folder) =>
   readdirSync(join(ROOT, 'test', folder))
@@ -32,11 +33,11 @@ const importsOf = (file: string): readonly string[] =>
     relative(ROOT, join(dirname(file), `${path}.ts`)),
   );
 
-/** Direct and indirect imports through test/support, up to the allowed files. */
+/** Direct and indirect imports through helpers, up to the allowed files. */
 function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   for (const one of importsOf(file).filter((path) => !found.has(path))) {
     found.add(one);
-    if (one.startsWith('test/support/') && !doors.has(one)) reached(join(ROOT, one), found);
+    if (/^test\/(support|test-cluster)\//.test(one) && !doors.has(one)) reached(join(ROOT, one), found);
   }
   return found;
 }

@@ -7,7 +7,7 @@ import { signBurns } from '../../src/engine/burns/chunk.js';
 import { createEngine } from '../../src/engine/engine.js';
 import { sha256 } from '../../src/values/digest.js';
 import { openTestEngine } from '../support/engine.js';
-import { openCluster } from '../support/open-cluster.js';
+import { openCluster } from '../test-cluster/open-cluster.js';
 import { runBatch } from './batches.js';
 import { type BenchRatio, medianOf } from './ratio.js';
 import { burnOf, pipelinesOf, timed } from './work.js';

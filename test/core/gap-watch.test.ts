@@ -29,10 +29,10 @@ import {
   tokensOf,
 } from '../support/engine.js';
 import { itLong } from '../support/long.js';
-import { openCluster } from '../support/open-cluster.js';
 import { MAINNET } from '../support/rpc-stub.js';
 import { failureOf } from '../support/service.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { openCluster } from '../test-cluster/open-cluster.js';
 
 /** Every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;

@@ -5,12 +5,12 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
-import { closeTestNodes, startTestNode } from '../support/local-rpc.js';
 import { type OwnDatabase, openDatabase, queryAt, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { clusterDirectory } from '../test-cluster/directory.js';
+import { closeTestNodes, startTestNode } from '../test-cluster/node.js';
 
 const BLOCKS = (title: string): readonly string[] => {
   const section = readFileSync('docs/backups.md', 'utf8').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';

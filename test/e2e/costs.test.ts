@@ -5,8 +5,8 @@ import { Connection, Keypair, LAMPORTS_PER_SOL, PublicKey } from '@solana/web3.j
 import * as squads from '@sqds/multisig';
 import { expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { startNodeBeside } from '../test-cluster/node.js';
 import { anOperator, gateOf } from './operator.js';
 
 const PIPELINES = 3;

@@ -4,11 +4,11 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { isLong, itLong } from '../support/long.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { type TestProject, testProject } from '../support/registration.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 import { sendByTreasury } from './treasury.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;

@@ -3,13 +3,13 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { itLong } from '../support/long.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { clusterDirectory } from '../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 
 const home = emptyDirectory();
 const machine = join(home, 'machine');

@@ -2,10 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { sampleOf } from '../support/long.js';
 import {
   closeStubs,
@@ -18,6 +16,8 @@ import {
   stubNode,
 } from '../support/rpc-stub.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
+import { clusterDirectory } from '../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 import { expectProblem, problemOf } from './operator.js';
 
 type Init = Parameters<typeof signApproval>[1];

@@ -1,8 +1,8 @@
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { closeStubs, passOn, type RpcCall, stubNode } from '../support/rpc-stub.js';
+import { startNodeBeside, type TestNode } from '../test-cluster/node.js';
 import { pipelinesOf } from './deeds.js';
 import { anOperator, expectProblem } from './operator.js';
 

@@ -9,8 +9,8 @@ import {
   type TransactionInstruction,
 } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
+import { startNodeBeside } from '../test-cluster/node.js';
 import type { Operator } from './operator.js';
 
 export type Vote = 'approve' | 'reject' | 'cancel';

@@ -9,7 +9,6 @@ import { FILES, JournalTables, LedgerTables, StoreTables } from '../simulation/a
 import { type Fault, faultEnvironment, LEASE_MS } from '../support/faults.js';
 import { flywheelHere, serveHere } from '../support/flywheel-here.js';
 import { initHome, type Made } from '../support/http-serve.js';
-import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import {
   BIN,
   CODE_CACHE,
@@ -21,6 +20,7 @@ import {
   shellWords,
   startFlywheel,
 } from '../support/spawn.js';
+import { startNodeBeside, type TestNode } from '../test-cluster/node.js';
 import { type Gate, startGate } from './gate.js';
 
 export { ending, problemOf };

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestToken } from '../support/chain.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { type OwnDatabase, openDatabase } from '../support/postgres.js';
 import { SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 import { sendByTreasury } from './treasury.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;

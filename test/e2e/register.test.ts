@@ -12,7 +12,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestToken } from '../support/chain.js';
 import { faultEnvironment } from '../support/faults.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../support/local-rpc.js';
 import { isLong, itLong, sampleOf } from '../support/long.js';
 import {
   SQUADS_FEE,
@@ -25,6 +24,7 @@ import { rpcResult } from '../support/rpc-call.js';
 import { LOOP, signingProgram } from '../support/signing-program.js';
 import { BIN, emptyDirectory, problemOf, type Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
+import { closeTestNodes, startTestNode, type TestNode, type TestNodeOptions } from '../test-cluster/node.js';
 import { onTerminal } from './terminal.js';
 import { landByTreasury, TREASURY } from './treasury.js';
 

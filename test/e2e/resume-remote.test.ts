@@ -2,9 +2,9 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
 import type { Spawned } from '../support/spawn.js';
+import { startNodeBeside } from '../test-cluster/node.js';
 import { DEEDS, type Deed, expectDone, pipelinesOf } from './deeds.js';
 import type { Fate, Gate, GateRequest } from './gate.js';
 import {

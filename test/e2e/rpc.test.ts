@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { startNodeBeside, type TestNode } from '../support/local-rpc.js';
 import { describeLong, sampleOf } from '../support/long.js';
 import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
+import { startNodeBeside, type TestNode } from '../test-cluster/node.js';
 import { anOperator, type Operator, problemOf } from './operator.js';
 
 const PIPELINES = [{ type: 'WATCH_AD', payload: '{"viewId":1}', actions: [{ action: 'BURN', amount: 5 }] }];

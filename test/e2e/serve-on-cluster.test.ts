@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
-import { clusterDirectory } from '../support/cluster-directory.js';
 import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
 import { ask, killServers, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { clusterDirectory } from '../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 
 type InitBatchResult = Parameters<typeof signApproval>[1];
 type Batch = InitBatchResult['batch'];

@@ -1,10 +1,10 @@
 /** A cluster that rolls back confirmed transactions: the next command reports the rollback, and the work still happens once. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterDirectory } from '../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../support/local-rpc.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { clusterDirectory } from '../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
 
 /** Offset of the supply in a mint account. */
 const SUPPLY_AT = 36;

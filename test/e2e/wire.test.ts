@@ -11,11 +11,11 @@ import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { closeTestNodes, startNodeBeside } from '../support/local-rpc.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import { emptyDirectory } from '../support/spawn.js';
+import { closeTestNodes, startNodeBeside } from '../test-cluster/node.js';
 import { type Roles, transactionText } from './wire-text.js';
 
 const TOKEN_PROGRAMS = {

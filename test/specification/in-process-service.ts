@@ -24,10 +24,10 @@ import { RunningClock } from '../support/clock.js';
 import { replacing } from '../support/doubles.js';
 import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from '../support/engine.js';
 import { type RunningServer, startServer } from '../support/http.js';
-import { openCluster, type TestCluster } from '../support/open-cluster.js';
 import { openDatabaseStore } from '../support/postgres.js';
 import { rawSqlite, type StoreUnderTest } from '../support/store.js';
-import type { FaultRule } from '../support/test-cluster/faults.js';
+import type { FaultRule } from '../test-cluster/faults.js';
+import { openCluster, type TestCluster } from '../test-cluster/open-cluster.js';
 
 export type Project = Registration & {
   readonly key: string;

@@ -5,15 +5,15 @@ import { dataFiles } from '../../src/compose/local-config.js';
 import type { RegisterInput } from '../../src/contract/admin.js';
 import { openPostgresStore } from '../../src/store/postgres/open.js';
 import type { Address } from '../../src/values/address.js';
+import type { FaultRule } from '../test-cluster/faults.js';
+import { startTestNode } from '../test-cluster/node.js';
 import { openDatabaseWay } from './database-way.js';
 import { openTestEngine } from './engine.js';
 import { faultEnvironment } from './faults.js';
 import { type ServeProcess, serve } from './http-serve.js';
-import { startTestNode } from './local-rpc.js';
 import { queryAt, startPostgres } from './postgres.js';
 import { rpcResult } from './rpc-call.js';
 import { emptyDirectory } from './spawn.js';
-import type { FaultRule } from './test-cluster/faults.js';
 
 export type MachineProject = Machines['projects'][number];
 

@@ -43,11 +43,11 @@ import { isoTime, systemClock } from '../../src/values/time.js';
 import { parseTokenAmount } from '../../src/values/token-amount.js';
 import { FREE_LEASE } from '../support/doubles.js';
 import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from '../support/engine.js';
-import type { TestCluster } from '../support/open-cluster.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
 import { signTransaction } from '../support/sign.js';
 import { emptyDirectory } from '../support/spawn.js';
+import type { TestCluster } from '../test-cluster/open-cluster.js';
 
 const SOL = 1_000_000_000n;
 const AIRDROP_LAMPORTS = 40n * SOL;

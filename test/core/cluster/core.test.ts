@@ -3,7 +3,7 @@ import { costs } from '../../specification/costs.js';
 import { openService } from '../../specification/in-process-service.js';
 import { ON_CHAIN, ON_STORE, specification } from '../../specification/suites.js';
 import { isLong, SEED, sampleOf } from '../../support/long.js';
-import type { FaultRule } from '../../support/test-cluster/faults.js';
+import type { FaultRule } from '../../test-cluster/faults.js';
 
 /** Clusters that lose, delay, duplicate, disconnect and refuse; other tests cover forks and old answers. */
 const FAULTS: readonly { readonly what: string; readonly faults: readonly FaultRule[] }[] = [

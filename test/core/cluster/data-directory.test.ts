@@ -9,13 +9,13 @@ import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
-import { clusterDirectory } from '../../support/cluster-directory.js';
 import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
 import { testCli } from '../../support/in-process.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { failureOf } from '../../support/service.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { rawSqlite } from '../../support/store.js';
+import { clusterDirectory } from '../../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 

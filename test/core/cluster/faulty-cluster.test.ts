@@ -8,7 +8,7 @@ import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } fro
 import { sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf } from '../../support/service.js';
-import type { FaultRule } from '../../support/test-cluster/faults.js';
+import type { FaultRule } from '../../test-cluster/faults.js';
 import { openOnCluster } from './on-cluster.js';
 
 const SEED = Number(process.env['CLUSTER_SEED'] ?? 1);

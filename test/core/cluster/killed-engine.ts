@@ -4,8 +4,8 @@ import { ClusterChain } from '../../../src/chain/rpc/cluster-chain.js';
 import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { replacing } from '../../support/doubles.js';
 import type { TestEngine } from '../../support/engine.js';
-import type { TestNode } from '../../support/local-rpc.js';
-import { wayTo } from '../../support/open-cluster.js';
+import type { TestNode } from '../../test-cluster/node.js';
+import { wayTo } from '../../test-cluster/open-cluster.js';
 
 export interface Death {
   /** Counted from 1 over all engines of a {@link Lives}. */

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Service } from '../../../src/contract/service.js';
 import { createEngine } from '../../../src/engine/engine.js';
 import { openTestEngine } from '../../support/engine.js';
-import { type ClusterTerms, openCluster } from '../../support/open-cluster.js';
+import { type ClusterTerms, openCluster } from '../../test-cluster/open-cluster.js';
 
 /** The engine on a test node over the ledger of its own directory, reached by RPC. @param atEnd - @default with the test */
 export async function openOnCluster(

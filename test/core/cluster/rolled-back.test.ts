@@ -4,7 +4,7 @@ import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { address } from '../../../src/values/address.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import type { FaultRule } from '../../support/test-cluster/faults.js';
+import type { FaultRule } from '../../test-cluster/faults.js';
 import { openOnCluster } from './on-cluster.js';
 
 type Cluster = Awaited<ReturnType<typeof openOnCluster>>;

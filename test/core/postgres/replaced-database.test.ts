@@ -16,11 +16,11 @@ import type { Address } from '../../../src/values/address.js';
 import { systemClock } from '../../../src/values/time.js';
 import { chainOver } from '../../support/doubles.js';
 import { aBurnRequest, engineBeside, openTestEngine, type TestEngine } from '../../support/engine.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { itLong } from '../../support/long.js';
 import { type PostgresServer, queryAt, startPostgres } from '../../support/postgres.js';
 import { nodeAt } from '../../support/rpc-chain.js';
 import { failureOf } from '../../support/service.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
 
 /** Slots advance on demand; every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;

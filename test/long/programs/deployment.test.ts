@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../../support/http-serve.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
-import type { FaultRule } from '../../support/test-cluster/faults.js';
+import type { FaultRule } from '../../test-cluster/faults.js';
 import { type Balancer, startBalancer } from './balancer.js';
 
 const UNIT = 1_000_000n;

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
 import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { emptyDirectory, flywheel } from '../../support/spawn.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
 
 let project: TestProject;
 let node: TestNode;

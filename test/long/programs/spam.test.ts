@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clusterDirectory } from '../../support/cluster-directory.js';
 import { openTestEngine, type TestEngine } from '../../support/engine.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../support/local-rpc.js';
 import { describeLong, isLong, itLong } from '../../support/long.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
 import { closeStubs, passOn, type RpcCall, result, type StubNode, stubNode } from '../../support/rpc-stub.js';
 import { emptyDirectory, flywheel, problemOf, type Spawned } from '../../support/spawn.js';
+import { clusterDirectory } from '../../test-cluster/directory.js';
+import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
 
 const LIST = 'getSignaturesForAddress';
 const READ = 'getTransaction';

@@ -16,9 +16,9 @@ import {
   transferChecked,
 } from '../../../src/chain/tokens/instructions.js';
 import { namedSigner, TOKEN_DECIMALS, treasury } from '../../support/chain.js';
-import { closeTestNodes, startTestNode } from '../../support/local-rpc.js';
 import { onLedger, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
 import { emptyDirectory, flywheel } from '../../support/spawn.js';
+import { closeTestNodes, startTestNode } from '../../test-cluster/node.js';
 
 let project: TestProject;
 let home: string;

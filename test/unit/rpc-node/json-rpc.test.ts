@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HandClock, namedSigner, treasury } from '../../support/chain.js';
-import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcAnswer, rpcPost, rpcResult } from '../../support/rpc-call.js';
+import { closeTestNodes, startPlainNode } from '../../test-cluster/node.js';
 import { payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);

@@ -22,7 +22,7 @@ import {
   signTransactionMessageWithSigners,
 } from '@solana/kit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
+import { closeTestNodes, type PlainNode, startPlainNode } from '../../test-cluster/node.js';
 
 afterEach(closeTestNodes);
 /** A system program transfer, encoded by hand. */

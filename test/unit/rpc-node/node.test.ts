@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { chainOptions, createToken, HandClock, namedSigner, treasury } from '../../support/chain.js';
-import { closeTestNodes, startPlainNode } from '../../support/local-rpc.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
 import { emptyDirectory } from '../../support/spawn.js';
+import { closeTestNodes, startPlainNode } from '../../test-cluster/node.js';
 import { paid, payee, payment, sent } from './rpc-payments.js';
 
 afterEach(closeTestNodes);

@@ -23,9 +23,9 @@ import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
 import { base58Encode } from '../../../src/values/base58.js';
 import { systemClock } from '../../../src/values/time.js';
 import { chainOptions, createToken, type TestToken, treasury } from '../../support/chain.js';
-import { closeTestNodes, type PlainNode, startPlainNode } from '../../support/local-rpc.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { closeConnections, connectionTo } from '../../support/web3.js';
+import { closeTestNodes, type PlainNode, startPlainNode } from '../../test-cluster/node.js';
 
 const PATIENCE_MS = 60_000;
 

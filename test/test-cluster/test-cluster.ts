@@ -3,17 +3,17 @@
  * dropped, repeated or on a dropped fork.
  */
 import { createHash } from 'node:crypto';
-import type { AccountState } from '../../../src/chain/account.js';
-import { FIRST_SLOT } from '../../../src/chain/local/ledger/clock.js';
-import type { KeptTransaction } from '../../../src/chain/local/ledger/tables.js';
-import { resolveAccounts } from '../../../src/chain/local/runtime/resolve.js';
-import type { AccountMeta } from '../../../src/chain/transaction/message.js';
-import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
-import { Cluster, type ClusterParts, type Level } from '../../../src/rpc-node/cluster.js';
-import type { Address } from '../../../src/values/address.js';
-import { base58Encode } from '../../../src/values/base58.js';
-import { sameBytes } from '../../../src/values/bytes.js';
-import type { HandClock } from '../chain.js';
+import type { AccountState } from '../../src/chain/account.js';
+import { FIRST_SLOT } from '../../src/chain/local/ledger/clock.js';
+import type { KeptTransaction } from '../../src/chain/local/ledger/tables.js';
+import { resolveAccounts } from '../../src/chain/local/runtime/resolve.js';
+import type { AccountMeta } from '../../src/chain/transaction/message.js';
+import { decodeTransaction } from '../../src/chain/transaction/wire.js';
+import { Cluster, type ClusterParts, type Level } from '../../src/rpc-node/cluster.js';
+import type { Address } from '../../src/values/address.js';
+import { base58Encode } from '../../src/values/base58.js';
+import { sameBytes } from '../../src/values/bytes.js';
+import type { HandClock } from '../support/chain.js';
 import { AccountVersions } from './account-versions.js';
 import { type Fate, type Faults, seededRandom } from './faults.js';
 

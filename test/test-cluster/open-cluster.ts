@@ -5,10 +5,10 @@ import type { RpcNode } from '../../src/chain/rpc/ask.js';
 import { ClusterChain } from '../../src/chain/rpc/cluster-chain.js';
 import { address } from '../../src/values/address.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
-import type { TestEngine } from './engine.js';
-import { startTestNode, type TestNode } from './local-rpc.js';
-import { keptNode } from './rpc-chain.js';
-import type { FaultRule } from './test-cluster/faults.js';
+import type { TestEngine } from '../support/engine.js';
+import { keptNode } from '../support/rpc-chain.js';
+import type { FaultRule } from './faults.js';
+import { startTestNode, type TestNode } from './node.js';
 
 export interface ClusterTerms {
   /** Faults start once the engine has seen its project on the cluster. */

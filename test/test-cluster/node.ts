@@ -10,11 +10,11 @@ import { openClusterParts } from '../../src/compose/rpc-node.js';
 import { Cluster, type ClusterParts } from '../../src/rpc-node/cluster.js';
 import { startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import { type Clock, systemClock } from '../../src/values/time.js';
-import { chainOptions, HandClock, signedWith, treasury } from './chain.js';
-import { emptyDirectory, REAL_SQUADS } from './spawn.js';
-import { type FaultRule, Faults } from './test-cluster/faults.js';
-import { faultyAnswers } from './test-cluster/faulty-answers.js';
-import { type SlotTerms, TestCluster } from './test-cluster/test-cluster.js';
+import { chainOptions, HandClock, signedWith, treasury } from '../support/chain.js';
+import { emptyDirectory, REAL_SQUADS } from '../support/spawn.js';
+import { type FaultRule, Faults } from './faults.js';
+import { faultyAnswers } from './faulty-answers.js';
+import { type SlotTerms, TestCluster } from './test-cluster.js';
 
 type ListeningNode = Awaited<ReturnType<typeof startRpcNode>>;
 

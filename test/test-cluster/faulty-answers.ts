@@ -1,6 +1,6 @@
 /** The HTTP front of a test cluster, which applies its faults to answers. */
-import { answersOf, readAsked, toJson } from '../../../src/rpc-node/json-rpc.js';
-import type { startRpcNode } from '../../../src/rpc-node/rpc-node.js';
+import { answersOf, readAsked, toJson } from '../../src/rpc-node/json-rpc.js';
+import type { startRpcNode } from '../../src/rpc-node/rpc-node.js';
 import type { FaultRule, Faults, WrongAnswer } from './faults.js';
 import type { TestCluster } from './test-cluster.js';
 

@@ -1,9 +1,9 @@
 /** A data directory on a cluster: the store and keys of a test engine, with a node over its ledger. */
 import { cpSync, existsSync } from 'node:fs';
 import { dataFiles, writeLocalConfig } from '../../src/compose/local-config.js';
-import type { TestEngine } from './engine.js';
-import { rpcResult } from './rpc-call.js';
-import { emptyDirectory } from './spawn.js';
+import type { TestEngine } from '../support/engine.js';
+import { rpcResult } from '../support/rpc-call.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 /**
  * The test engine must not write any more. @param urls - nodes that the directory names; the first serves the engine's ledger.

@@ -1,6 +1,6 @@
 /** Stores recent versions of every account, so that a node can answer from an older slot. */
-import type { AccountState } from '../../../src/chain/account.js';
-import type { Address } from '../../../src/values/address.js';
+import type { AccountState } from '../../src/chain/account.js';
+import type { Address } from '../../src/values/address.js';
 
 interface Version {
   readonly slot: number;
