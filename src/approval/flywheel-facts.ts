@@ -16,8 +16,7 @@ import {
   type TokenAccount,
 } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';
-import type { Facts, Pins } from './pins.js';
-import { ensure, refuse } from './pins.js';
+import { ensure, type Facts, type Pins, refuse } from './pins.js';
 
 export interface TokenOnChain {
   readonly mint: Mint;

@@ -15,7 +15,7 @@ const DOORS = [
   ...['service', 'doubles', 'fake-service', 'http', 'engine'],
   // A ledger without a project, and other users of it.
   ...['chain', 'registration'],
-  ...['payments', 'other-tools', 'postgres', 'machines', 'store'],
+  ...['other-tools', 'postgres', 'machines', 'store'],
 ];
 
 const NODE = ['test/test-cluster/node.ts', 'test/test-cluster/directory.ts'];

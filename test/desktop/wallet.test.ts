@@ -17,7 +17,7 @@ import {
 import { compileV0Message, decodeTransaction, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../src/values/base58.js';
 import { anOperator, ending, type Operator, problemOf } from '../e2e/operator.js';
-import { partiallySign } from '../support/sign.js';
+import { partiallySign } from '../support/chain.js';
 import type { Spawned } from '../support/spawn.js';
 import { type OpenPage, openBrowser } from './browser.js';
 import { giveHands, type TestWallet, walletScript } from './test-wallet.js';

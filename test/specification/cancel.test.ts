@@ -7,6 +7,7 @@ import { replacing } from '../support/doubles.js';
 import {
   aPipeline,
   burnAction,
+  drain,
   engineBeside,
   landedCount,
   openTestEngine,
@@ -27,7 +28,6 @@ import {
   memoMessage,
   staleAccounts,
 } from '../support/other-tools.js';
-import { drain } from '../support/payments.js';
 
 let test: TestEngine;
 beforeEach(async () => {

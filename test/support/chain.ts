@@ -18,10 +18,26 @@ import {
 } from '../../src/chain/tokens/instructions.js';
 import type { Instruction } from '../../src/chain/transaction/message.js';
 import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/sign.js';
-import { compileV0Message } from '../../src/chain/transaction/wire.js';
+import { compileV0Message, decodeMessage, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
+import { base58Encode } from '../../src/values/base58.js';
+import type { ReadonlyBytes } from '../../src/values/bytes.js';
 import type { Clock } from '../../src/values/time.js';
-import { signTransaction } from './sign.js';
+
+/** The wire transaction with these signatures; 64 zero bytes for every other signer. */
+export function partiallySign(message: ReadonlyBytes, signers: readonly KeypairSigner[]): Uint8Array {
+  const { staticKeys, signers: count } = decodeMessage(message);
+  const signatures = staticKeys.slice(0, count).map((key) => {
+    const signer = signers.find(({ address }) => address === key);
+    return signer === undefined ? new Uint8Array(64) : signer.signNow(message);
+  });
+  return encodeTransaction(signatures, message);
+}
+
+export function signTransaction(message: ReadonlyBytes, signers: readonly KeypairSigner[]) {
+  const bytes = partiallySign(message, signers);
+  return { bytes, signature: base58Encode(bytes.subarray(1, 65)) };
+}
 
 export type Signed = ReturnType<typeof signTransaction>;
 

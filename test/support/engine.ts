@@ -5,8 +5,10 @@ import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import type { Chain } from '../../src/chain/chain.js';
 import type { LocalChain } from '../../src/chain/local/local-chain.js';
 import { tokenProgramAddress } from '../../src/chain/programs.js';
+import { transfer } from '../../src/chain/small-programs.js';
 import { associatedTokenAddress } from '../../src/chain/squads/addresses.js';
 import { decodeMint, decodeTokenAccount } from '../../src/chain/tokens/accounts.js';
+import type { Instruction } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
@@ -28,7 +30,7 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type Clock, systemClock, utcDay } from '../../src/values/time.js';
 import { LedgerTables } from '../simulation/audit/tables.js';
-import { HandClock } from './chain.js';
+import { HandClock, signed } from './chain.js';
 import { RunningClock } from './clock.js';
 import { replacing } from './doubles.js';
 import { emptyDirectory, REAL_SQUADS } from './spawn.js';
@@ -262,4 +264,32 @@ export async function passBlocks({ dataDir }: Pick<TestEngine, 'dataDir'>, block
 export async function landedCount(chain: LocalChain): Promise<number> {
   await chain.getAccounts([]);
   return Number.parseInt(chain.ledger.knownMark, 10);
+}
+
+/** Sends one transaction that `payer` signs and pays for. @returns the reason why it did not land or failed, else `null` */
+export async function tryLand(
+  { chain }: Pick<TestEngine, 'chain'>,
+  payer: KeypairSigner,
+  instructions: readonly Instruction[],
+): Promise<object | null> {
+  const { bytes, signature } = await signed(chain, [payer], instructions);
+  const [rejection] = await chain.submit([bytes]);
+  const [record] = await chain.lookUp([signature]);
+  return rejection ?? (record == null ? { error: 'It is not there.' } : record.error);
+}
+
+/** Like {@link tryLand}. @throws if the transaction did not succeed. */
+export async function land(...[test, payer, instructions]: Parameters<typeof tryLand>): Promise<void> {
+  const problem = await tryLand(test, payer, instructions);
+  if (problem !== null) throw new TypeError(`It did not land: ${JSON.stringify(problem)}`);
+}
+
+const FEE_LAMPORTS = 5_000n;
+
+/** Takes all but `leave` lamports out of a wallet whose key the service has. */
+export async function drain({ chain, deps }: TestEngine, wallet: string, leave: bigint): Promise<void> {
+  const signer = deps.keyring.get(wallet as Address);
+  const lamports = (await lamportsOf(chain, wallet)) - leave - FEE_LAMPORTS;
+  const payment = transfer({ from: signer.address, to: deps.treasury as Address, lamports });
+  await land({ chain }, signer, [payment]);
 }

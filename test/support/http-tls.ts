@@ -1,8 +1,7 @@
-/** Loopback TLS servers that end with the test, with test certificates, and a tunnelling proxy. */
+/** Loopback TLS servers that end with the test, with test certificates. */
 import { readFileSync } from 'node:fs';
-import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer as createHttps, type ServerOptions } from 'node:https';
-import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { onLoopback } from './loopback.js';
 
@@ -21,50 +20,19 @@ export const TEST_AUTHORITY = pemOf('authority');
 export const ISSUED_CERTIFICATE = pemOf('issued');
 export const TEST_PRIVATE_KEY = pemOf('key');
 
-/**
- * @param asked - paths that the server received, or hosts that the proxy received.
- * @param seen - every byte that the proxy saw in plain text.
- */
-async function running(server: ReturnType<typeof createHttp>, asked: string[], seen: string[]) {
-  const { port, close } = await onLoopback(server);
-  onTestFinished(close);
-  return { port, asked, seen };
-}
-
-export function startTlsServer(
+/** @returns `asked`: paths that the server received. */
+export async function startTlsServer(
   options: ServerOptions = {},
   answer: (response: ServerResponse) => void = (response) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('null'),
-): ReturnType<typeof running> {
+) {
   const asked: string[] = [];
   const tls = { cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY, ...options };
   const server = createHttps(tls, (request, response) => {
     asked.push(request.url ?? '');
     answer(response);
   });
-  return running(server, asked, []);
-}
-
-/** Tunnels every CONNECT to one loopback port, whatever its host; a secure proxy speaks TLS itself. */
-export function startTunnel(port: number, { secure = false } = {}) {
-  const [asked, seen]: [string[], string[]] = [[], []];
-  const refuse = (request: IncomingMessage, response: ServerResponse): void => {
-    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
-    response.writeHead(500).end();
-  };
-  const server = secure
-    ? createHttps({ cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY }, refuse)
-    : createHttp(refuse);
-  server.on('connect', (request, client: Socket) => {
-    asked.push(request.url ?? '');
-    seen.push(JSON.stringify(request.headers));
-    const upstream = connect(port, '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      client.on('data', (chunk: Buffer) => seen.push(chunk.toString('latin1')));
-      client.pipe(upstream).pipe(client);
-    });
-    upstream.on('error', () => client.destroy());
-    client.on('error', () => upstream.destroy());
-  });
-  return running(server, asked, seen);
+  const { port, close } = await onLoopback(server);
+  onTestFinished(close);
+  return { port, asked };
 }

@@ -1,7 +1,7 @@
 /** An HTTP server on a free loopback port with its log, and a client to it. */
 
-import type { RemoteServiceDeps } from '../../src/client/remote-service.js';
-import { createRemoteService } from '../../src/client/remote-service.js';
+import { onTestFinished } from 'vitest';
+import { createRemoteService, type RemoteServiceDeps } from '../../src/client/remote-service.js';
 import { OPERATIONS } from '../../src/contract/operations.js';
 import type { ServedEngine } from '../../src/contract/served-engine.js';
 import { callOperation, type Service } from '../../src/contract/service.js';
@@ -14,6 +14,7 @@ import { randomIds } from '../../src/values/ids.js';
 import type { Secret } from '../../src/values/secret.js';
 import { systemClock } from '../../src/values/time.js';
 import { fakeAuthenticate } from './fake-service.js';
+import { type StubAnswer, startStub } from './http-stub.js';
 
 export type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
@@ -68,4 +69,16 @@ export function remoteClient(baseUrl: string, deps: Partial<RemoteServiceDeps> =
     ...deps,
   });
   return { service, waits, lines };
+}
+
+/** Our client before a server with scripted answers; both are closed with the test. */
+export async function clientTo(answer: StubAnswer, deps: Partial<RemoteServiceDeps> = {}) {
+  const stub = await startStub(answer);
+  const warnings: string[] = [];
+  const client = remoteClient(stub.url, { onWarning: (text) => warnings.push(text), ...deps });
+  onTestFinished(async () => {
+    await client.service.close();
+    await stub.close();
+  });
+  return { stub, warnings, ...client };
 }

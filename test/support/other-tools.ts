@@ -10,8 +10,7 @@ import {
   proposalReject,
 } from '../../src/chain/squads/builders.js';
 import { encodeVaultMessage } from '../../src/chain/squads/message.js';
-import type { Instruction } from '../../src/chain/transaction/message.js';
-import { compile } from '../../src/chain/transaction/message.js';
+import { compile, type Instruction } from '../../src/chain/transaction/message.js';
 import {
   createKeypairSigner,
   generateKeypair,
@@ -25,8 +24,7 @@ import { addInstructions, executeTransactions } from '../../src/engine/batches/p
 import { invariant } from '../../src/errors/flywheel-error.js';
 import { type Address, addressBytes } from '../../src/values/address.js';
 import { copyBytes, type ReadonlyBytes } from '../../src/values/bytes.js';
-import type { TestEngine } from './engine.js';
-import { land, tryLand } from './payments.js';
+import { land, type TestEngine, tryLand } from './engine.js';
 import { rawSqlite } from './store.js';
 
 async function recordOf({ store, deps, project }: TestEngine, { batch: { id } }: InitBatchResult) {

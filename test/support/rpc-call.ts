@@ -30,13 +30,7 @@ export const rpcPost = (url: string, body: string, signal: AbortSignal | null = 
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
 
 export async function statusOf(url: string, signature: string): Promise<SignatureStatus | null> {
-  const { value } = await rpcResult<{ value: (SignatureStatus | null)[] }>(
-    url,
-    'getSignatureStatuses',
-    [signature],
-    {
-      searchTransactionHistory: true,
-    },
-  );
-  return value[0] ?? null;
+  const asked = [[signature], { searchTransactionHistory: true }];
+  const found = await rpcResult<{ value: (SignatureStatus | null)[] }>(url, 'getSignatureStatuses', ...asked);
+  return found.value[0] ?? null;
 }

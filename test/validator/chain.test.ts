@@ -9,7 +9,7 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../src/chain/transaction/wire.js';
-import { signTransaction } from '../support/sign.js';
+import { signTransaction } from '../support/chain.js';
 import { chainOf, payerOn } from './validator.js';
 
 const url = process.env['VALIDATOR_URL'] ?? '';

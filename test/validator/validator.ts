@@ -41,11 +41,11 @@ import { randomIds } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { isoTime, systemClock } from '../../src/values/time.js';
 import { parseTokenAmount } from '../../src/values/token-amount.js';
+import { signTransaction } from '../support/chain.js';
 import { FREE_LEASE } from '../support/doubles.js';
 import { REGISTER_DEFAULTS, type TestDeps, type TestEngine, type TestProject } from '../support/engine.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { nodeAt } from '../support/rpc-chain.js';
-import { signTransaction } from '../support/sign.js';
 import { emptyDirectory } from '../support/spawn.js';
 import type { TestCluster } from '../test-cluster/open-cluster.js';
 

@@ -1,8 +1,7 @@
 /** Shows what a batch on chain does or did, and whether it may be approved. A refusal is a result here, not an error. */
 import { digestText } from '../../actions/pipelines.js';
 import { inText } from '../../actions/registry.js';
-import type { BatchContent } from '../../approval/batch-content.js';
-import { type PastDescription, readPastContent } from '../../approval/batch-content.js';
+import { type BatchContent, type PastDescription, readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent } from '../../approval/check-content.js';
 import { pipelinesDifferences } from '../../approval/compare-pipelines.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';

@@ -1,6 +1,5 @@
 /** The tables of the journal. */
-import type { SqliteFile } from '../../files/sqlite-file.js';
-import { type FileFormat, isEmptyFile, prepareFile } from '../../files/sqlite-file.js';
+import { type FileFormat, isEmptyFile, prepareFile, type SqliteFile } from '../../files/sqlite-file.js';
 
 // `landed` is 1 for an element that landed, 0 for one that may still land, and -1 for other elements of the operation.
 // Bodies and answers are JSON, gzipped.

@@ -9,7 +9,7 @@ import { type BatchContext, closeTransactions } from '../../../src/engine/batche
 import { executeTransactions, setupTransactions } from '../../../src/engine/batches/plan-batch.js';
 import type { BatchRecord, FlywheelRecord } from '../../../src/store/records.js';
 import type { Address } from '../../../src/values/address.js';
-import { signTransaction } from '../../support/sign.js';
+import { signTransaction } from '../../support/chain.js';
 
 /** Inputs of the transactions. */
 export interface BareBatch {

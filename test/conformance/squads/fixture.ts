@@ -9,8 +9,15 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { createRun, type Run } from './adapter.js';
-import type { Vector } from './vector.js';
-import { type Account, accountsOf, type Clock, clockOf, readVectors, transactionOf } from './vector.js';
+import {
+  type Account,
+  accountsOf,
+  type Clock,
+  clockOf,
+  readVectors,
+  transactionOf,
+  type Vector,
+} from './vector.js';
 
 export const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
 export const SYSTEM_PROGRAM = '11111111111111111111111111111111';

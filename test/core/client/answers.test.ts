@@ -9,9 +9,9 @@ import { base58Encode } from '../../../src/values/base58.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { EXAMPLES } from '../../support/fake-service.js';
+import { clientTo } from '../../support/http.js';
 import { json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
-import { clientTo } from '../../support/stub-client.js';
 
 const KEY = 'secret-api-key-1234567890';
 const UUID = '6f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f12';

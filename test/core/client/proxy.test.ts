@@ -1,5 +1,7 @@
 /** Broken proxies: no request passes, the command ends, and no password is shown. */
-import type { Socket } from 'node:net';
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { Client, EnvHttpProxyAgent } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemoteServiceDeps } from '../../../src/client/remote-service.js';
@@ -21,7 +23,8 @@ import {
   startHostile,
 } from '../../support/hostile.js';
 import { remoteClient } from '../../support/http.js';
-import { startTlsServer, startTunnel, TEST_CERTIFICATE } from '../../support/http-tls.js';
+import { startTlsServer, TEST_CERTIFICATE, TEST_PRIVATE_KEY } from '../../support/http-tls.js';
+import { onLoopback } from '../../support/loopback.js';
 
 const KEY = 'secret-api-key-1234567890';
 const PASSWORD = 'hunter2-of-the-proxy';
@@ -30,6 +33,35 @@ const burn = EXAMPLES.burn.request as BurnRequest;
 const TIMEOUT_MS = 150;
 const LIMIT_MS = 3 * TIMEOUT_MS + 1_500;
 const BASE = 'https://api.flywheel.test/base';
+
+/**
+ * Tunnels every CONNECT to one loopback port, whatever its host; a secure proxy speaks TLS itself.
+ * @returns `asked`: hosts; `seen`: all that the proxy saw in plain text
+ */
+async function startTunnel(port: number, { secure = false } = {}) {
+  const [asked, seen]: [string[], string[]] = [[], []];
+  const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    response.writeHead(500).end();
+  };
+  const server = secure
+    ? createHttps({ cert: TEST_CERTIFICATE, key: TEST_PRIVATE_KEY }, refuse)
+    : createHttp(refuse);
+  server.on('connect', (request, client: Socket) => {
+    asked.push(request.url ?? '');
+    seen.push(JSON.stringify(request.headers));
+    const upstream = connect(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      client.on('data', (chunk: Buffer) => seen.push(chunk.toString('latin1')));
+      client.pipe(upstream).pipe(client);
+    });
+    upstream.on('error', () => client.destroy());
+    client.on('error', () => upstream.destroy());
+  });
+  const { port: own, close } = await onLoopback(server);
+  onTestFinished(close);
+  return { port: own, asked, seen };
+}
 
 function through(proxyUrl: string, deps: Partial<RemoteServiceDeps> = {}) {
   const opened = remoteClient(BASE, {

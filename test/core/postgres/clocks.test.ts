@@ -1,8 +1,7 @@
 /** Machines on one PostgreSQL with clocks minutes and days apart: the database clock decides, and nothing happens twice. */
 import { afterEach, expect, it } from 'vitest';
 import type { EngineParts } from '../../../src/engine/deps.js';
-import type { Engine } from '../../../src/engine/engine.js';
-import { createEngine } from '../../../src/engine/engine.js';
+import { createEngine, type Engine } from '../../../src/engine/engine.js';
 import { Leases } from '../../../src/engine/lease.js';
 import type { Store } from '../../../src/store/store.js';
 import { isoTime } from '../../../src/values/time.js';

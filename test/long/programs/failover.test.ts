@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabaseWay } from '../../support/database-way.js';
 import { ask } from '../../support/http-serve.js';
 import { type Machine, type MachineProject, type Machines, openMachines } from '../../support/machines.js';
-import type { PostgresServer } from '../../support/postgres.js';
-import { queryAt } from '../../support/postgres.js';
+import { type PostgresServer, queryAt } from '../../support/postgres.js';
 
 /** Transactions stay in transit longer than a promotion takes. */
 const LATE = { fault: 'late', slots: 50, methods: ['sendTransaction'] } as const;

@@ -8,12 +8,11 @@ import {
   proposalApprove,
 } from '../../../src/chain/squads/builders.js';
 import { encodeVaultMessage } from '../../../src/chain/squads/message.js';
-import type { Instruction } from '../../../src/chain/transaction/message.js';
-import { compile } from '../../../src/chain/transaction/message.js';
+import { compile, type Instruction } from '../../../src/chain/transaction/message.js';
 import { compileLegacyMessage } from '../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../src/values/address.js';
+import { partiallySign } from '../../support/chain.js';
 import { namedAddress } from '../../support/oracle.js';
-import { partiallySign } from '../../support/sign.js';
 import { batchIndex, multisig, operator, owner, vaultAt } from '../batch-on-chain.js';
 
 const ref = { multisig, batchIndex };

@@ -5,9 +5,9 @@ import type { BurnRequest, BurnResult } from '../../../src/contract/schemas/burn
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
+import { clientTo } from '../../support/http.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
-import { clientTo } from '../../support/stub-client.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 
 const KEY = 'secret-api-key-1234567890';

@@ -5,9 +5,9 @@ import type { Call, Waiting } from '../../../src/contract/call.js';
 import type { InitBatchRequest } from '../../../src/contract/schemas/batch.js';
 import type { InputOf } from '../../../src/contract/service.js';
 import { Secret } from '../../../src/values/secret.js';
+import { clientTo } from '../../support/http.js';
 import { inTurn, json, type StubAnswer } from '../../support/http-stub.js';
 import { failureOf } from '../../support/service.js';
-import { clientTo } from '../../support/stub-client.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 
 const call: Call = { credential: new Secret('secret-api-key-1234567890'), idempotencyKey: 'key-1' };

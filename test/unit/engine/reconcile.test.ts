@@ -7,6 +7,7 @@ import {
   aBurnRequest,
   aPipeline,
   burnAction,
+  drain,
   engineBeside,
   lamportsOf,
   openTestEngine,
@@ -16,7 +17,6 @@ import {
   type TestEngine,
 } from '../../support/engine.js';
 import { approveOutside } from '../../support/other-tools.js';
-import { drain } from '../../support/payments.js';
 import { dyingEngine } from './dying-engine.js';
 
 let test: TestEngine;

@@ -8,10 +8,10 @@ import {
   compileV0Message,
   decodeTransaction,
 } from '../../../../src/chain/transaction/wire.js';
+import { partiallySign, signTransaction } from '../../../support/chain.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, type Methods, wireAccount, youngNode } from '../../../support/rpc-stub.js';
-import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 

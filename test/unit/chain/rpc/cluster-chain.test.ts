@@ -5,11 +5,11 @@ import { memo, setComputeUnitLimit, setComputeUnitPrice } from '../../../../src/
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage, decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import { settle } from '../../../../src/engine/settle.js';
+import { partiallySign, signTransaction } from '../../../support/chain.js';
 import { FREE_LEASE } from '../../../support/doubles.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, hangUp, inContext, type StubNode, stated, stubNode } from '../../../support/rpc-stub.js';
-import { partiallySign, signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 

@@ -5,11 +5,11 @@ import { memo } from '../../../../src/chain/small-programs.js';
 import { createKeypairSigner, generateKeypair } from '../../../../src/chain/transaction/sign.js';
 import { compileV0Message } from '../../../../src/chain/transaction/wire.js';
 import { isFlywheelError } from '../../../../src/errors/flywheel-error.js';
+import { signTransaction } from '../../../support/chain.js';
 import { isLong } from '../../../support/long.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
 import { closeStubs, inContext, result, says, wireAccount, youngNode } from '../../../support/rpc-stub.js';
-import { signTransaction } from '../../../support/sign.js';
 
 afterEach(closeStubs);
 

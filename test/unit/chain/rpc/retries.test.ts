@@ -117,7 +117,9 @@ describe('what went wrong at a node', () => {
   });
 
   it('is named: silence, a closed port', async () => {
-    expect((await wordsOf(silence, 40)).message).toBe('No answer from HOST within 0.04 s.');
+    // A busy machine may not even connect in this time.
+    const { message } = await wordsOf(silence, 40);
+    expect(message).toMatch(/^No (answer from|connection to) HOST within 0\.04 s\.$/);
     const node = await youngNode();
     await node.close();
     const { host } = new URL(node.url);

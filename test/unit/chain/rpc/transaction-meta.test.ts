@@ -10,8 +10,8 @@ import {
 } from '../../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../../src/values/base58.js';
 import type { JsonObject } from '../../../../src/values/canonical-json.js';
+import { signTransaction } from '../../../support/chain.js';
 import { namedAddress } from '../../../support/oracle.js';
-import { signTransaction } from '../../../support/sign.js';
 
 const payer = createKeypairSigner(generateKeypair());
 const [mint, account, program] = ['mint', 'account', 'program'].map(namedAddress) as [never, never, never];

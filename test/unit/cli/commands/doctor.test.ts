@@ -2,8 +2,7 @@
 import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { NodeReport } from '../../../../src/chain/node-address.js';
-import { nodeAddress } from '../../../../src/chain/node-address.js';
+import { type NodeReport, nodeAddress } from '../../../../src/chain/node-address.js';
 import type { Answer } from '../../../../src/cli/context.js';
 import { fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';

@@ -10,6 +10,7 @@ import {
   burnAction,
   engineBeside,
   lamportsOf,
+  land,
   openTestEngine,
   signApproval,
   type TestEngine,
@@ -24,7 +25,6 @@ import {
   naming,
   rejectOutside,
 } from '../../../support/other-tools.js';
-import { land } from '../../../support/payments.js';
 import { dyingEngine } from '../dying-engine.js';
 
 let test: TestEngine;

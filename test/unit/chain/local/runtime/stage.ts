@@ -10,7 +10,7 @@ import {
 } from '../../../../../src/chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
 import type { Address } from '../../../../../src/values/address.js';
-import { signTransaction } from '../../../../support/sign.js';
+import { signTransaction } from '../../../../support/chain.js';
 
 export const NO_BLOCKHASH = '11111111111111111111111111111111';
 export const CLOCK = { slot: 5n, epoch: 0n, unixTimestamp: 1_700_000_000n };

@@ -7,8 +7,7 @@ import { Runtime } from '../../../../../src/chain/local/runtime/runtime.js';
 import { SQUADS_PROGRAM } from '../../../../../src/chain/programs.js';
 import { INSTRUCTIONS, instructionName } from '../../../../../src/chain/squads/instructions.js';
 import { compileLegacyMessage } from '../../../../../src/chain/transaction/wire.js';
-import { chainOptions, namedSigner, signed, treasury } from '../../../../support/chain.js';
-import { signTransaction } from '../../../../support/sign.js';
+import { chainOptions, namedSigner, signed, signTransaction, treasury } from '../../../../support/chain.js';
 import { emptyDirectory } from '../../../../support/spawn.js';
 import { CLOCK, NO_BLOCKHASH, wallet } from '../runtime/stage.js';
 
