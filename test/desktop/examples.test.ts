@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { type Gate, startGate } from '../e2e/gate.js';
 import { besides } from '../support/flywheel-here.js';
 import { initHome, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
-import { emptyDirectory, flywheel } from '../support/spawn.js';
+import { emptyDirectory } from '../support/spawn.js';
 
 const ROOT = process.cwd();
 const example = (path: string): string => readFileSync(join(ROOT, 'examples', path), 'utf8');
@@ -227,77 +227,5 @@ describe('the script for cron', () => {
     expect(await shell(['-c', busy, spool, script], user, {})).toEqual({ status: 0, said: '' });
     expect(inside('new')).toEqual(['a.json']);
     expect(existsSync(join(spool, 'burn.log'))).toBe(false);
-  });
-});
-
-describe('the compose file', () => {
-  const { services, volumes } = parse(example('compose/compose.yaml'), { merge: true });
-  const container = example('compose/Containerfile');
-
-  it('gives each container nothing that it does not need, and both one volume', () => {
-    expect(Object.keys(volumes)).toEqual(['data']);
-    for (const one of [services['set-up'], services.flywheel]) {
-      expect(one).toMatchObject({
-        read_only: true,
-        tmpfs: ['/tmp'],
-        cap_drop: ['ALL'],
-        volumes: ['data:/data'],
-      });
-      expect(one.build).toEqual({ context: '.', dockerfile: 'Containerfile' });
-    }
-    expect(services.flywheel.ports).toEqual(['127.0.0.1:8787:8787']);
-    expect(container).toContain('\nUSER node\n');
-    expect(container).toContain(`flywheel@${JSON.parse(readFileSync('package.json', 'utf8')).version}`);
-  });
-
-  it('sets up once, serves, is healthy while it does, and ends within its grace', async () => {
-    const place = { home: emptyDirectory(), dataDir: '' };
-    place.dataDir = join(place.home, 'data');
-    const env = { FLYWHEEL_DATA_DIR: place.dataDir };
-    const [program, ...words] = services['set-up'].entrypoint as readonly [string, ...string[]];
-    expect(program).toBe('sh');
-    const setUp = () => shell(words, place.home, env);
-    expect(await setUp()).toEqual({ status: 0, said: expect.any(String) });
-    const status = () => flywheel({ home: place.home, env }, 'local', 'status', '--json');
-    const made = JSON.parse((await status()).stdout);
-    expect(await setUp()).toEqual({ status: 0, said: '' });
-    expect(JSON.parse((await status()).stdout).mint).toBe(made.mint);
-
-    const [command, , ...rest] = (services.flywheel.command as readonly string[]).map((word) =>
-      word === '8787' ? '0' : word === '0.0.0.0' ? '127.0.0.1' : word,
-    );
-    expect(command).toBe('serve');
-    const served = await serve(place, '--host', ...rest.filter((word) => word !== '--port' && word !== '0'));
-    const [kind, node, , check] = services.flywheel.healthcheck.test as readonly string[];
-    expect([kind, node]).toEqual(['CMD', 'node']);
-    const healthy = () =>
-      shell(
-        ['-c', 'exec node -e "$0"', check?.replace('http://127.0.0.1:8787', served.url) ?? ''],
-        place.home,
-        {},
-      );
-    const whileUp = await healthy();
-    expect(await served.end('SIGTERM')).toEqual({ exit: 0, signal: null });
-    expect(whileUp.status).toBe(0);
-    expect((await healthy()).status).toBe(1);
-  });
-});
-
-describe('the scenario', () => {
-  it('plays, and played again does nothing twice', async () => {
-    const place = emptyDirectory();
-    const play = () =>
-      shell([join(ROOT, 'examples/scenario/play.sh'), join(place, 'ledger')], place, {
-        // The workflow runs against this machine.
-        FLYWHEEL_API_URL: gate.url,
-        FLYWHEEL_API_KEY: home.key,
-      });
-    const before = await burned();
-    for (const said of [await play(), await play()]) {
-      expect(said.status).toBe(0);
-      const { total } = JSON.parse(said.said.split('\n').find((line) => line.startsWith('{"symbol"')) ?? '');
-      expect(total).toMatchObject({ burned: '1013.000001', airdropped: '2.5', burns: 3, pipelines: 1 });
-    }
-    expect(await burned()).toBe(before);
   });
 });
