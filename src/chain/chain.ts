@@ -46,10 +46,7 @@ export interface TransactionRecord {
   readonly tokenChanges?: readonly TokenChange[] | undefined;
   /** Addresses from lookup tables, in index order after the static keys. Absent where the chain does not report them. */
   readonly tableAddresses?: readonly Address[] | undefined;
-  /**
-   * Inner instructions, at least every call of the Squads and token programs; local ledgers of earlier versions have only those
-   * of the Squads program. Absent where the chain does not store them.
-   */
+  /** Inner instructions, at least every call of the Squads and token programs. Absent where the chain does not store them. */
   readonly innerCalls?: readonly Call<Address>[] | undefined;
 }
 

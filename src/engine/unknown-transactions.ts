@@ -186,7 +186,7 @@ const moveData = struct({ number: u8, amount: u64 });
 
 /**
  * Base units that a transaction took from the project's accounts. What its instructions did not burn was airdropped, also a fee that
- * the mint withholds, which is in no balance. Ledgers of earlier versions lack the inner instructions; then the balances tell.
+ * the mint withholds, which is in no balance.
  */
 function amountsOf(
   { token, flywheel }: OwnAccounts,
@@ -203,16 +203,13 @@ function amountsOf(
   const total = (some: typeof moves): bigint => sum(some.map(({ amount }) => amount));
   const burned = total(moves.filter(({ number }) => number === burn || number === burnChecked));
   const sent = total(moves.filter(({ number, to }) => number === transferChecked && !isOwn(to)));
-  const gains = changes
-    .filter(({ mint }) => mint === token.mintAddress)
-    .map(({ account, before, after }) => ({ account, gain: after - (before ?? 0n) }));
-  const left = -sum(gains.flatMap(({ account, gain }) => (isOwn(account) ? gain : [])));
+  const left = -sum(
+    changes
+      .filter(({ account, mint }) => mint === token.mintAddress && isOwn(account))
+      .map(({ before, after }) => after - (before ?? 0n)),
+  );
   // Tokens that others send in meanwhile reduce nothing.
-  if (moves.length > 0 || left <= 0n)
-    return { burned, airdropped: left - burned > sent ? left - burned : sent };
-  const airdropped = sum(gains.flatMap(({ account, gain }) => (isOwn(account) || gain < 0n ? [] : gain)));
-  const gone = -sum(gains.map(({ gain }) => gain));
-  return { burned: gone > 0n ? gone : 0n, airdropped };
+  return { burned, airdropped: left - burned > sent ? left - burned : sent };
 }
 
 const cannotReturn = (signature: string): FlywheelError =>

@@ -5,7 +5,7 @@ import bs58 from 'bs58';
 import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
 import type { Fault } from '../support/faults.js';
-import { isLong, sampleOf } from '../support/long.js';
+import { isLong } from '../support/long.js';
 import type { Spawned } from '../support/spawn.js';
 import { balancedBooks } from './books.js';
 import { DEEDS, type Deed, expectDone } from './deeds.js';
@@ -135,7 +135,9 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       await audit(operator);
       const { count, money } = pointsIn(listFile);
       expect(money.length).toBeGreaterThanOrEqual(2);
-      if (!isLong) return sampleOf(money, 2).map((point, at) => [point, at === 0 ? 1 : count]);
+      // A slow run prolongs its leases: a point near the end of one run may lie beyond another.
+      const some = [money[0], money[money.length >> 1]].map(Number);
+      if (!isLong) return some.map((point, at) => [point, at === 0 ? 1 : count]);
       return Array.from({ length: count }, (_, index) => [index + 1, 1 + ((index * 7) % count)]);
     };
 

@@ -108,15 +108,6 @@ const CASES: readonly (readonly [name: string, Changes, Inner, amounts: bigint[]
     [send(owner, vault, 1n), send(owner, recipient, 5n)],
     undefined,
   ],
-  [
-    'both by the balances, in a ledger without the inner instructions of tokens',
-    [
-      [vault, -8n],
-      [recipient, 5n],
-    ],
-    [],
-    [3n, 5n],
-  ],
 ];
 
 describe('what a lost transaction has taken', () => {
