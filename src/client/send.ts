@@ -239,35 +239,42 @@ interface Tried {
   maybeDone: boolean;
   /** A refusal of a later try says nothing about an earlier one that was under way. */
   underWay: boolean;
+  /** Refused in an answer that may not be of the service. */
+  isDoubtful: boolean;
   unsent: boolean;
 }
 
-function addTo(tried: Tried, { meaning }: Failed): void {
+const UNTRIED: Tried = { maybeDone: false, underWay: false, isDoubtful: false, unsent: true };
+
+function addTo(tried: Tried, { meaning, error }: Failed): void {
+  if (meaning === 'refused') Object.assign(tried, UNTRIED);
   if (meaning === 'maybe-done') tried.maybeDone = true;
   if (meaning === 'under-way') tried.underWay = true;
-  if (meaning === 'refused') Object.assign(tried, { maybeDone: false, underWay: false });
+  if (error.options.doubtful === true) tried.isDoubtful = true;
   if (meaning !== 'unsent') tried.unsent = false;
 }
 
-/** 409 says that the same request is still running. */
-const isRefusal = ({ status = 0 }: FlywheelError): boolean => status >= 400 && status < 500 && status !== 409;
+/** 409 says that the same request is still running. Without a status, this client refuses a further try. */
+const isRefusal = ({ code, status = 400 }: FlywheelError): boolean =>
+  code !== 'ERR_OUTCOME_UNKNOWN' && status >= 400 && status < 500 && status !== 409;
 
 function finalError(
   { idempotencyKey, operation, request }: PreparedCall,
   error: FlywheelError,
-  { maybeDone, underWay, unsent }: Tried,
+  { maybeDone, underWay, isDoubtful, unsent }: Tried,
 ): FlywheelError {
   const key = idempotencyKey === undefined ? {} : { idempotencyKey };
   if (unsent && error.code === 'ERR_UNAVAILABLE')
     return new FlywheelError(error.code, `${error.message} Nothing was sent.`, {
       ...{ ...error.options, ...key, unsent: true },
     });
-  const isOpen = maybeDone || (underWay && isRefusal(error));
+  const isOpen =
+    maybeDone || (underWay && isRefusal(error)) || (isDoubtful && error.options.doubtful !== true);
   if (!isOpen || operation.method === 'GET') return error.with(key);
   const { requestId = request.headers[REQUEST_ID_HEADER], status } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
-    `The request may have been executed, but no answer confirms it. Last problem: ${error.message}`,
+    `The request may have been executed, but no answer confirms it. Last problem: ${error.message.replace(/ Nothing was sent\.$/, '')}`,
     {
       ...{ ...key, cause: error },
       ...(idempotencyKey === undefined ? { hint: 'Check the batch before you try again.' } : {}),
@@ -373,7 +380,7 @@ export async function sendUntilAnswered<Value>(
   call: PreparedCall,
   expected: Expected<Value>,
 ): Promise<Answered<Value>> {
-  const tried: Tried = { maybeDone: false, underWay: false, unsent: true };
+  const tried: Tried = { ...UNTRIED };
   const { signal, idempotencyKey, mask } = call;
   try {
     return await tryUntilAnswered(sender, call, expected, tried);

@@ -33,7 +33,7 @@ export type Fate =
   | 'lose'
   | 'cut'
   | 'drop'
-  | { readonly refuse: number }
+  | { readonly refuse: number; readonly withItsId?: boolean }
   | { readonly answer: unknown }
   | Replay
   | { readonly alter: (answer: Altered) => Altered };
@@ -87,7 +87,7 @@ async function inPlace(
   const ownId = idOf(message);
   if ('refuse' in fate) {
     const error = REFUSALS[fate.refuse] ?? 'ERR_INTERNAL';
-    return said(fate.refuse, { error, message: 'Refused at the door.' });
+    return said(fate.refuse, { error, message: 'Refused at the door.' }, fate.withItsId ? ownId : {});
   }
   if ('answer' in fate) return said(200, fate.answer, ownId);
   if ('replay' in fate) {

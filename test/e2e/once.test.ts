@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
-import { emptyDirectory, ending, flywheel, type Spawned } from '../support/spawn.js';
+import { emptyDirectory, ending, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { burnsOf, initiated, pipelinesOf } from './deeds.js';
 import type { Fate } from './gate.js';
@@ -690,11 +690,11 @@ describe('another machine that lands a part of the file', () => {
     });
   const fileOf = (kind: string, name: string, from: number, to: number): string =>
     remote.write(
-      `${name}-${from}.json`,
-      kind === 'batch run' ? pipelinesFrom(name, from, to) : burnsFrom(name, from, to),
+      `${name.replace(/\W/g, '-')}-${from}.json`,
+      kind.startsWith('batch ') ? pipelinesFrom(name, from, to) : burnsFrom(name, from, to),
     );
   const sends = (kind: string, file: string): readonly string[] =>
-    kind === 'batch run' ? runWords(remote, file) : ['burn-batch', file, '--yes', '--json'];
+    kind.startsWith('batch ') ? runWords(remote, file) : ['burn-batch', file, '--yes', '--json'];
 
   it.each([
     ['burn-batch', 'GET', /burns\?.*idempotencyKey/, 2, 2],
@@ -702,8 +702,13 @@ describe('another machine that lands a part of the file', () => {
     ['burn-batch', 'GET', /burns\?.*txHash/, 1_001, 3],
     ['batch run', 'GET', /idempotencyKey/, 2, 2],
     ['batch run', 'POST', /init$/, 2, 9],
-  ] as const)('%s, at its %s of %s, is seen before more is sent', async (kind, method, path, size, exit) => {
-    const name = `meanwhile ${kind} ${exit} ${size}`;
+    ['batch run', 'POST', /init$/, 2, 9, 'lose'],
+    ['batch run', 'POST', /execute$/, 2, 9, { refuse: 429, withItsId: true }],
+    ['batch execute', 'POST', /execute$/, 2, 2, { refuse: 429, withItsId: true }],
+    ['burn-batch', 'POST', /burn-batch$/, 2, 7, { refuse: 429 }],
+  ] as const)('%s, at its %s of %s, is seen before more is sent', async (...row) => {
+    const [kind, method, path, size, exit, then = 'pass'] = row;
+    const name = `meanwhile ${kind} ${path} ${size} ${JSON.stringify(then)}`;
     const home = emptyDirectory();
     const profiles = '.config/flywheel/profiles.json';
     cpSync(join(remote.directory, profiles), join(home, profiles));
@@ -715,30 +720,42 @@ describe('another machine that lands a part of the file', () => {
       if (held || request.method !== method || !path.test(request.path)) return 'pass';
       held = true;
       const startedMs = Date.now();
-      expect((await other(...sends(kind, others))).exit).toBe(0);
+      // A batch that waits is seen by others.
+      const again = /execute/.test(request.path) ? ['--again'] : [];
+      expect((await other(...sends(kind, others), ...again)).exit).toBe(0);
       // A look-up counts for a second.
       while (Date.now() < startedMs + 1_000) await other('history', '--json');
-      return 'pass';
+      return then;
     };
     const proof = JSON.stringify({ name, index: size });
     const own = fileOf(kind, name, 1, size);
+    const signed = ['--keypair', remote.owner, '--yes'];
+    const executes = async () => {
+      const { batch } = JSON.parse((await remote.run('batch', 'init', own, '--json')).stdout);
+      return ['batch', 'execute', batch.id, ...signed, '--expect', own, '--json'];
+    };
     const words =
       kind === 'burn --once'
         ? ['burn', '--once', '--type', 'WATCH_AD', '--proof', proof, '--amount', '0.01', '--yes', '--json']
-        : sends(kind, own);
+        : await (kind === 'batch execute' ? executes() : sends(kind, own));
     const before = Number(await burned(remote));
-    const refused = await ending(remote.start(...words));
+    const refused = await ending(startFlywheel({ home: remote.directory }, words));
     passAll(remote);
     expect(refused.exit, refused.stderr).toBe(exit);
     const sent = exit === 3 ? 1_000 : 0;
     expect(Number(await burned(remote)) - before).toBeCloseTo((sent + 2) / 100, 6);
     const { hint = '', message } = problemOf(refused);
     expect(message).toContain(`landed 1 of`);
-    if (kind === 'burn --once') return expect(hint).toContain('--again');
+    const end = { 'burn --once': '--again', 'batch execute': 'batch cancel' }[kind as string];
+    if (end !== undefined) return expect(hint).toContain(end);
+    if (exit === 7)
+      expect([message, hint]).toEqual([
+        expect.not.stringContaining('Nothing was'),
+        expect.stringContaining('pending resume'),
+      ]);
     if (exit === 9) {
       const [, cancel = ''] = /`(flywheel batch cancel [^`]+)`/.exec(hint) ?? [];
-      const signed = `${cancel} --keypair ${remote.owner} --yes`;
-      expect((await remote.paste(signed)).exit).toBe(0);
+      expect((await remote.paste(`${cancel} ${signed.join(' ')}`)).exit).toBe(0);
     }
     const rest = await remote.run(...words, '--rest');
     expect(rest.exit, rest.stderr).toBe(0);

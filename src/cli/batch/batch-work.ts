@@ -245,16 +245,14 @@ export function batchWork(
     throw wasCancelled(journal, elements, batch.dateCancelled);
   }
 
-  async function lookForOthers(entry: Entry): Promise<void> {
-    const asked = unansweredOf(entry, elements);
-    if (asked) await lookAgain(entry, { ...looked, allowChanged: how.allowChanged }, asked);
-  }
+  /** @param isSetUp - the batch waits, and nothing of it is executed before the look */
+  const lookForOthers = (entry: Entry, isSetUp: boolean): Promise<void> =>
+    lookAgain(entry, { ...looked, allowChanged: how.allowChanged }, unansweredOf(entry, elements), isSetUp);
 
   /** From here on other machines see the batch. */
-  async function wait(entry: Entry): Promise<void> {
-    if (entry.state !== 'open') return;
+  async function wait(entry: Entry, batch: Batch): Promise<void> {
     entry.settle({ state: 'waiting', landed: [] });
-    await afterwards(() => lookForOthers(entry));
+    if (!isFinal(batch)) await afterwards(() => lookForOthers(entry, true));
   }
 
   async function perform(entry: Entry): ReturnType<Work<Outcome>['perform']> {
@@ -263,19 +261,15 @@ export function batchWork(
       return { result: await withRest(entry, stored) };
     }
     const isLast = run === null;
-    const beforeTry = () => lookForOthers(entry);
+    const beforeTry = () => lookForOthers(entry, false);
     const initiated = await initiate(session, entry, request, { isLast, beforeTry });
     const { batch } = initiated;
     if (!initiated.isNew) await requireWanted(entry, batch);
-    else await wait(entry);
+    // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
     const isUnsigned = entry.state === 'open' && currentStage(entry).note.digest === undefined;
-    if (isLast) {
-      const result = await setUp(entry, initiated);
-      // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.
-      return isUnsigned ? { result, verdict: { state: 'waiting', landed: [] } } : { result };
-    }
+    if (isUnsigned && (isLast || !isExecuted(batch))) await wait(entry, batch);
+    if (isLast) return { result: await setUp(entry, initiated) };
     if (isExecuted(batch)) return conclude(entry, batch);
-    if (isUnsigned) entry.settle({ state: 'waiting', landed: [] });
     session.output.notice(`Batch ${batch.id} is set up. Checking the batch on chain.`);
     const executed = await execute(entry, initiated);
     return afterwards(() => conclude(entry, executed));
@@ -411,6 +405,7 @@ export function batchWork(
       wasSent: stage.note.digest !== undefined,
       keep: ({ signedTx }) => note({ signedTx }),
       digest,
+      beforeTry: () => lookForOthers(entry, true),
       key: (signedTx) => stage.executeKey(signedTx),
     }).catch((error: unknown) => {
       // Such as a day without room for the batch.

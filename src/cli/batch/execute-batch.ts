@@ -8,7 +8,14 @@ import { derivedUuid, type Uuid } from '../../values/ids.js';
 import type { Session } from '../command.js';
 import { cancelLine, nextCommand } from '../hints.js';
 import { openInput } from '../input/read-input.js';
-import { foreseeUnchanged, getBatch, isFinal, locate, pipelinesDoneThere } from '../operation/done-there.js';
+import {
+  foreseeUnchanged,
+  getBatch,
+  isFinal,
+  locate,
+  pipelinesDoneThere,
+  seenWithin,
+} from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
 import { afterwards, notSent } from '../operation/verdicts.js';
@@ -36,6 +43,8 @@ interface ApprovalTerms extends SignTerms {
   readonly keep: (signed: Signed) => void;
   /** An approval may have been sent before this execution. */
   readonly wasSent: boolean;
+  /** Looks up what others have landed. @throws where something of this batch has */
+  readonly beforeTry: () => Promise<void>;
   key(signedTx: string | undefined): string;
 }
 
@@ -66,7 +75,7 @@ export async function executeUntilFinal(
     const digest = approval.digest ?? signed?.digest ?? (await listedDigest(session, opened, batch));
     await requireWillRun(opened, batch, digest, wasSent);
     try {
-      return await send(session, batch, signedTx, approval.key(signedTx));
+      return await send(session, batch, signedTx, approval);
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_APPROVAL_EXPIRED')) throw error;
       // The chain must confirm that nothing landed before another approval is signed or suggested.
@@ -85,12 +94,13 @@ async function send(
   session: Session,
   { id: batchId }: Batch,
   signedTx: string | undefined,
-  key: string,
+  { key, beforeTry }: Pick<ApprovalTerms, 'key' | 'beforeTry'>,
 ): Promise<Executed> {
   const opened = await session.service();
+  await beforeTry();
   session.output.progress.show('executing the batch …');
   const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
-  const call = callWith(session, opened, key);
+  const call = { ...callWith(session, opened, key(signedTx)), beforeTry };
   const reply = await opened.service
     .executeBatch(request, call)
     .finally(() => session.output.progress.clear());
@@ -177,6 +187,7 @@ async function execute(
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
   if (!terms.again) await requireNotLandedElsewhere(session, before);
+  const seen = seenWithin(session);
   let { digest } = terms;
   const batch = await executeUntilFinal(session, before, {
     ...terms,
@@ -184,6 +195,11 @@ async function execute(
       digest ??= signed.digest;
     },
     wasSent: false,
+    beforeTry: () =>
+      seen(async () => {
+        if (!terms.again) await requireNotLandedElsewhere(session, before);
+        return true;
+      }),
     // The first request uses the user's key.
     key: (signedTx) =>
       terms.key !== undefined && signedTx === terms.signedTx

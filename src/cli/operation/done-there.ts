@@ -33,7 +33,7 @@ import { burnElements, namedText, nounOf, pick, pipelineElements } from './eleme
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { Work } from './run-operation.js';
-import { notSent, outcomeUnknown, saysNothingWasDone, withoutNothingSent } from './verdicts.js';
+import { notSent, outcomeUnknown, saysNothingWasDone, unread, withoutNothingSent } from './verdicts.js';
 
 /** A burn or pipeline of the service with the type and proof of an element. */
 export interface Found {
@@ -505,7 +505,7 @@ async function findRemaining(
   if (done.length > 0 && !isOver && (isBegun || !isRest))
     throw notSent(
       `Another request already landed ${done.length} of the ${countText(next.length, nounOf(kind))} of this operation.`,
-      wayOut(session, operation, isBegun, batch?.id),
+      wayOut(session, operation, { isBegun, isAll: done.length === next.length }, batch?.id),
       SAYS_ALL,
     );
   const left = numbersOf(unsettled.filter((one) => !isThere(one)));
@@ -546,24 +546,35 @@ const SEEN_FOR_MS = 1_000;
 
 /**
  * While a command waits for an answer, a rate limit or its earlier requests, another machine may land what it is about to send.
- * @returns what to do before sending: a further look-up, if the last one is older than a second.
+ * @returns what to do before sending: a further look-up, unless the last one began within a second. `isSetUp`: its batch waits.
  * @throws as {@link foreseeUnchanged}, in the code `sent` if this operation has sent something before
  */
 export function lookingAgain(session: Session, sent: ErrorCode) {
-  const { clock } = session.context;
-  let seenMs = clock.nowMs();
-  return async (operation: Entry, work: LookedUp, unanswered: Unanswered): Promise<void> => {
-    if (clock.nowMs() - seenMs < SEEN_FOR_MS || sendsAll(operation)) return;
-    const answer = await work.ask(unanswered.requests.map(({ key }) => key));
-    seenMs = clock.nowMs();
-    // What the service has begun goes on there. A batch that waits does not.
-    const isBegun = unanswered.requests.some(({ key }) => answer?.known.has(key));
-    if (isBegun && operation.state !== 'waiting') return;
-    const looked: LookedUp = { ...work, ask: async () => answer, rest: false };
-    await foreseeUnchanged(session, operation, looked, unanswered).catch((error: unknown) => {
-      if (!operation.hasAnswers || !isFlywheelError(error, 'ERR_INPUT_INVALID')) throw error;
-      throw new FlywheelError(sent, withoutNothingSent(error.message), error.options);
+  const seen = seenWithin(session);
+  return (operation: Entry, work: LookedUp, unanswered: Unanswered, isSetUp = false): Promise<void> =>
+    seen(async () => {
+      if (sendsAll(operation)) return true;
+      const answer = await work.ask(unanswered.requests.map(({ key }) => key)).catch(unread);
+      // What the service has begun goes on there.
+      if (!isSetUp && unanswered.requests.some(({ key }) => answer?.known.has(key))) return false;
+      const looked: LookedUp = { ...work, ask: async () => answer, rest: false };
+      await foreseeUnchanged(session, operation, looked, unanswered);
+      return true;
+    }).catch((error: unknown) => {
+      if (!operation.hasAnswers || !(error instanceof FlywheelError)) throw error;
+      const code = error.code === 'ERR_INPUT_INVALID' ? sent : error.code;
+      throw new FlywheelError(code, withoutNothingSent(error.message), error.options);
     });
+}
+
+/** @returns what runs a look-up, unless one that counts (true) began within a second. */
+export function seenWithin({ context: { clock } }: Session) {
+  let seenMs = clock.nowMs();
+  return async (look: () => Promise<boolean>): Promise<void> => {
+    const startedMs = clock.nowMs();
+    // A clock that was set back says nothing.
+    const isFresh = startedMs >= seenMs && startedMs - seenMs < SEEN_FOR_MS;
+    if (!isFresh && (await look())) seenMs = startedMs;
   };
 }
 
@@ -574,14 +585,14 @@ export const sendsAll = ({ since, isNew, isToldApart }: Entry): boolean =>
 function wayOut(
   session: Session,
   { kind, id, isNew, since, hasAnswers }: Entry,
-  isBegun: boolean,
+  { isBegun, isAll }: { readonly isBegun: boolean; readonly isAll: boolean },
   batchId: string | undefined,
 ): string {
   const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
-  if (!isBegun) return 'Add --rest to send the others.';
+  if (!isBegun) return isAll ? '--again sends all of them once more.' : 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
   if (batchId !== undefined) return `Cancel its batch: ${cancelLine(session, batchId)}. ${rest}`;
   if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;

@@ -2,7 +2,6 @@
  * Runs one operation: take it from the journal or start it, carry it out, store its verdict, print its outcome, and only then
  * close it. After a crash the same command, or `flywheel pending resume`, continues.
  */
-import { EXIT } from '../../errors/exit-codes.js';
 import {
   FlywheelError,
   type FlywheelErrorOptions,
@@ -47,6 +46,7 @@ import {
   outcomeUnknown,
   saysNothingWasDone,
   saysNothingWasEverDone,
+  unread,
 } from './verdicts.js';
 
 interface Performed<Result> {
@@ -97,13 +97,6 @@ const beginOperation = (
   request: OperationRequest,
   work: Work<unknown>,
 ): Promise<Taken | null> => lookUpAndBegin(session, request, work).catch(unread);
-
-/** Of a look-up before the first request. */
-function unread(error: unknown): never {
-  if (!(error instanceof FlywheelError) || error.code !== 'ERR_RESPONSE_INVALID') throw error;
-  const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
-  throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
-}
 
 async function lookUpAndBegin(
   session: Session,

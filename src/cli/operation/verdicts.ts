@@ -88,16 +88,20 @@ export const outcomeUnknown = (
   options: FlywheelErrorOptions = {},
 ): FlywheelError => new FlywheelError('ERR_OUTCOME_UNKNOWN', message, { ...options, ...(hint && { hint }) });
 
-/** Exits that say that nothing was done. */
-const NOTHING_DONE: ReadonlySet<ExitCode> = new Set([EXIT.usage, EXIT.auth, EXIT.refused, EXIT.unavailable]);
+/** Exits of a failed look-up that would say that nothing was done or signed. */
+const SAYS_NOTHING_DONE: ReadonlySet<ExitCode> = new Set([
+  ...[EXIT.usage, EXIT.auth, EXIT.refused, EXIT.unavailable],
+  ...[EXIT.internal, EXIT.unsafe],
+]);
 
 /**
  * Looks up the result of a request that was answered as executed. A refusal of the look-up is none of the request.
- * @throws `ERR_OUTCOME_UNKNOWN` when it cannot be looked up
+ * @throws `ERR_OUTCOME_UNKNOWN` when it cannot be looked up; `ERR_APPROVAL_REFUSED` for what it has found
  */
 export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
   look().catch((error: unknown) => {
-    if (!isFlywheelError(error) || !NOTHING_DONE.has(error.exitCode)) throw error;
+    if (!isFlywheelError(error) || !SAYS_NOTHING_DONE.has(error.exitCode)) throw error;
+    if (error.code === 'ERR_APPROVAL_REFUSED') throw error;
     const { message, options } = error;
     const problem = withoutNothingSent(message);
     throw outcomeUnknown(
@@ -106,6 +110,14 @@ export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
       { requestId: options.requestId, cause: error },
     );
   });
+
+/** Of a look-up before a request: an answer that is none says nothing of the request, which is not sent. */
+export function unread(error: unknown): never {
+  if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID')) throw error;
+  const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
+  const options = { ...error.options, exit, unsent: true };
+  throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, options);
+}
 
 /** Some effects of the request may be there already. */
 export const breaksOff = ({ code, options }: FlywheelError): boolean =>
