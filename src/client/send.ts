@@ -254,9 +254,10 @@ function addTo(tried: Tried, { meaning, error }: Failed): void {
   if (meaning !== 'unsent') tried.unsent = false;
 }
 
-/** 409 says that the same request is still running. Without a status, this client refuses a further try. */
-const isRefusal = ({ code, status = 400 }: FlywheelError): boolean =>
-  code !== 'ERR_OUTCOME_UNKNOWN' && status >= 400 && status < 500 && status !== 409;
+/** 409 says that the same request is still running. Without a status, or unsent, this client refuses a further try. */
+const isRefusal = ({ code, options, status = 400 }: FlywheelError): boolean =>
+  options.unsent === true ||
+  (code !== 'ERR_OUTCOME_UNKNOWN' && status >= 400 && status < 500 && status !== 409);
 
 function finalError(
   { idempotencyKey, operation, request }: PreparedCall,

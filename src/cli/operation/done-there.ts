@@ -561,9 +561,11 @@ export function lookingAgain(session: Session, sent: ErrorCode) {
       await foreseeUnchanged(session, operation, looked, unanswered);
       return true;
     }).catch((error: unknown) => {
-      if (!operation.hasAnswers || !(error instanceof FlywheelError)) throw error;
+      if (!(error instanceof FlywheelError)) throw error;
+      const options = { ...error.options, unsent: true, doubtful: false };
+      if (!operation.hasAnswers) throw new FlywheelError(error.code, error.message, options);
       const code = error.code === 'ERR_INPUT_INVALID' ? sent : error.code;
-      throw new FlywheelError(code, withoutNothingSent(error.message), error.options);
+      throw new FlywheelError(code, withoutNothingSent(error.message), options);
     });
 }
 
