@@ -47,7 +47,7 @@ export const createSender =
     for (;;) {
       const answer = await asked(chain.submit([wire], [true]));
       if (answer !== undefined) rejection = answer;
-      const sought = { signature, lastValidBlockHeight };
+      const sought = { signature, lastValidBlockHeight, bytes: wire };
       const trace = (await asked(chain.trace([sought]))) ?? { kind: 'open' as const };
       const isLast = trace.kind !== 'open' || clock.nowMs() + RESEND_MS >= deadlineMs;
       if (isLast) return { ...trace, rejection, problem };

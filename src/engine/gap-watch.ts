@@ -21,7 +21,7 @@ const MAX_WAIT_BLOCKS = 9_000n;
 
 interface InFlightDeps {
   readonly store: Store;
-  readonly chain: Pick<Chain, 'latestBlockhash' | 'expiredHeight'>;
+  readonly chain: Pick<Chain, 'latestBlockhash' | 'expiredHeight' | 'getAccounts'>;
 }
 
 const replacedJustNow = (): FlywheelError =>
@@ -29,8 +29,10 @@ const replacedJustNow = (): FlywheelError =>
     retryAfterSeconds: 1,
   });
 
-/** Block height at which every transaction sent before now has expired, with the blockhash of any node. */
-async function heightOfExpiry({ chain }: InFlightDeps): Promise<bigint> {
+/** Block height at which every transaction sent before now has expired, with the blockhash of any node. @throws as {@link requireRecent} */
+async function heightOfExpiry(deps: InFlightDeps): Promise<bigint> {
+  const { chain } = deps;
+  await requireRecent(deps);
   const { lastValidBlockHeight } = await chain.latestBlockhash();
   const ahead = (await chain.expiredHeight()) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
   return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
@@ -96,10 +98,10 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
 }
 
 /**
- * A node that catches up does not list the newest transactions yet. Lists that are read afterwards are no older than this state. A
+ * A node that catches up does not list the newest transactions yet, and its height is too low to wait for. Lists that are read afterwards are no older than this state. A
  * private cluster may have another time.
  */
-async function requireRecent({ store, chain }: Sources): Promise<void> {
+async function requireRecent({ store, chain }: InFlightDeps): Promise<void> {
   const { genesis } = await store.progress();
   if (clusterName(genesis ?? '') === null) return;
   const [account] = await chain.getAccounts([CLOCK_SYSVAR], 'finalized');

@@ -125,10 +125,12 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
   return { kind: 'open', signature, ...(ranWell && { ranWell }), ...(progress && { progress }) };
 }
 
+const LOOK_UP_FAILED: ReadonlySet<string> = new Set([
+  ...['ERR_UNAVAILABLE', 'ERR_RESPONSE_INVALID', 'ERR_CHAIN_MISMATCH'],
+]);
+
 export const maybeSent = (error: unknown): unknown =>
-  isFlywheelError(error, 'ERR_UNAVAILABLE') || isFlywheelError(error, 'ERR_RESPONSE_INVALID')
-    ? error.with({ unsent: false })
-    : error;
+  isFlywheelError(error) && LOOK_UP_FAILED.has(error.code) ? error.with({ unsent: false }) : error;
 
 const forgotten = (signature: Signature): FlywheelError =>
   new FlywheelError(

@@ -337,7 +337,7 @@ describe('a store that has all', () => {
     const { before, copy } = await outdated();
     const seen = await newestSlot();
     await burnOn(before, 5, 'the-lost-one');
-    let secondsBehind = 61;
+    let secondsBehind = 0;
     chain = chainOver(cluster.chain, {
       getAccounts: async (addresses) => {
         if (addresses[0] !== CLOCK_SYSVAR) return cluster.chain.getAccounts(addresses);
@@ -348,9 +348,12 @@ describe('a store that has all', () => {
       history: async (account, past) =>
         (await cluster.chain.history(account, past)).filter(({ slot }) => secondsBehind < 60 || slot <= seen),
     });
-    const engine = await engineOnCopy(
-      replacing(copy, { progress: async () => ({ genesis: MAINNET, ledgerMark: '' }) }),
-    );
+    const onMainnet = { progress: async () => ({ genesis: MAINNET, ledgerMark: '' }) };
+    const engine = await engineOnCopy(replacing(copy, onMainnet));
+    secondsBehind = 61;
+    // Nor is the wait counted from their height.
+    const fresh = replacing(await copyOf(test.store), onMainnet);
+    expect((await failureOf(requireExpired({ chain, store: fresh }))).message).toContain('61 s behind');
     const failure = await failureOf(engine.burn(aBurnRequest(5), call('the-lost-one')));
     expect(failure).toMatchObject({
       code: 'ERR_UNAVAILABLE',

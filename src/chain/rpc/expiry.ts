@@ -34,31 +34,35 @@ export async function traceExpired(
   all: readonly Sought[],
   sinceSlot: number,
 ): Promise<ReadonlyMap<Signature, Trace>> {
+  const nameOf = (one: Sought): string => `${one.lastValidBlockHeight} ${payerOf(one)}`;
   const traces: Traced[] = [];
-  for (const height of new Set(all.map(({ lastValidBlockHeight }) => lastValidBlockHeight))) {
-    const group = all.filter(({ lastValidBlockHeight }) => lastValidBlockHeight === height);
+  for (const name of new Set(all.map(nameOf))) {
+    const group = all.filter((one) => nameOf(one) === name);
     traces.push(...(await traceGroup(pool, group, sinceSlot)));
   }
   return new Map(traces);
 }
 
+const payerOf = ({ payer, bytes }: Sought): Address | undefined =>
+  payer ?? (bytes && decodeTransaction(bytes).message.staticKeys[0]);
+
 type Traced = readonly [Signature, Trace];
 
-/** Of one blockhash. */
+/** Of one blockhash and payer. */
 async function traceGroup(
   pool: NodePool,
   group: readonly Sought[],
   sinceSlot: number,
 ): Promise<readonly Traced[]> {
-  const [{ bytes, payer, lastValidBlockHeight }] = group as [Sought];
-  const message = bytes && decodeTransaction(bytes).message;
-  const question = message && questions.validity(base58Encode(message.blockhash));
+  const [first] = group as [Sought];
+  const { bytes, lastValidBlockHeight } = first;
+  const question = bytes && questions.validity(base58Encode(decodeTransaction(bytes).message.blockhash));
   // The finalized height may have been told too high.
   if (question !== undefined && (await pool.agreed(question, sinceSlot)).value)
     return group.map(({ signature }) => [signature, { kind: 'open' }]);
   const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
   const listed = new Set<Signature>();
-  const older = await olderThan(pool, payer ?? message?.staticKeys[0], signedAbove, sinceSlot, listed);
+  const older = await olderThan(pool, payerOf(first), signedAbove, sinceSlot, listed);
   const found: Traced[] = [];
   if (older === undefined) return found;
   // Some have landed, and are no longer or not yet known by their status.

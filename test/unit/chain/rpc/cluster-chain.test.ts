@@ -346,12 +346,14 @@ describe('what has to be final', () => {
 
 describe('what is not found', () => {
   it('can never land once the finalized chain is above its last height, and not a block before', async () => {
-    const { state, options, trace } = await cluster();
+    const { state, options, trace, sender, nowMs } = await cluster();
     state.height = 350;
     expect(await trace(one)).toEqual(['open']);
     await options.sleep(5_000);
     state.height = 351;
     expect(await trace(one)).toEqual(['never']);
+    const terms = { lastValidBlockHeight: LAST_HEIGHT, deadlineMs: nowMs() };
+    expect(await sender(one.bytes, terms)).toMatchObject({ kind: 'never' });
   });
 
   it('is open while some node has run it, even if it is not confirmed', async () => {
@@ -440,6 +442,13 @@ describe('what is not found', () => {
     expect(await trace(one, two)).toEqual(['forgotten', 'never']);
     const list = nodes[0]?.calls.find(({ method }) => method === 'getSignaturesForAddress');
     expect(list?.params[1]).toMatchObject({ minContextSlot: 990 });
+    // Of the same blockhash, with a payer of its own.
+    const ofOther = { ...two, payer: namedAddress('another payer') };
+    state.methods.getSignaturesForAddress = (account?: string) => [
+      ...(account === ofOther.payer ? [{ ...landed, signature: two.signature }] : []),
+      ...getSignaturesForAddress(),
+    ];
+    expect(await trace(one, ofOther)).toEqual(['never', 'forgotten']);
   });
 
   it('is open while its blockhash is valid, whatever height was told, and that height does not stay', async () => {
