@@ -170,14 +170,3 @@ describe('nodes that all fall silent once something was sent', () => {
     expectProblem(await burn([await nodeThat(silence)]), 6, { error: 'ERR_UNAVAILABLE' });
   });
 });
-
-it('a node that does not know what was sent, of two that have to agree, leaves the outcome unknown', async () => {
-  const blind = await stubNode();
-  blind.always = passOn(node.url, ({ result, ...rest }: { result: { value: object[] } }, { method }) => ({
-    ...rest,
-    result: method === 'getSignatureStatuses' ? { ...result, value: result.value.map(() => null) } : result,
-  }));
-  const other = await nodeThat(silence, 'none');
-  Object.assign(other, { url: other.url.replace('127.0.0.1', 'localhost') });
-  expectProblem(await burn([blind, other], '--quorum', '2'), 7, { error: 'ERR_OUTCOME_UNKNOWN' });
-});
