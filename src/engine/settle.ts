@@ -1,6 +1,7 @@
 /** Sends transactions with stored intents and finds their outcomes. */
 import type { Chain, Progress, Rejection, Signature, Trace, TransactionRecord } from '../chain/chain.js';
 import { describeTransactionError } from '../chain/transaction/program-errors.js';
+import type { ErrorCode } from '../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../errors/flywheel-error.js';
 import type { Lease } from './lease.js';
 
@@ -125,12 +126,10 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
   return { kind: 'open', signature, ...(ranWell && { ranWell }), ...(progress && { progress }) };
 }
 
-const LOOK_UP_FAILED: ReadonlySet<string> = new Set([
-  ...['ERR_UNAVAILABLE', 'ERR_RESPONSE_INVALID', 'ERR_CHAIN_MISMATCH'],
-]);
+const NO_OUTCOME: readonly ErrorCode[] = ['ERR_UNAVAILABLE', 'ERR_RESPONSE_INVALID', 'ERR_CHAIN_MISMATCH'];
 
 export const maybeSent = (error: unknown): unknown =>
-  isFlywheelError(error) && LOOK_UP_FAILED.has(error.code) ? error.with({ unsent: false }) : error;
+  isFlywheelError(error) && NO_OUTCOME.includes(error.code) ? error.with({ unsent: false }) : error;
 
 const forgotten = (signature: Signature): FlywheelError =>
   new FlywheelError(

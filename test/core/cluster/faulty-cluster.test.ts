@@ -1,6 +1,7 @@
 /** The engine on a faulty cluster: every burn and batch happens once, however often it is requested. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { nodeAddress } from '../../../src/chain/node-address.js';
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
@@ -150,19 +151,27 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
   const isStatus = (method: string): boolean => method === 'getSignatureStatuses';
 
   /** A burn under lies that begin after the project has been compared with the chain. */
-  async function burning(lie: Lie) {
+  async function burning(lie: Lie, quorum = 1) {
     let isLying = false;
-    const wrap = ({ address, post }: RpcNode): RpcNode => ({
-      address,
-      post: async (body, terms) => {
-        const outcome = await post(body, terms);
-        if (outcome.kind === 'failure' || !isLying) return outcome;
-        const { result, ...rest } = JSON.parse(outcome.text) as { readonly result: never };
-        const { method } = JSON.parse(body) as { readonly method: string };
-        return { ...outcome, text: JSON.stringify({ ...rest, result: lie(method, result) }) };
-      },
+    const nodes: RpcNode[] = [];
+    const wrap = ({ address, post }: RpcNode): RpcNode => {
+      const liar: RpcNode = {
+        address,
+        post: async (body, terms) => {
+          const outcome = await post(body, terms);
+          if (outcome.kind === 'failure' || !isLying) return outcome;
+          const { result, ...rest } = JSON.parse(outcome.text) as { readonly result: never };
+          const { method } = JSON.parse(body) as { readonly method: string };
+          return { ...outcome, text: JSON.stringify({ ...rest, result: lie(method, result) }) };
+        },
+      };
+      nodes.push(liar, { address: nodeAddress('http://honest.example', 'the test'), post });
+      return liar;
+    };
+    const under = await openOnCluster({
+      wrap,
+      more: async () => ({ quorum, nodes: nodes.slice(0, quorum) }),
     });
-    const under = await openOnCluster({ wrap });
     const { project } = under.test;
     await under.service.burn(aBurnRequest(2), project.call({ idempotencyKey: randomUUID() }));
     const before = await supplyOf(under, project);
@@ -185,6 +194,17 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
     tell(false);
     expect((await untilKnown(burn)).result).toBe('SUCCESS');
     expect(await burned()).toBe(UNIT);
+  }, 60_000);
+
+  it('where one of two nodes that have to agree does not know it, and its outcome is unknown', async () => {
+    const { tell, burn } = await burning(
+      (method, result) => (isStatus(method) ? without(result) : result),
+      2,
+    );
+    tell(true);
+    expect(await failureOf(burn())).toMatchObject({ code: 'ERR_CHAIN_MISMATCH', options: { unsent: false } });
+    tell(false);
+    expect((await untilKnown(burn)).result).toBe('SUCCESS');
   }, 60_000);
 
   it('where a block height is told too high', async () => {

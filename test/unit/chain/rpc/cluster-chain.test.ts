@@ -346,14 +346,12 @@ describe('what has to be final', () => {
 
 describe('what is not found', () => {
   it('can never land once the finalized chain is above its last height, and not a block before', async () => {
-    const { state, options, trace, sender, nowMs } = await cluster();
+    const { state, options, trace } = await cluster();
     state.height = 350;
     expect(await trace(one)).toEqual(['open']);
     await options.sleep(5_000);
     state.height = 351;
     expect(await trace(one)).toEqual(['never']);
-    const terms = { lastValidBlockHeight: LAST_HEIGHT, deadlineMs: nowMs() };
-    expect(await sender(one.bytes, terms)).toMatchObject({ kind: 'never' });
   });
 
   it('is open while some node has run it, even if it is not confirmed', async () => {
@@ -442,13 +440,25 @@ describe('what is not found', () => {
     expect(await trace(one, two)).toEqual(['forgotten', 'never']);
     const list = nodes[0]?.calls.find(({ method }) => method === 'getSignaturesForAddress');
     expect(list?.params[1]).toMatchObject({ minContextSlot: 990 });
-    // Of the same blockhash, with a payer of its own.
-    const ofOther = { ...two, payer: namedAddress('another payer') };
-    state.methods.getSignaturesForAddress = (account?: string) => [
-      ...(account === ofOther.payer ? [{ ...landed, signature: two.signature }] : []),
-      ...getSignaturesForAddress(),
-    ];
-    expect(await trace(one, ofOther)).toEqual(['never', 'forgotten']);
+  });
+
+  it('is not proven by the list of another payer who signed with the same blockhash', async () => {
+    const { chain, state } = await cluster();
+    state.height = 400;
+    const payer = namedAddress('payer');
+    const { getSignaturesForAddress } = state.methods;
+    const landed = { signature: two.signature, slot: 995, err: null, memo: null, blockTime: null };
+    state.methods.getSignaturesForAddress = (...[account]: string[]) =>
+      account === payer ? [landed, ...getSignaturesForAddress()] : getSignaturesForAddress();
+    const theirs = { signature: two.signature, payer, lastValidBlockHeight: LAST_HEIGHT };
+    expect(await chain.trace([one, theirs])).toEqual([{ kind: 'never' }, { kind: 'open', isOver: true }]);
+  });
+
+  it('is proven to the sender of an approval too', async () => {
+    const { sender, state } = await cluster();
+    state.height = 400;
+    const terms = { lastValidBlockHeight: LAST_HEIGHT, deadlineMs: 0 };
+    expect(await sender(one.bytes, terms)).toMatchObject({ kind: 'never' });
   });
 
   it('is open while its blockhash is valid, whatever height was told, and that height does not stay', async () => {
