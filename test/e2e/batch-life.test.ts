@@ -261,9 +261,11 @@ describe('a batch that waits', () => {
   const DECLINED =
     /error: Declined\. Nothing was signed\. Batch .* still waits for approval\. .*\(ERR_DECLINED\)\s+hint: Approve and execute it: `([^`]+)`\. Cancel it: `([^`]+)`/;
 
-  const declined = async (): Promise<{ operator: Operator; goOn: string; end: string }> => {
+  const declined = async (...more: readonly string[]) => {
     const operator = await anOperator('embedded', INIT);
-    const line = `batch run ${operator.write('three.json', THREE)} --keypair ${operator.owner}`;
+    const file = operator.write('three.json', THREE);
+    if (more.length > 0) expect((await run(operator, file)).exit).toBe(0);
+    const line = ['batch run', file, '--keypair', operator.owner, ...more].join(' ');
     const wide = `stty cols 1000; '${process.execPath}' '${BIN}' ${line}`;
     const { status, text } = await onTerminal(operator.directory, wide, { NO_COLOR: '1' }, 'n');
     const [, goOn = '', end = ''] = DECLINED.exec(text) ?? [text];
@@ -272,10 +274,20 @@ describe('a batch that waits', () => {
       expect.stringMatching(/^flywheel batch execute [0-9a-f-]{36} --keypair .*owner.json$/),
       expect.stringMatching(/^flywheel batch cancel [0-9a-f-]{36} --keypair .*owner.json$/),
     ]);
-    expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
+    const { batches } = await operator.happened();
+    expect(batches).toEqual(more.length > 0 ? ['EXECUTED', 'FINALIZED'] : ['FINALIZED']);
     expect(await operator.pending()).toEqual([]);
     return { operator, goOn, end };
   };
+
+  it('after a no to --again is no second payment by the plain command', async () => {
+    const { operator, end } = await declined('--again');
+    expectProblem(await run(operator, 'three.json'), 2, {
+      message: /TWICE: 3 of 3 .*still waits for approval/,
+      hint: end,
+    });
+    expect(await operator.happened()).toMatchObject({ burned: '3' });
+  });
 
   it('after a no goes on with the line that was printed', async () => {
     const { operator, goOn } = await declined();

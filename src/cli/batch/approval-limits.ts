@@ -54,12 +54,12 @@ export interface Repeat {
   readonly hint: string;
 }
 
-/** Adds the consent with which the batch's operation was started. */
+/** Adds the consent with which the batch's operation was started, unless its question was declined. */
 export const repeatOf = (
   entry: Entry | undefined,
   { again = false, allowChanged = false, ...repeat }: Partial<Repeat> & Pick<Repeat, 'hint'>,
 ): Repeat => ({
-  again: again || entry?.notes['again'] !== undefined,
+  again: again || (entry?.notes['again'] !== undefined && entry.notes['declined'] !== true),
   allowChanged: allowChanged || entry?.notes['allowChanged'] === true,
   own: entry === undefined ? [] : batchStages(entry.notes).flatMap(({ batchId }) => batchId ?? []),
   ...repeat,

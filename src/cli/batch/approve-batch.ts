@@ -16,7 +16,7 @@ import type { ChainSender } from '../../chain/send.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import { addSignature } from '../../chain/transaction/sign.js';
-import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
 import type { Sha256 } from '../../values/digest.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
@@ -182,7 +182,7 @@ export async function approveBatch(
   await requireConsent(session, typed === null ? question : `${question} ${TYPE_DIGEST}`, {
     ...(typed !== null && { typed }),
     otherwise: 'Nothing was signed.',
-  });
+  }).catch(withdrawing(session, batchId));
   invariant(checked !== null, 'What was issued has been checked.');
   const isValid = await chain.isBlockhashValid(checked.blockhash);
   const { owner, multisig } = pins;
@@ -290,8 +290,19 @@ export async function approveInWallet(
     },
     signal: context.signal,
     timeoutMs: settings.waitSeconds.value * 1_000,
-  }).finally(() => output.progress.clear());
+  })
+    .catch(withdrawing(session, batchId))
+    .finally(() => output.progress.clear());
 }
+
+/** A no takes back the consent to pay again with which the batch was set up. */
+const withdrawing = (session: Session, batchId: string) => async (error: unknown) => {
+  if (isFlywheelError(error, 'ERR_DECLINED'))
+    (await (await session.service()).journal())
+      .ofBatch(batchId)
+      ?.note({ declined: true, allowChanged: false });
+  throw error;
+};
 
 /** A wallet would sign a vote that cannot be sent or paid. @throws `ERR_APPROVAL_REFUSED`, `ERR_INSUFFICIENT_FUNDS` */
 export async function requireWalletPays(opened: OpenedService, owner: Address): Promise<void> {
