@@ -123,7 +123,7 @@ export const ERRORS = {
   ERR_UNAVAILABLE: wire(503, 'the store or the chain cannot be reached, or the service is shutting down'),
   ERR_STORE_BEHIND: wire(
     503,
-    'the chain has burns of this project that the store does not know: an older copy of the store was restored. Reads still work',
+    'the chain has burns of this project that the store does not know: an older copy of the store was restored. A server still answers reads',
     {
       hint: 'Nothing was sent. The operator of the service must review the missing transactions: `flywheel db accept-gap`.',
     },

@@ -60,7 +60,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
   },
   {
     code: EXIT.unavailable,
-    meaning: 'rate limited or unavailable after waiting --max-wait',
+    meaning: 'rate limited or unavailable after three attempts',
     script: 'Wait, then run `flywheel pending resume --yes`. If nothing is pending, run the same command',
   },
   {
@@ -68,7 +68,7 @@ export const EXIT_CODES: readonly ExitCodeRow[] = [
     meaning:
       'outcome unknown: sent, but the answer is missing or contradictory; the hint has the command that resumes',
     script:
-      'Run `flywheel pending resume --yes` until the exit code changes. Never use a new idempotency key',
+      'Run `flywheel pending resume --yes` until the exit code changes. If nothing is pending, follow the hint. Never use a new idempotency key',
   },
   {
     code: EXIT.pending,

@@ -139,6 +139,7 @@ describe('a burn of unknown outcome', () => {
       const before = await burned(embedded);
       const again = await embedded.run(...burnFile(name), '--again');
       expect([name, again.exit, again.stdout]).toEqual([name, 2, '']);
+      expect(again.stderr).not.toContain('does not have');
       const refused = await embedded.run(...words('plain', name));
       const line = resumeLineOf(refused);
       expect([name, refused.exit, refused.stdout, line]).toEqual([name, 2, '', expect.stringMatching(/./)]);

@@ -330,10 +330,10 @@ const notThere = async (session: Session, id: string): Promise<FlywheelError> =>
 async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
   if (found === undefined) throw await notThere(session, id);
-  await requireConsent(
-    session,
-    `Forget \`${shellLine(['flywheel', ...found.command])}\`, started ${found.dateBegun}? If its requests were sent, the same command sends them a second time.`,
-  );
+  const isRepeated = found.kind === 'burn' && !found.command.includes('--once');
+  const again = isRepeated ? 'burns again' : 'looks up what its requests did';
+  const line = shellLine(['flywheel', ...found.command]);
+  await requireConsent(session, `Forget \`${line}\`, started ${found.dateBegun}? The same command ${again}.`);
   const entry = await takeOperation(session, journal, id);
   if (entry === undefined) throw await notThere(session, id);
   if (isOver(entry.state)) entry.markPrinted();

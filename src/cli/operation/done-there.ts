@@ -23,6 +23,7 @@ import {
   type Element,
   type Entry,
   isAlwaysNew,
+  isOver,
   type Journal,
   type OperationKind,
   type OperationRequest,
@@ -392,7 +393,8 @@ export async function askWhatIsDone(
     return {};
   }
   if (again) {
-    await tellOfUnnoted(session, journal, request, answer);
+    // An unfinished operation is not repeated.
+    if (known === undefined || isOver(known.state)) await tellOfUnnoted(session, journal, request, answer);
     const counts = countBy(answer.landed);
     return { before: elements.map(({ content }) => counts.get(content) ?? 0) };
   }

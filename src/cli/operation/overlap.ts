@@ -58,9 +58,7 @@ const correctAmount = (noun: string): string => `To correct an amount, send a ${
 function sendingHint(news: number, changed: number, noun: string): string {
   const first = changed === 0 ? '' : ' take the changed ones out of the file and';
   return [
-    news > 0
-      ? `To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`
-      : 'The file has nothing new.',
+    ...(news > 0 ? [`To send only the ${countText(news, `new ${noun}`)},${first} add --rest.`] : []),
     ...(changed === 0
       ? []
       : [
