@@ -98,7 +98,12 @@ export interface ChainReader {
    * The newest transactions that name an account, newest first, as far back as a node stores them. Fewer than `limit` means that
    * the node lists no more, not that there is no more.
    */
-  history(account: Address, past: Past): Promise<readonly PastTransaction[]>;
+  history(account: Address, past: Past): Promise<readonly PastTransaction[] & Listing>;
+}
+
+interface Listing {
+  /** Names the nodes that listed; what one list shows of their history holds for another of the same nodes. */
+  readonly nodes?: string;
 }
 
 export interface PastTransaction {
@@ -187,8 +192,9 @@ export interface Chain extends ChainReader {
    * Proof of expiry: every transaction whose `lastValidBlockHeight` is at most this height can never land. The value never
    * falls and never exceeds the block height. A signature that is looked up after this call, and is not found, never lands; the
    * height of the newest block proves nothing.
+   * @param sinceSlot - the answering nodes must have finalized this slot.
    */
-  expiredHeight(): Promise<bigint>;
+  expiredHeight(sinceSlot?: number): Promise<bigint>;
 
   /** Outcomes in order. Expiry is read first; then every signature is looked up in a state at least as new. */
   trace(sought: readonly Sought[]): Promise<readonly Trace[]>;

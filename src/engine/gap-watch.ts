@@ -32,9 +32,9 @@ const replacedJustNow = (): FlywheelError =>
 /** Block height at which every transaction sent before now has expired, with the blockhash of any node. @throws as {@link requireRecent} */
 async function heightOfExpiry(deps: InFlightDeps): Promise<bigint> {
   const { chain } = deps;
-  await requireRecent(deps);
+  const sinceSlot = await requireRecent(deps);
   const { lastValidBlockHeight } = await chain.latestBlockhash();
-  const ahead = (await chain.expiredHeight()) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
+  const ahead = (await chain.expiredHeight(sinceSlot)) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
   return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
 }
 
@@ -98,16 +98,17 @@ export function storeBehind({ burns, transactions }: GapRecord): FlywheelError {
 }
 
 /**
- * A node that catches up does not list the newest transactions yet, and its height is too low to wait for. Lists that are read afterwards are no older than this state. A
- * private cluster may have another time.
+ * A node that catches up does not list the newest transactions yet, and its height is too low. A private cluster may have another
+ * time.
+ * @returns the slot of a recent state; what is read for a decision must be no older.
  */
-async function requireRecent({ store, chain }: InFlightDeps): Promise<void> {
+async function requireRecent({ store, chain }: InFlightDeps): Promise<number> {
   const { genesis } = await store.progress();
-  if (clusterName(genesis ?? '') === null) return;
+  if (clusterName(genesis ?? '') === null) return 0;
   const [account] = await chain.getAccounts([CLOCK_SYSVAR], 'finalized');
-  const { unixTimestamp = 0n } = decodeClock(account) ?? {};
+  const { slot = 0n, unixTimestamp = 0n } = decodeClock(account) ?? {};
   const seconds = Math.floor(store.latestMs() / 1_000) - Number(unixTimestamp);
-  if (seconds <= MAX_SECONDS_BEHIND) return;
+  if (seconds <= MAX_SECONDS_BEHIND) return Number(slot);
   throw new FlywheelError(
     'ERR_UNAVAILABLE',
     `The newest final state of the RPC node is ${seconds} s behind the clock, so it may lack transactions of this project. Nothing was sent.`,
@@ -228,8 +229,8 @@ export class GapWatch {
   async #look(tokenId: string, most?: number): Promise<number> {
     const { store } = this.deps;
     const copy = await requireExpired(this.deps, this.#replaced);
-    await requireRecent(this.deps);
-    const { marks, lost, left } = await unknownOf(this.deps, tokenId, most);
+    const sinceSlot = await requireRecent(this.deps);
+    const { marks, lost, left } = await unknownOf(this.deps, tokenId, most, sinceSlot);
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {

@@ -1,5 +1,5 @@
 /** Finds transactions of a project on chain that its store lacks, and what they moved; writes nothing. */
-import { type Chain, dateLanded, type PastTransaction, type TokenChange } from '../chain/chain.js';
+import { type Chain, dateLanded, type Past, type PastTransaction, type TokenChange } from '../chain/chain.js';
 import { struct, tryDecode, u8, u64 } from '../chain/codec.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { memosOf } from '../chain/small-programs.js';
@@ -22,16 +22,22 @@ type News = Awaited<ReturnType<typeof listOf>>;
 
 /**
  * @param most - maximum of transactions to read, oldest first.
+ * @param sinceSlot - lists of an older state are not accepted.
  * @returns per account with news the newest transaction up to which all were read; lost transactions in order of landing; and how
  * many are left to read. Empty for an unknown project.
  * @throws `ERR_UNAVAILABLE` when the chain is unreachable, or its nodes have too little history.
  */
-export async function unknownOf(deps: Sources, tokenId: string, most = Number.POSITIVE_INFINITY) {
+export async function unknownOf(
+  deps: Sources,
+  tokenId: string,
+  most = Number.POSITIVE_INFINITY,
+  sinceSlot = 0,
+) {
   const project = await deps.store.read((tx) => projectOf(tx, tokenId));
   if (project === undefined) return { marks: [], lost: [], left: 0 };
   const accounts = [project.token.burnTokenAccount, project.flywheel.multisig];
-  const news = await newsOf(deps, accounts);
-  const ours = await maybeOurs(deps, project, news);
+  const news = await newsOf(deps, accounts, sinceSlot);
+  const ours = await maybeOurs(deps, project, news, sinceSlot);
   const read = ours.slice(0, most);
   const left = new Set(ours.slice(most).map(({ signature }) => signature));
   const signatures = read.map(({ signature }) => signature);
@@ -44,16 +50,21 @@ export async function unknownOf(deps: Sources, tokenId: string, most = Number.PO
  * {@link LIFETIME_SLOTS} before the newest known transaction of any account. A known one is not enough: it may have been in flight
  * when the copy was made, and have landed after missing ones.
  */
-async function newsOf(deps: Sources, accounts: readonly Address[]): Promise<readonly News[]> {
+async function newsOf(
+  deps: Sources,
+  accounts: readonly Address[],
+  sinceSlot: number,
+): Promise<readonly News[]> {
   for (const limit of LIMITS) {
-    const lists = await Promise.all(accounts.map((account) => listOf(deps, account, limit)));
+    const lists = await Promise.all(accounts.map((account) => listOf(deps, account, { limit, sinceSlot })));
     const newestKnown = Math.max(...lists.map(({ knownSlot }) => knownSlot));
-    // A node that lists no more of one account still has all since the oldest that it lists of another.
-    const oldest = Math.min(...lists.map(({ oldestSlot }) => oldestSlot));
     const isRead = await Promise.all(
       lists.map(async (list) => {
-        const { isAtMark, isShort, oldestSlot } = list;
-        if (isAtMark || (isShort ? oldest : oldestSlot) < newestKnown - LIFETIME_SLOTS) return true;
+        const { isAtMark, isShort, nodes } = list;
+        // Nodes that list no more of one account still have all since the oldest that the same nodes list of another.
+        const complete = isShort ? lists.filter((other) => other.nodes === nodes) : [list];
+        const oldest = Math.min(...complete.map(({ oldestSlot }) => oldestSlot));
+        if (isAtMark || oldest < newestKnown - LIFETIME_SLOTS) return true;
         return isShort && (await hasBeginning(deps.chain, list));
       }),
     );
@@ -64,8 +75,8 @@ async function newsOf(deps: Sources, accounts: readonly Address[]): Promise<read
 }
 
 /** Lists from the chain first, then asks the store: a transaction is stored before it can be listed. */
-async function listOf({ store, chain }: Sources, account: Address, limit: number) {
-  const listed = await chain.history(account, { limit });
+async function listOf({ store, chain }: Sources, account: Address, past: Past & { readonly limit: number }) {
+  const listed = await chain.history(account, past);
   const [known, mark] = await store.read(async (tx) => [
     await tx.signatures.known(listed.map(({ signature }) => signature)),
     await tx.gaps.mark(account),
@@ -82,7 +93,7 @@ async function listOf({ store, chain }: Sources, account: Address, limit: number
     unknown: looked.filter(({ signature }) => !known.has(signature)),
     oldestSlot: oldest?.slot ?? Number.POSITIVE_INFINITY,
     knownSlot: agreed.find(({ signature }) => known.has(signature))?.slot ?? Number.NEGATIVE_INFINITY,
-    ...{ isAtMark: end >= 0, isShort: listed.length < limit },
+    ...{ isAtMark: end >= 0, isShort: listed.length < past.limit, nodes: listed.nodes },
   };
 }
 
@@ -116,6 +127,7 @@ async function maybeOurs(
   { chain }: Sources,
   project: FoundRegistration,
   news: readonly News[],
+  sinceSlot: number,
 ): Promise<readonly PastTransaction[]> {
   const all = new Map<string, PastTransaction>();
   for (const one of news.flatMap(({ unknown }) => unknown)) if (!one.failed) all.set(one.signature, one);
@@ -125,7 +137,7 @@ async function maybeOurs(
   if (oldest === undefined || newest === undefined) return [];
   const signers = [project.token.burnWallet, project.flywheel.operator];
   const lists = await Promise.all(
-    signers.map((signer) => listedSince(chain, signer, oldest.slot, newest.slot)),
+    signers.map((signer) => listedSince(chain, signer, oldest.slot, Math.max(newest.slot, sinceSlot))),
   );
   return oldestFirst.filter(({ signature, slot }) =>
     lists.some(({ signatures, fromSlot }) => slot <= fromSlot || signatures.has(signature)),

@@ -327,6 +327,14 @@ describe('a store that has all', () => {
     await burnOn(engine, 2);
     chain = chainSince(first);
     await burnOn(engineOn(test.store), 3);
+    // What one node lists of an account says nothing of what another node lists of the other.
+    const listing = chain;
+    chain = chainOver(listing, {
+      history: async (...asked) => Object.assign(await listing.history(...asked), { nodes: asked[0] }),
+    });
+    expect(await failureOf(engineOn(test.store).burn(aBurnRequest(1), call()))).toMatchObject({
+      code: 'ERR_UNAVAILABLE',
+    });
     chain = chainSince((await newestSlot()) + 1);
     expect(await failureOf(engineOn(test.store).burn(aBurnRequest(1), call()))).toMatchObject({
       code: 'ERR_UNAVAILABLE',
@@ -337,23 +345,27 @@ describe('a store that has all', () => {
     const { before, copy } = await outdated();
     const seen = await newestSlot();
     await burnOn(before, 5, 'the-lost-one');
-    let secondsBehind = 0;
+    let secondsBehind = 61;
+    const floors: (number | undefined)[] = [];
     chain = chainOver(cluster.chain, {
       getAccounts: async (addresses) => {
         if (addresses[0] !== CLOCK_SYSVAR) return cluster.chain.getAccounts(addresses);
         const unixTimestamp = BigInt(Math.floor(copy.latestMs() / 1_000) - secondsBehind);
-        const data = encodeClock({ slot: 1n, epoch: 1n, unixTimestamp });
+        const data = encodeClock({ slot: BigInt(seen), epoch: 1n, unixTimestamp });
         return [{ lamports: 1n, owner: SYSTEM_PROGRAM, executable: false, data }];
       },
-      history: async (account, past) =>
-        (await cluster.chain.history(account, past)).filter(({ slot }) => secondsBehind < 60 || slot <= seen),
+      history: async (account, past) => {
+        floors.push(past.sinceSlot);
+        const listed = await cluster.chain.history(account, past);
+        return listed.filter(({ slot }) => secondsBehind < 60 || slot <= seen);
+      },
     });
-    const onMainnet = { progress: async () => ({ genesis: MAINNET, ledgerMark: '' }) };
-    const engine = await engineOnCopy(replacing(copy, onMainnet));
+    const store = replacing(copy, { progress: async () => ({ genesis: MAINNET, ledgerMark: '' }) });
+    // Its height does not say when everything has expired, either.
+    expect((await failureOf(requireExpired({ chain, store }))).message).toContain('61 s behind the clock');
+    secondsBehind = 59;
+    const engine = await engineOnCopy(store);
     secondsBehind = 61;
-    // Nor is the wait counted from their height.
-    const fresh = replacing(await copyOf(test.store), onMainnet);
-    expect((await failureOf(requireExpired({ chain, store: fresh }))).message).toContain('61 s behind');
     const failure = await failureOf(engine.burn(aBurnRequest(5), call('the-lost-one')));
     expect(failure).toMatchObject({
       code: 'ERR_UNAVAILABLE',
@@ -363,6 +375,7 @@ describe('a store that has all', () => {
     expect(failure.message).toContain('61 s behind the clock');
     secondsBehind = 59;
     await expectBehind(engine.burn(aBurnRequest(5), call('the-lost-one')));
+    expect(Math.min(...floors.map((floor = 0) => floor))).toBeGreaterThanOrEqual(seen);
   });
 
   it('waits no longer than a blockhash lives for one block height that was far too high', async () => {

@@ -165,9 +165,9 @@ export class ClusterChain implements Chain {
 
   /**
    * The union of the histories of all queried nodes: one node cannot hide a transaction that another reports, nor move it or let
-   * it fail, and an invented one has not landed for the others. With a quorum, all pages of a list come from the same node.
+   * it fail, and an invented one has not landed for the others. All pages of a list come from the same node.
    */
-  async history(account: Address, past: Past): Promise<readonly PastTransaction[]> {
+  async history(account: Address, past: Past): ReturnType<Chain['history']> {
     const { limit = Number.POSITIVE_INFINITY, sinceSlot = 0 } = past;
     const first = questions.past(account, undefined, limit);
     // A node that is behind hides the newest transactions, such as those that closed accounts which were read before.
@@ -176,7 +176,7 @@ export class ClusterChain implements Chain {
     const voices = await this.#pool.ask(first, { minContextSlot });
     const found = new Map<Signature, { readonly entry: Listed; readonly tellers: number }>();
     for (const voice of voices) {
-      const listed = await this.#listOf(voice, account, { ...past, limit });
+      const listed = await this.#listOf(voice, account, { ...past, limit, sinceSlot: minContextSlot });
       // A node that lists a transaction twice is one teller.
       for (const entry of new Map(listed.map((one) => [one.signature, one])).values()) {
         const { signature, slot, failed } = entry;
@@ -186,9 +186,15 @@ export class ClusterChain implements Chain {
         found.set(signature, { ...told, tellers: told.tellers + 1 });
       }
     }
-    return [...found.values()]
+    const listing = [...found.values()]
       .map(({ entry, tellers }) => ({ ...entry, isAgreed: tellers === voices.length }))
       .toSorted((left, right) => right.slot - left.slot);
+    return Object.assign(listing, {
+      nodes: voices
+        .map(({ node }) => node.host)
+        .sort()
+        .join(' '),
+    });
   }
 
   /** Cached for a while. If nodes differ, the highest rent counts. */
@@ -202,8 +208,8 @@ export class ClusterChain implements Chain {
   }
 
   /** A transaction may still land in the block of its last valid height, so expiry needs one more block. */
-  async expiredHeight(): Promise<bigint> {
-    const { blockHeight } = await this.#lastFinalized();
+  async expiredHeight(sinceSlot = 0): Promise<bigint> {
+    const { blockHeight } = await this.#lastFinalized(sinceSlot);
     return blockHeight - 1n;
   }
 
@@ -255,10 +261,10 @@ export class ClusterChain implements Chain {
   async #listOf(
     { node, value: first }: Voice<readonly Listed[]>,
     account: Address,
-    { sinceMs = 0, limit }: Past & { readonly limit: number },
+    { sinceMs = 0, limit, sinceSlot: minContextSlot }: Past & { readonly limit: number },
   ): Promise<readonly Listed[]> {
     // A node that is behind does not know where the page begins, and lists nothing.
-    const terms = { minContextSlot: this.#newestSlot, ...(this.#pool.quorum > 1 && { only: node }) };
+    const terms = { minContextSlot, only: node };
     const listed: Listed[] = [];
     const known = new Set<Signature>();
     for (let page = first; ; ) {
@@ -289,9 +295,10 @@ export class ClusterChain implements Chain {
   }
 
   /** The lowest finalized height of the quorum, with the highest slot: a node at that slot has seen every height. */
-  async #lastFinalized() {
-    if (this.#clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS) return this.#finalized;
-    const voices = await this.#pool.ask(questions.finalized);
+  async #lastFinalized(minContextSlot = 0) {
+    const isKept = this.#clock.nowMs() - this.#finalizedMs < FINALIZED_FOR_MS;
+    if (isKept && minContextSlot === 0) return this.#finalized;
+    const voices = await this.#pool.ask(questions.finalized(minContextSlot));
     const states = voices.map(({ value }) => value);
     const heights = states.map(({ blockHeight }) => blockHeight);
     const lowest = heights.reduce((least, next) => (next < least ? next : least));

@@ -257,14 +257,22 @@ export const send = (wire: Uint8Array) =>
     result: z.string(),
   });
 
-/** `getEpochInfo`: height and slot of one state. The height is the number of blocks; skipped slots do not count. */
-export const finalized = question({
-  method: 'getEpochInfo',
-  ask: ({ connection }) => connection.getEpochInfo('finalized'),
-  result: z
-    .object({ blockHeight: count, absoluteSlot: count })
-    .transform(({ blockHeight, absoluteSlot: slot }) => ({ blockHeight: BigInt(blockHeight), slot })),
-});
+/**
+ * `getEpochInfo`: height and slot of one state, no older than `sinceSlot`. The height is the number of blocks; skipped slots do not
+ * count.
+ */
+export const finalized = (sinceSlot: number) =>
+  question({
+    method: 'getEpochInfo',
+    ask: ({ connection }) =>
+      connection.getEpochInfo({
+        commitment: 'finalized',
+        ...(sinceSlot > 0 && { minContextSlot: sinceSlot }),
+      }),
+    result: z
+      .object({ blockHeight: count, absoluteSlot: count.min(sinceSlot) })
+      .transform(({ blockHeight, absoluteSlot: slot }) => ({ blockHeight: BigInt(blockHeight), slot })),
+  });
 
 /** `getBlockTime` in ms; `null` where the node does not say. */
 export const blockTime = (slot: number) =>

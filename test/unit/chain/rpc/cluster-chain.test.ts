@@ -481,6 +481,14 @@ it('a slot that was told too high fails one question, and is forgotten then', as
   expect(await chain.getAccounts([signer.address])).toEqual([null]);
 });
 
+it('a height is told by a node that has finalized the required slot', async () => {
+  const { chain, states } = await cluster(2);
+  const [, ahead] = states as [NodeState, NodeState];
+  [ahead.finalizedSlot, ahead.height] = [2_000, 900];
+  expect(await chain.expiredHeight()).toBe(299n);
+  expect(await chain.expiredHeight(1_900)).toBe(899n);
+});
+
 describe('settling on a cluster', () => {
   const units = [{ transactions: [one], lastValidBlockHeight: LAST_HEIGHT }];
 

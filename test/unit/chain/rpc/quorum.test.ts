@@ -148,7 +148,7 @@ describe('two nodes that have to agree', () => {
     ] as const) {
       const nodes = [await youngNode(lists(5)), await youngNode(other)] as const;
       const told = read(nodes).chain.history(address, { limit: 20 });
-      if (isSame) expect(await told).toMatchObject([{ signature: 'abc', isAgreed: true }]);
+      if (isSame) expect([...(await told)]).toMatchObject([{ signature: 'abc', isAgreed: true }]);
       else expect((await failureOf(told)).message).toBe('The RPC nodes disagree about the transaction abc.');
     }
   });
@@ -177,6 +177,8 @@ describe('two nodes that have to agree', () => {
       ...honest.map(({ signature }) => signature),
       'invented',
     ]);
+    const hosts = nodes.map(({ url }) => new URL(url).host);
+    expect(all.nodes).toBe(hosts.sort().join(' '));
   });
 
   it('give a block time only where both know the same', async () => {
