@@ -4,35 +4,20 @@ import type { AccountSource } from '../../chain/local/vm.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
 import { decodeMint, decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import type { Address } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { readBuffer } from '../../values/bytes.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import { inContext, type Methods, type Options, type RpcCall, readAddress, type View } from '../call.js';
 import { invalidParams } from '../rpc-error.js';
 
 type Encoding = (typeof ENCODINGS)[number];
 
-/** Largest data in base58 (agave, `MAX_BASE58_BYTES`). */
-const MAX_BASE58_BYTES = 128;
-const ENCODINGS = ['base58', 'base64', 'jsonParsed', 'binary'] as const;
+const ENCODINGS = ['base64', 'jsonParsed'] as const;
 
 /** @throws RpcError */
-export function encodingOf({ encoding }: Options, otherwise: Encoding = 'binary'): Encoding {
-  const known = ENCODINGS.find((name) => name === (encoding ?? otherwise));
+export function encodingOf({ encoding }: Options): Encoding {
+  const known = ENCODINGS.find((name) => name === (encoding ?? 'base64'));
   if (known === undefined) throw invalidParams('Invalid params: this node has no such encoding.');
   return known;
-}
-
-/** @throws RpcError */
-function dataJson(data: ReadonlyBytes, encoding: Encoding): unknown {
-  if (encoding === 'base64' || encoding === 'jsonParsed')
-    return [readBuffer(data).toString('base64'), 'base64'];
-  if (data.length > MAX_BASE58_BYTES)
-    throw invalidParams(
-      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
-    );
-  const text = base58Encode(data);
-  return encoding === 'binary' ? text : [text, 'base58'];
 }
 
 export function amountJson(amount: bigint, decimals: number): object {
@@ -71,14 +56,11 @@ function parsed(state: AccountState, source: AccountSource): unknown {
   return { program, parsed: { type: 'account', info }, space };
 }
 
-/**
- * @param source - provides the mint of a token account.
- * @throws RpcError for data too long for base58.
- */
+/** @param source - provides the mint of a token account. */
 export function accountJson(state: AccountState, encoding: Encoding, source: AccountSource): object {
   const { lamports, owner, executable } = state;
   const words = encoding === 'jsonParsed' ? parsed(state, source) : undefined;
-  const data = words ?? dataJson(state.data, encoding);
+  const data = words ?? [readBuffer(state.data).toString('base64'), 'base64'];
   return { lamports, owner, data, executable, rentEpoch: RENT_EPOCH_EXEMPT, space: state.data.length };
 }
 
@@ -131,7 +113,7 @@ export const ACCOUNT_METHODS: Methods = {
   },
   getMultipleAccounts(call) {
     const options = call.options(1);
-    const encoding = encodingOf(options, 'base64');
+    const encoding = encodingOf(options);
     const view = call.view(options);
     const states = call.texts(0, MAX_ACCOUNTS).map((text) => accountOf(view, readAddress(text)));
     return inContext(

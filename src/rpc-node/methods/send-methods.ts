@@ -87,7 +87,7 @@ function shownAccounts({ changes }: ExecutionResult, options: Options, view: Vie
   if (!Array.isArray(addresses)) throw invalidParams('Invalid params: expected addresses.');
   if (addresses.length > MAX_SHOWN_ACCOUNTS)
     throw invalidParams(`Too many accounts provided; max ${MAX_SHOWN_ACCOUNTS}`);
-  const encoding = encodingOf(asked, 'base64');
+  const encoding = encodingOf(asked);
   return addresses.map(readAddress).map((address) => {
     const changed = changes.get(address);
     const state = changed === undefined ? view.get(address) : changed;
