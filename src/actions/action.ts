@@ -1,6 +1,6 @@
 /** Interfaces of an action of a pipeline and of the kinds of instructions that actions become on chain. */
 import type { ZodObject } from 'zod';
-import type { VaultToken } from '../chain/flywheel.js';
+import type { VaultToken } from '../chain/chain.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import type { Address } from '../values/address.js';
 import type { Scope } from '../values/key-terms.js';

@@ -1,6 +1,7 @@
 /** Fields and checks shared by the instructions that move tokens: amount, decimals and accounts. */
+
+import type { VaultToken } from '../chain/chain.js';
 import { tryDecode } from '../chain/codec.js';
-import type { VaultToken } from '../chain/flywheel.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { amountData } from '../chain/tokens/instructions.js';
 import type { Instruction } from '../chain/transaction/message.js';

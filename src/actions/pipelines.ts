@@ -1,5 +1,5 @@
 /** Pipelines before they are on chain: their instructions, and the digest that the file and the chain share. No I/O. */
-import type { VaultToken } from '../chain/flywheel.js';
+import type { VaultToken } from '../chain/chain.js';
 import { memo, proofMemoText } from '../chain/small-programs.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import { canonicalJson, type JsonObject } from '../values/canonical-json.js';

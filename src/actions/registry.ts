@@ -1,6 +1,6 @@
 /** Table of the actions that a pipeline may contain, and of their instructions. All code reaches actions through this table. */
 import type * as z from 'zod';
-import type { VaultToken } from '../chain/flywheel.js';
+import type { VaultToken } from '../chain/chain.js';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import type { Instruction } from '../chain/transaction/message.js';
 import { invariant } from '../errors/flywheel-error.js';

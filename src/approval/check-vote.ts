@@ -30,9 +30,8 @@ import {
 } from '../chain/transaction/wire.js';
 import { isFlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
-import { base58Encode } from '../values/base58.js';
-import { type ReadonlyBytes, sameBytes } from '../values/bytes.js';
-import { messageProblem } from './compare-messages.js';
+import { base58Encode, type ReadonlyBytes, sameBytes } from '../values/bytes.js';
+import { messageProblem } from './check-content.js';
 import { ensure, refuse } from './pins.js';
 
 interface ExpectedVote extends BatchRef {

@@ -1,8 +1,7 @@
 /** Reads the facts of a project that can change: members and rights of the multisig, rules of token and token account. */
 
 import type { AccountState } from '../chain/account.js';
-import type { ChainReader } from '../chain/chain.js';
-import type { Flywheel } from '../chain/flywheel.js';
+import type { ChainReader, Flywheel } from '../chain/chain.js';
 import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../chain/programs.js';
 import { type Multisig, NO_AUTHORITY, PERMISSION } from '../chain/squads/accounts.js';
 import { associatedTokenAddress, vaultAddress } from '../chain/squads/addresses.js';

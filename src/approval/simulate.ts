@@ -2,9 +2,8 @@
 
 import { actionChanges } from '../actions/registry.js';
 import type { AccountState } from '../chain/account.js';
-import type { ChainReader, Simulator } from '../chain/chain.js';
+import type { ChainReader, Flywheel, Simulator } from '../chain/chain.js';
 import { tryDecode, u64 } from '../chain/codec.js';
-import type { Flywheel } from '../chain/flywheel.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
 import { decodeMint, decodeTokenAccount, extensionOf } from '../chain/tokens/accounts.js';
 import type { Address } from '../values/address.js';

@@ -1,8 +1,7 @@
 /** Computes status and costs of a batch, and verifies a finished batch against a file, from its transactions alone. */
 import type { PipelineContent } from '../actions/pipelines.js';
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
-import type { TokenChange, TransactionRecord } from '../chain/chain.js';
-import type { Flywheel } from '../chain/flywheel.js';
+import type { Flywheel, TokenChange, TransactionRecord } from '../chain/chain.js';
 import type { ProposalStatusKind } from '../chain/squads/accounts.js';
 import type { Address } from '../values/address.js';
 import type { PastDescription } from './batch-content.js';

@@ -11,7 +11,7 @@ import {
 } from '../contract/schemas/batch.js';
 import type { BurnResult } from '../contract/schemas/burn.js';
 import type { AnswerOf, InputOf } from '../contract/service.js';
-import { base58Decode } from '../values/base58.js';
+import { base58Decode } from '../values/bytes.js';
 
 export interface Finding {
   /** Without a full stop, like all texts here. */

@@ -6,9 +6,14 @@ import { type LocalChain, openLocalChain } from '../chain/local/local-chain.js';
 import { withSecondDecoder } from '../chain/rpc/second-decoder.js';
 import { type ChainSender, createSender } from '../chain/send.js';
 import type { Measured } from '../contract/served-engine.js';
-import { DEFAULT_LIMITS, type EngineLimits, type EngineParts, type Keyring } from '../engine/deps.js';
+import {
+  DEFAULT_LIMITS,
+  type EngineEvent,
+  type EngineLimits,
+  type EngineParts,
+  type Keyring,
+} from '../engine/deps.js';
 import { createEngine, type Engine } from '../engine/engine.js';
-import type { EngineEvent } from '../engine/events.js';
 import { Leases } from '../engine/lease.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { processActor, processName } from '../files/process-identity.js';

@@ -1,7 +1,7 @@
 /** Finds the project of a command, and the pins of its flywheel. */
 import { multisigFacts, tokenFacts } from '../approval/flywheel-facts.js';
 import type { Pins } from '../approval/pins.js';
-import type { Flywheel } from '../chain/flywheel.js';
+import type { Flywheel } from '../chain/chain.js';
 import { TOKEN_2022_PROGRAM } from '../chain/programs.js';
 import { findRegistration, projectOf, registeredMultisig } from '../engine/admin/project.js';
 import { flywheelOf } from '../engine/batches/batch-context.js';

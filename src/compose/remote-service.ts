@@ -1,7 +1,6 @@
 /** A remote API as a command's service: client, API key, the user's RPC nodes, and the profile's pins. */
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader } from '../chain/chain.js';
-import type { Flywheel } from '../chain/flywheel.js';
+import type { ChainReader, Flywheel } from '../chain/chain.js';
 import { requireQuorum, walletChain } from '../chain/node-address.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
 import { FlywheelError } from '../errors/flywheel-error.js';

@@ -1,8 +1,8 @@
 /** `flywheel serve`: the engine over HTTP, with a background loop that finishes work that any process left unfinished. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EngineEvent } from '../engine/deps.js';
 import type { Engine } from '../engine/engine.js';
-import type { EngineEvent } from '../engine/events.js';
 import type { ReconcileTerms } from '../engine/reconcile.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import { processName } from '../files/process-identity.js';

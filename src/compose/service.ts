@@ -1,7 +1,6 @@
 /** A service with what commands need beside it: API key, chain, trusted flywheel, journal identity. */
 import type { Pins } from '../approval/pins.js';
-import type { ChainReader, Simulator } from '../chain/chain.js';
-import type { Flywheel } from '../chain/flywheel.js';
+import type { ChainReader, Flywheel, Simulator } from '../chain/chain.js';
 import type { ChainSender } from '../chain/send.js';
 import type { RecoveryTerms } from '../contract/admin.js';
 import type { Service } from '../contract/service.js';

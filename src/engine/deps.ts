@@ -2,13 +2,14 @@
 import type { Chain } from '../chain/chain.js';
 import type { Signer } from '../chain/transaction/sign.js';
 import * as limits from '../contract/limits.js';
+import type { KeyedOperationId } from '../contract/operations.js';
 import type { Store } from '../store/store.js';
 import type { Address } from '../values/address.js';
 import type { Ids } from '../values/ids.js';
 import type { Clock } from '../values/time.js';
-import type { EngineEvent } from './events.js';
 import type { GapWatch } from './gap-watch.js';
 import type { Leases } from './lease.js';
+import type { Fate, Unit } from './settle.js';
 
 type KeyRole = 'operator' | 'burn wallet' | 'treasury';
 
@@ -56,4 +57,52 @@ export type Sources = Pick<EngineParts, 'store' | 'chain'>;
 
 export interface EngineDeps extends EngineParts {
   readonly gaps: GapWatch;
+}
+
+export type EngineEvent = {
+  readonly operationId: string;
+} & (
+  | {
+      readonly event: 'begun';
+      readonly operation: KeyedOperationId;
+      readonly project: string;
+      readonly keyId: string;
+      readonly requestId?: string;
+    }
+  | { readonly event: 'taken over'; readonly from: string | null }
+  | { readonly event: 'lease lost' }
+  | { readonly event: 'signed'; readonly phase: string; readonly signatures: readonly string[] }
+  | {
+      readonly event: 'settled';
+      readonly phase: string;
+      readonly landed: readonly string[];
+      readonly failed: readonly string[];
+    }
+  | { readonly event: 'reconciled'; readonly what: string }
+);
+
+export const tell = ({ onEvent }: Pick<EngineDeps, 'onEvent'>, event: EngineEvent): void => onEvent?.(event);
+
+const signaturesOf = (units: readonly Pick<Unit, 'transactions'>[]): readonly string[] =>
+  units.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
+
+export function tellSigned(
+  deps: Pick<EngineDeps, 'onEvent'>,
+  operationId: string,
+  phase: string,
+  units: readonly Pick<Unit, 'transactions'>[],
+): void {
+  if (units.length > 0) tell(deps, { operationId, phase, event: 'signed', signatures: signaturesOf(units) });
+}
+
+export function tellSettled(
+  deps: Pick<EngineDeps, 'onEvent'>,
+  operationId: string,
+  phase: string,
+  units: readonly Pick<Unit, 'transactions'>[],
+  fates: readonly Fate[],
+): void {
+  const of = (kind: Fate['kind']) => signaturesOf(units.filter((_, at) => fates[at]?.kind === kind));
+  const [landed, failed] = [of('landed'), of('failed')];
+  if (landed.length + failed.length > 0) tell(deps, { operationId, phase, event: 'settled', landed, failed });
 }

@@ -4,8 +4,7 @@ import type { Call, Steps, WaitingForChain } from '../contract/call.js';
 import { type FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { BatchHead, RequestRecord } from '../store/records.js';
 import type { StoreTransaction } from '../store/store.js';
-import type { EngineDeps } from './deps.js';
-import { tell } from './events.js';
+import { type EngineDeps, tell } from './deps.js';
 
 /** After a crash the next call may wait this long. */
 export const LEASE_MS = 15_000;

@@ -10,7 +10,7 @@ import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
 import type { ApiKeyRecord, FlywheelRecord, RequestRecord, TokenRecord } from '../store/records.js';
 import type { KeyWithProject } from '../store/repositories/registrations.js';
 import type { Store } from '../store/store.js';
-import { base58Encode } from '../values/base58.js';
+import { base58Encode } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { fingerprint, type Sha256, sha256 } from '../values/digest.js';
 import type { Ids } from '../values/ids.js';

@@ -6,8 +6,7 @@ import { countVotes } from './batches/costs.js';
 import { carryOnExecution } from './batches/execute-batch.js';
 import { carryOnSetUp } from './batches/init-batch.js';
 import { carryOnBurns, watchConfirmed } from './burns/recover.js';
-import type { EngineDeps } from './deps.js';
-import { tell } from './events.js';
+import { type EngineDeps, tell } from './deps.js';
 import { storeBehind } from './gap-watch.js';
 import type { Caller } from './lease.js';
 

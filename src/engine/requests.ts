@@ -12,8 +12,7 @@ import type { StoreTransaction } from '../store/store.js';
 import type { Sha256 } from '../values/digest.js';
 import { parseStrictJson } from '../values/strict-json.js';
 import { isoTime } from '../values/time.js';
-import type { EngineDeps } from './deps.js';
-import { tell } from './events.js';
+import { type EngineDeps, tell } from './deps.js';
 import { isWorkedOn, newLease } from './lease.js';
 import type { Principal } from './operation.js';
 

@@ -1,5 +1,5 @@
 /** Keypair files of the Solana CLI: a JSON array of bytes. Base58 is read as well. */
-import { base58Decode } from '../values/base58.js';
+import { base58Decode } from '../values/bytes.js';
 
 export const keypairText = (keypair: Uint8Array): string => `${JSON.stringify([...keypair])}\n`;
 

@@ -5,7 +5,7 @@ import { heightOf } from '../chain/local/ledger/clock.js';
 import type { KeptTransaction } from '../chain/local/ledger/tables.js';
 import type { AccountSource } from '../chain/local/vm.js';
 import { type Address, isAddress } from '../values/address.js';
-import { base58Decode } from '../values/base58.js';
+import { base58Decode } from '../values/bytes.js';
 import type { JsonValue } from '../values/canonical-json.js';
 import { type Cluster, LEVELS, type Level } from './cluster.js';
 import { contextSlotNotReached, invalidParams } from './rpc-error.js';

@@ -13,8 +13,7 @@ import type { Runtime } from '../chain/local/runtime/runtime.js';
 import type { AccountSource } from '../chain/local/vm.js';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM, UPGRADEABLE_LOADER } from '../chain/programs.js';
 import { type Address, addressBytes } from '../values/address.js';
-import { base58Decode, base58Encode } from '../values/base58.js';
-import { readBuffer } from '../values/bytes.js';
+import { base58Decode, base58Encode, readBuffer } from '../values/bytes.js';
 
 /** Commitment levels: the newest block, one with a majority of votes, one that no fork can undo. */
 export const LEVELS = ['processed', 'confirmed', 'finalized'] as const;

@@ -6,8 +6,7 @@ import { type Signer, verifySignature } from '../chain/transaction/sign.js';
 import { SIGNATURE_BYTES } from '../chain/transaction/wire.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import type { Address } from '../values/address.js';
-import { base58Decode } from '../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../values/bytes.js';
+import { base58Decode, type ReadonlyBytes, readBuffer } from '../values/bytes.js';
 import { inParallel } from '../values/event-loop.js';
 import { type ProgramTerms, runProgram } from './run-program.js';
 

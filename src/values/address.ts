@@ -5,8 +5,7 @@
  * ms), and a batch of a hundred pipelines a third more (300 to 410 ms).
  */
 import { FlywheelError } from '../errors/flywheel-error.js';
-import { base58Decode, base58Encode } from './base58.js';
-import { copyBytes, type ReadonlyBytes, readBuffer } from './bytes.js';
+import { base58Decode, base58Encode, copyBytes, type ReadonlyBytes, readBuffer } from './bytes.js';
 
 declare const brand: unique symbol;
 

@@ -1,4 +1,5 @@
 /** Immutable bytes, and the only functions for other access than by index. */
+import bs58 from 'bs58';
 
 /**
  * Read-only bytes of any class. `slice` and `subarray` are missing along with all writing methods: a Buffer's `slice` shares
@@ -29,3 +30,9 @@ export const compareBytes = (left: ReadonlyBytes, right: ReadonlyBytes): number 
 
 export const sameBytes = (left: ReadonlyBytes, right: ReadonlyBytes): boolean =>
   left.length === right.length && compareBytes(left, right) === 0;
+
+/** With the codec of bs58. */
+export const base58Encode = (bytes: ReadonlyBytes): string => bs58.encode(readBuffer(bytes));
+
+/** `undefined` for an invalid character. */
+export const base58Decode = (text: string): Uint8Array | undefined => bs58.decodeUnsafe(text);

@@ -2,9 +2,8 @@
 
 import type { PublicKey } from '@solana/web3.js';
 import { pipelineContent, pipelineInstructions } from '../../src/actions/pipelines.js';
-import { checkApprovable } from '../../src/approval/check-content.js';
+import { checkApprovable, messageProblem } from '../../src/approval/check-content.js';
 import { checkVote as checkOneVote, checkWalletVote } from '../../src/approval/check-vote.js';
-import { messageProblem } from '../../src/approval/compare-messages.js';
 import { type Limits, outflowOf, requireWithinDay, requireWithinLimits } from '../../src/approval/limits.js';
 import type { Pins as ApprovalPins } from '../../src/approval/pins.js';
 import { readBatch } from '../../src/approval/read-batch.js';

@@ -15,7 +15,7 @@ import {
   type KeypairSigner,
 } from '../../src/chain/transaction/sign.js';
 import { compileV0Message, decodeTransaction, encodeTransaction } from '../../src/chain/transaction/wire.js';
-import { base58Encode } from '../../src/values/base58.js';
+import { base58Encode } from '../../src/values/bytes.js';
 import { anOperator, ending, type Operator, problemOf } from '../e2e/operator.js';
 import { partiallySign } from '../support/chain.js';
 import type { Spawned } from '../support/spawn.js';

@@ -19,7 +19,7 @@ import { createMemoryCounts } from '../../src/http/rate-limit.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { Store } from '../../src/store/store.js';
 import type { Address } from '../../src/values/address.js';
-import { base58Encode } from '../../src/values/base58.js';
+import { base58Encode } from '../../src/values/bytes.js';
 import { RunningClock } from '../support/clock.js';
 import { replacing } from '../support/doubles.js';
 import { landedCount, openTestEngine, passBlocks, storeBy, type TestEngine } from '../support/engine.js';

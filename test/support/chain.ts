@@ -20,8 +20,7 @@ import type { Instruction } from '../../src/chain/transaction/message.js';
 import { createKeypairSigner, type KeypairSigner } from '../../src/chain/transaction/sign.js';
 import { compileV0Message, decodeMessage, encodeTransaction } from '../../src/chain/transaction/wire.js';
 import type { Address } from '../../src/values/address.js';
-import { base58Encode } from '../../src/values/base58.js';
-import type { ReadonlyBytes } from '../../src/values/bytes.js';
+import { base58Encode, type ReadonlyBytes } from '../../src/values/bytes.js';
 import type { Clock } from '../../src/values/time.js';
 
 /** The wire transaction with these signatures; 64 zero bytes for every other signer. */

@@ -2,8 +2,7 @@
 
 import { pipelineContent, pipelineInstructions, type SourcePipeline } from '../../src/actions/pipelines.js';
 import type { AccountState } from '../../src/chain/account.js';
-import type { ChainReader } from '../../src/chain/chain.js';
-import type { Flywheel, VaultToken } from '../../src/chain/flywheel.js';
+import type { ChainReader, Flywheel, VaultToken } from '../../src/chain/chain.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../src/chain/programs.js';
 import {
   type AccountLayout,

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';
-import { base58Decode } from '../../values/base58.js';
+import { base58Decode } from '../../values/bytes.js';
 import { type AccountState, type Rent, rentExemptLamports } from '../account.js';
 import {
   bundleSizeOf,

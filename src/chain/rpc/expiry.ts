@@ -3,7 +3,7 @@
  * one address may be several nodes, not all with the same history.
  */
 import type { Address } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
+import { base58Encode } from '../../values/bytes.js';
 import {
   BLOCKHASH_LIFETIME_BLOCKS,
   type PastTransaction,

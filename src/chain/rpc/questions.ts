@@ -8,8 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Address } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import type { ReadonlyBytes } from '../../values/bytes.js';
+import { base58Encode, type ReadonlyBytes } from '../../values/bytes.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import type { AccountState } from '../account.js';
 import type {

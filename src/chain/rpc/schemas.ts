@@ -1,7 +1,7 @@
 /** Schemas of the values in a node's JSON. */
 import * as z from 'zod';
 import { type Address, isAddress } from '../../values/address.js';
-import { base58Decode } from '../../values/base58.js';
+import { base58Decode } from '../../values/bytes.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { InexactNumber } from '../../values/exact-number.js';
 import type { TokenChange, TransactionError, TransactionRecord } from '../chain.js';

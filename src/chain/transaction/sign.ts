@@ -10,8 +10,7 @@ import {
 } from 'node:crypto';
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { type Address, addressBytes, addressFromBytes } from '../../values/address.js';
-import { base58Encode } from '../../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { base58Encode, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import {
   decodeMessage,
   decodeTransaction,

@@ -1,8 +1,15 @@
 /** Wire transactions, legacy and version 0: bytes ⇄ value, exact in both directions. No further checks. */
 import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { ADDRESS_LENGTH_BYTES, type Address } from '../../values/address.js';
-import { base58Decode, base58Encode } from '../../values/base58.js';
-import { copyBytes, partOf, type ReadonlyBytes, readBuffer, sameBytes } from '../../values/bytes.js';
+import {
+  base58Decode,
+  base58Encode,
+  copyBytes,
+  partOf,
+  type ReadonlyBytes,
+  readBuffer,
+  sameBytes,
+} from '../../values/bytes.js';
 import { ByteReader, type Codec, encode, fixed, key, LayoutError, u8, vec } from '../codec.js';
 import { compile, type Instruction, instructionsCodec, lookupsCodec, type Message } from './message.js';
 

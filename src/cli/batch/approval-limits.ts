@@ -10,7 +10,7 @@ import {
   requireWithinLimits,
 } from '../../approval/limits.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { Flywheel } from '../../chain/chain.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Address } from '../../values/address.js';

@@ -12,8 +12,7 @@ import { checkVoters } from '../../approval/check-content.js';
 import { multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import type { Pins } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { ChainReader } from '../../chain/chain.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { ChainReader, Flywheel } from '../../chain/chain.js';
 import type {
   Batch,
   ExecuteResult,

@@ -2,8 +2,7 @@
 import { flywheelOf, multisigFacts, readTokenOnChain } from '../../approval/flywheel-facts.js';
 import { type Facts, type Pins, requireUnchanged } from '../../approval/pins.js';
 import { readMultisigAccount } from '../../approval/read-batch.js';
-import type { ChainReader } from '../../chain/chain.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { ChainReader, Flywheel } from '../../chain/chain.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { type Address, address } from '../../values/address.js';
 import type { Session } from '../command.js';

@@ -20,8 +20,7 @@ import { multisigFacts, readTokenOnChain, type TokenOnChain } from '../../approv
 import type { Pins } from '../../approval/pins.js';
 import { type BatchDescription, readBatch } from '../../approval/read-batch.js';
 import { type SimulatedChanges, simulateBatch } from '../../approval/simulate.js';
-import type { ChainReader, Simulator } from '../../chain/chain.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { ChainReader, Flywheel, Simulator } from '../../chain/chain.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { Sha256 } from '../../values/digest.js';
 import { plainSymbol } from '../../values/token-amount.js';

@@ -5,7 +5,7 @@
 import { contentDigest, type PipelineContent } from '../../actions/pipelines.js';
 import { actionRecipients } from '../../actions/registry.js';
 import { endsOf, outflowOf, totalOutflow } from '../../approval/limits.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { Flywheel } from '../../chain/chain.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { SqliteFile } from '../../files/sqlite-file.js';
 import type { Address } from '../../values/address.js';

@@ -6,7 +6,7 @@ import type { RegistrationPlan } from '../../compose/registration/registrar.js';
 import type { Settings } from '../../compose/settings.js';
 import type { ApiKeyCreated } from '../../contract/admin.js';
 import { apiKeyFile } from '../../files/directories.js';
-import { base58Encode } from '../../values/base58.js';
+import { base58Encode } from '../../values/bytes.js';
 import { grouped } from '../../values/token-amount.js';
 import type { Answer } from '../context.js';
 import { commandLine } from '../operation/resume-line.js';

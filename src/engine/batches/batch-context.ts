@@ -1,6 +1,6 @@
 /** A batch with its project and keys. One engine at a time works on a batch, under its lease. */
 
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { Flywheel } from '../../chain/chain.js';
 import { tokenProgramAddress } from '../../chain/programs.js';
 import { batchAccountsClose, vaultBatchTransactionAccountClose } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
@@ -11,8 +11,7 @@ import type { BatchRecord, FlywheelRecord, TokenRecord } from '../../store/recor
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
 import { type FoundRegistration, projectOf } from '../admin/project.js';
-import type { EngineDeps } from '../deps.js';
-import { tell } from '../events.js';
+import { type EngineDeps, tell } from '../deps.js';
 import { isWorkedOn, newLease } from '../lease.js';
 import { type Principal, requireFlywheel, requireToken } from '../operation.js';
 import { waitsFor } from '../requests.js';

@@ -8,7 +8,7 @@ import {
   type SourcePipeline,
 } from '../../actions/pipelines.js';
 import { instructionCost, totalOf } from '../../actions/registry.js';
-import type { Flywheel } from '../../chain/flywheel.js';
+import type { Flywheel } from '../../chain/chain.js';
 import { ASSOCIATED_TOKEN_PROGRAM } from '../../chain/programs.js';
 import { setComputeUnitLimit } from '../../chain/small-programs.js';
 import { ACCOUNT_SIZE } from '../../chain/squads/accounts.js';

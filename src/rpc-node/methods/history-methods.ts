@@ -12,8 +12,7 @@ import {
   type WireTransaction,
 } from '../../chain/transaction/wire.js';
 import type { Address } from '../../values/address.js';
-import { base58Decode, base58Encode } from '../../values/base58.js';
-import { type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
+import { base58Decode, base58Encode, type ReadonlyBytes, readBuffer } from '../../values/bytes.js';
 import {
   inContext,
   levelOf,

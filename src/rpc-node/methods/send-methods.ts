@@ -4,7 +4,7 @@ import { feeOf } from '../../chain/small-programs.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../../chain/transaction/message.js';
 import { isSigned } from '../../chain/transaction/sign.js';
 import { decodeMessage, decodeTransaction, type WireTransaction } from '../../chain/transaction/wire.js';
-import { base58Encode } from '../../values/base58.js';
+import { base58Encode } from '../../values/bytes.js';
 import {
   inContext,
   levelOf,

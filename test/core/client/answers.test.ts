@@ -5,7 +5,7 @@ import type { Batch, InitBatchRequest } from '../../../src/contract/schemas/batc
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../../src/contract/schemas/burn.js';
 import type { AnswerOf, InputOf, Service } from '../../../src/contract/service.js';
 import type { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import { base58Encode } from '../../../src/values/base58.js';
+import { base58Encode } from '../../../src/values/bytes.js';
 import { proofHash, sha256 } from '../../../src/values/digest.js';
 import { Secret } from '../../../src/values/secret.js';
 import { EXAMPLES } from '../../support/fake-service.js';

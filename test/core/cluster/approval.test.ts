@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
-import { base58Encode } from '../../../src/values/base58.js';
+import { base58Encode } from '../../../src/values/bytes.js';
 import { aPipeline, burnAction, signVote, supplyOf } from '../../support/engine.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf } from '../../support/service.js';

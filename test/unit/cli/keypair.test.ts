@@ -7,7 +7,7 @@ import { generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { resolveSettings } from '../../../src/cli/config/resolve.js';
 import { keypairLocation, loadKeypair, OwnerKeypair, requireKeypair } from '../../../src/cli/load-keypair.js';
 import { addressFromBytes } from '../../../src/values/address.js';
-import { base58Encode } from '../../../src/values/base58.js';
+import { base58Encode } from '../../../src/values/bytes.js';
 import { testCli } from '../../support/in-process.js';
 
 const KEYPAIR = generateKeypair();

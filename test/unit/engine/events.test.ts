@@ -1,6 +1,6 @@
 /** Events of an engine cover stored facts only, so that an operation is traceable by its id. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { EngineEvent } from '../../../src/engine/events.js';
+import type { EngineEvent } from '../../../src/engine/deps.js';
 import type { Store } from '../../../src/store/store.js';
 import { randomIds } from '../../../src/values/ids.js';
 import { replacing } from '../../support/doubles.js';

@@ -20,7 +20,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openLocalChain } from '../../../src/chain/local/local-chain.js';
 import { SQUADS_PROGRAM, TOKEN_PROGRAM } from '../../../src/chain/programs.js';
-import { base58Encode } from '../../../src/values/base58.js';
+import { base58Encode } from '../../../src/values/bytes.js';
 import { systemClock } from '../../../src/values/time.js';
 import { chainOptions, createToken, type TestToken, treasury } from '../../support/chain.js';
 import { emptyDirectory } from '../../support/spawn.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createKeypairSigner, generateKeypair } from '../../../src/chain/transaction/sign.js';
 import { visibleErrors } from '../../../src/signing/run-program.js';
-import { base58Encode } from '../../../src/values/base58.js';
+import { base58Encode } from '../../../src/values/bytes.js';
 
 describe('visibleErrors', () => {
   it('shows a sentence on one line, without what a terminal would obey', () => {

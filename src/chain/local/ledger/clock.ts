@@ -1,8 +1,7 @@
 /** The clock of the ledger: time → slots → block heights, blockhashes and block times. */
 import { hash } from 'node:crypto';
 import type { SqliteFile } from '../../../files/sqlite-file.js';
-import { base58Encode } from '../../../values/base58.js';
-import { type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
+import { base58Encode, type ReadonlyBytes, readBuffer, sameBytes } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type RecentBlockhash } from '../../chain.js';
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isEmptyFile, openSqliteFile, prepareFile, type SqliteFile } from '../../../files/sqlite-file.js';
 import { type Address, addressBytes } from '../../../values/address.js';
-import { base58Encode } from '../../../values/base58.js';
+import { base58Encode } from '../../../values/bytes.js';
 import type { Clock } from '../../../values/time.js';
 import { type AccountState, EMPTY_ACCOUNT, rentExemptLamports } from '../../account.js';
 import type { Signature } from '../../chain.js';

@@ -8,8 +8,7 @@ import {
   addressBytes,
   addressFromBytes,
 } from '../../../values/address.js';
-import { base58Decode, base58Encode } from '../../../values/base58.js';
-import { partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
+import { base58Decode, base58Encode, partOf, type ReadonlyBytes, readBuffer } from '../../../values/bytes.js';
 import type { AccountState } from '../../account.js';
 import type { Balance, Signature, TokenChange, TransactionError, TransactionRecord } from '../../chain.js';
 import { SIGNATURE_BYTES } from '../../transaction/wire.js';

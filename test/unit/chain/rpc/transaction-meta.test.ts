@@ -8,7 +8,7 @@ import {
   encodeMessage,
   encodeTransaction,
 } from '../../../../src/chain/transaction/wire.js';
-import { base58Encode } from '../../../../src/values/base58.js';
+import { base58Encode } from '../../../../src/values/bytes.js';
 import type { JsonObject } from '../../../../src/values/canonical-json.js';
 import { signTransaction } from '../../../support/chain.js';
 import { namedAddress } from '../../../support/oracle.js';

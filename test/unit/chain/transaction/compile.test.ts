@@ -16,7 +16,7 @@ import {
   draftTransaction,
   unsigned,
 } from '../../../../src/chain/transaction/wire.js';
-import { base58Encode } from '../../../../src/values/base58.js';
+import { base58Encode } from '../../../../src/values/bytes.js';
 import { namedAddress, publicKey, toWeb3 } from '../../../support/oracle.js';
 
 const blockhash = namedAddress('a blockhash');

@@ -8,7 +8,7 @@ import type { Chain } from '../../../../src/chain/chain.js';
 import { instructionName } from '../../../../src/chain/squads/instructions.js';
 import type { Signer } from '../../../../src/chain/transaction/sign.js';
 import type { Address } from '../../../../src/values/address.js';
-import { base58Encode } from '../../../../src/values/base58.js';
+import { base58Encode } from '../../../../src/values/bytes.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aPipeline,

@@ -4,7 +4,7 @@ import type { Trace, TransactionRecord } from '../../../../src/chain/chain.js';
 import { decodeTransaction } from '../../../../src/chain/transaction/wire.js';
 import type { Engine } from '../../../../src/engine/engine.js';
 import { LEASE_MS } from '../../../../src/engine/lease.js';
-import { base58Encode } from '../../../../src/values/base58.js';
+import { base58Encode } from '../../../../src/values/bytes.js';
 import { chainOver } from '../../../support/doubles.js';
 import {
   aBurnRequest,

@@ -8,7 +8,7 @@ import type { NewTransaction } from '../../../../../src/chain/local/ledger/table
 import { SYSTEM_PROGRAM } from '../../../../../src/chain/programs.js';
 import { type FlywheelError, isFlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { openSqliteFile, type SqliteFile } from '../../../../../src/files/sqlite-file.js';
-import { base58Decode } from '../../../../../src/values/base58.js';
+import { base58Decode } from '../../../../../src/values/bytes.js';
 import { chainOptions, HandClock, namedSigner } from '../../../../support/chain.js';
 import { emptyDirectory } from '../../../../support/spawn.js';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Pins } from '../../../../../src/approval/pins.js';
-import type { Flywheel } from '../../../../../src/chain/flywheel.js';
+import type { Flywheel } from '../../../../../src/chain/chain.js';
 import { createSimulator } from '../../../../../src/chain/local/simulator.js';
 import { type ChainSender, createSender } from '../../../../../src/chain/send.js';
 import { addSignature } from '../../../../../src/chain/transaction/sign.js';
