@@ -39,15 +39,6 @@ describe('the compose file', () => {
     expect(read('compose.yaml')).not.toMatch(/PASSWORD: |postgres:\/\//);
   });
 
-  it('keeps what a registration has begun when its container ends', () => {
-    const { tmpfs = [], volumes = [] } = service('admin');
-    expect(tmpfs.filter((one: string) => one.startsWith('/data'))).toEqual([]);
-    expect(volumes).toContain('admin-data:/data');
-    expect(Object.keys(compose.volumes)).toContain('admin-data');
-    // A new volume gets the owner of the image's directory.
-    expect(read('Dockerfile')).toMatch(/install -d -o node -g node -m 700 \/data$/m);
-  });
-
   it('stops them later than their grace', () => {
     for (const name of SERVERS) {
       const { command = [], stop_grace_period } = service(name);
@@ -64,23 +55,7 @@ describe('the compose file', () => {
   });
 });
 
-describe('image, proxy and units', () => {
-  it('run as a user without rights, and say whether they are alive', () => {
-    const dockerfile = read('Dockerfile');
-    expect(dockerfile).toMatch(/^USER node$/m);
-    expect(dockerfile).toMatch(/^HEALTHCHECK .*\n.*\/healthz/m);
-    expect(dockerfile.indexOf('USER node')).toBeLessThan(dockerfile.indexOf('ENTRYPOINT'));
-  });
-
-  it('reach every server, wait for a batch, and repeat nothing that may have been done', () => {
-    const caddyfile = read('Caddyfile');
-    for (const name of SERVERS) expect(caddyfile).toContain(`${name}:8787`);
-    expect(caddyfile).toMatch(/lb_retry_match method GET$/m);
-    expect(caddyfile).toMatch(/health_uri \/readyz$/m);
-    expect(caddyfile).toMatch(/response_header_timeout 10m$/m);
-    expect(caddyfile).toMatch(/@inside path \/metrics/);
-  });
-
+describe('the units', () => {
   it('stop the unit later than its grace, and hand secrets over as files', async () => {
     const unit = read('flywheel.service');
     const words = (/^ExecStart=\/usr\/bin\/flywheel (.*)$/m.exec(unit)?.[1] ?? '').split(' ');
