@@ -66,7 +66,7 @@ async function benchBurnBatch(on: OnCluster): Promise<BenchRatio> {
     if (value.success.length !== BURNS) throw new Error('A burn of the measurement failed.');
   });
   const bareMs = await bareBurns(on);
-  return { name: `cluster: burn-batch of ${BURNS} : the bare sender`, ratio: ms / bareMs, target: 2 };
+  return { name: `cluster: burn-batch of ${BURNS} : the bare sender`, ratio: ms / bareMs, target: 1.2 };
 }
 
 async function confirmed(connection: Connection, signatures: readonly string[]): Promise<void> {
