@@ -155,13 +155,4 @@ describe('attributeOutcomes', () => {
       outcomes: '0 no,1 t1',
     });
   });
-
-  it('takes a time that grows with the number of elements, also of twins', () => {
-    const many = Array.from({ length: 20_000 }, (_, n) => element(n % 2));
-    const before = process.cpuUsage();
-    const { outcomes } = attributeOutcomes(many, { success: many.map((each) => burned(each)), errors: [] });
-    expect(outcomes).toHaveLength(20_000);
-    // CPU time, because other processes may use the machine.
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
-  });
 });
