@@ -26,6 +26,7 @@ import { commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
 import {
   afterwards,
+  beforeSending,
   notSent,
   outcomeUnknown,
   saysNothingWasDone,
@@ -152,7 +153,7 @@ const REPLAYED =
 /** Sends a request of burns, and checks that it was the service that refused it, or has sent what it names for it. */
 async function sendBurns<Value>(
   session: Session,
-  { isNew }: Entry,
+  entry: Entry,
   asked: {
     readonly key: string;
     readonly txHashOf: (value: Value) => string | undefined;
@@ -163,7 +164,7 @@ async function sendBurns<Value>(
 ): Promise<Value> {
   const { key: idempotencyKey, txHashOf, beforeTry, onElement } = asked;
   const opened = await session.service();
-  await beforeTry();
+  await beforeSending(entry, beforeTry);
   const call = { ...callWith(session, opened, idempotencyKey, onElement), beforeTry };
   const reply = await send(call).catch(async (error: unknown) => {
     await requireRefused(session, idempotencyKey, error);
@@ -179,7 +180,7 @@ async function sendBurns<Value>(
   if (txHash !== undefined)
     await requireAnswersKey(session, listed, { names, isNamed: meta.requestId !== undefined });
   noteReply(session, reply);
-  if (isNew && meta.replayed) session.output.tell(REPLAYED);
+  if (entry.isNew && meta.replayed) session.output.tell(REPLAYED);
   return value;
 }
 

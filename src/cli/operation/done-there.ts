@@ -34,7 +34,7 @@ import { burnElements, namedText, nounOf, pick, pipelineElements } from './eleme
 import { hasLandedInPart, requireUnchanged, wasCancelled } from './overlap.js';
 import { commandLine } from './resume-line.js';
 import type { Work } from './run-operation.js';
-import { notSent, outcomeUnknown, saysNothingWasDone, unread, withoutNothingSent } from './verdicts.js';
+import { notSent, outcomeUnknown, saysNothingWasDone, withoutNothingSent } from './verdicts.js';
 
 /** A burn or pipeline of the service with the type and proof of an element. */
 export interface Found {
@@ -556,18 +556,15 @@ export function lookingAgain(session: Session, sent: ErrorCode) {
   return (operation: Entry, work: LookedUp, unanswered: Unanswered, isSetUp = false): Promise<void> =>
     seen(async () => {
       if (sendsAll(operation)) return true;
-      const answer = await work.ask(unanswered.requests.map(({ key }) => key)).catch(unread);
+      const answer = await work.ask(unanswered.requests.map(({ key }) => key));
       // What the service has begun goes on there.
       if (!isSetUp && unanswered.requests.some(({ key }) => answer?.known.has(key))) return false;
       const looked: LookedUp = { ...work, ask: async () => answer, rest: false };
       await foreseeUnchanged(session, operation, looked, unanswered);
       return true;
     }).catch((error: unknown) => {
-      if (!(error instanceof FlywheelError)) throw error;
-      const options = { ...error.options, unsent: true, doubtful: false };
-      if (!operation.hasAnswers) throw new FlywheelError(error.code, error.message, options);
-      const code = error.code === 'ERR_INPUT_INVALID' ? sent : error.code;
-      throw new FlywheelError(code, withoutNothingSent(error.message), options);
+      if (!operation.hasAnswers || !isFlywheelError(error, 'ERR_INPUT_INVALID')) throw error;
+      throw new FlywheelError(sent, withoutNothingSent(error.message), error.options);
     });
 }
 

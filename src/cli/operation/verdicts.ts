@@ -115,9 +115,21 @@ export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
 export function unread(error: unknown): never {
   if (!isFlywheelError(error, 'ERR_RESPONSE_INVALID')) throw error;
   const exit = error.exitCode === EXIT.internal ? EXIT.unavailable : error.exitCode;
-  const options = { ...error.options, exit, unsent: true };
-  throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, options);
+  throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
 }
+
+/** Of the look-up before the first try of a request: whatever it meets, that request was not sent. */
+export const beforeSending = (
+  { hasAnswers }: Pick<Entry, 'hasAnswers'>,
+  look: () => Promise<void>,
+): Promise<void> =>
+  look()
+    .catch(unread)
+    .catch((error: unknown) => {
+      if (!(error instanceof FlywheelError)) throw error;
+      const message = hasAnswers ? withoutNothingSent(error.message) : error.message;
+      throw new FlywheelError(error.code, message, { ...error.options, unsent: true, doubtful: false });
+    });
 
 /** Some effects of the request may be there already. */
 export const breaksOff = ({ code, options }: FlywheelError): boolean =>
