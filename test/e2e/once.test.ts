@@ -761,4 +761,25 @@ describe('another machine that lands a part of the file', () => {
     expect(rest.exit, rest.stderr).toBe(0);
     expect(Number(await burned(remote)) - before).toBeCloseTo((size + 1) / 100, 6);
   });
+
+  it('a look-up that is refused between two tries says nothing of the first', async () => {
+    const words = sends('burn-batch', fileOf('burn-batch', 'between', 1, 1));
+    const before = Number(await burned(remote));
+    const limited = { status: 429, body: { error: 'ERR_RATE_LIMIT_EXCEEDED', message: 'Later.' } };
+    const gate = gateOf(remote);
+    let isSent = false;
+    gate.fate = async ({ method }): Promise<Fate> => {
+      if (method === 'GET') return isSent ? { refuse: 401 } : 'pass';
+      isSent = true;
+      const startedMs = Date.now();
+      // A look-up counts for a second.
+      while (Date.now() < startedMs + 1_000) await burned(remote);
+      return { alter: () => limited };
+    };
+    const ended = await ending(startFlywheel({ home: remote.directory }, words));
+    passAll(remote);
+    expect(ended.exit, ended.stderr).toBe(7);
+    expect((await remote.run(...words)).exit).toBe(0);
+    expect(Number(await burned(remote)) - before).toBeCloseTo(0.01, 6);
+  });
 });
