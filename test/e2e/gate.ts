@@ -41,6 +41,8 @@ export type Fate =
 interface Altered {
   status: number;
   body: unknown;
+  /** @default for the same status */
+  withItsId?: boolean;
 }
 
 export interface Gate {
@@ -97,8 +99,9 @@ async function inPlace(
   }
   const answer = await ask();
   if (answer === null) return null;
-  const { status, body } = fate.alter({ status: answer.status, body: JSON.parse(answer.content.toString()) });
-  return said(status, body, status === answer.status ? ownId : {});
+  const given = fate.alter({ status: answer.status, body: JSON.parse(answer.content.toString()) });
+  const { status, body, withItsId = status === answer.status } = given;
+  return said(status, body, withItsId ? ownId : {});
 }
 
 /**
