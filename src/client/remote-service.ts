@@ -152,7 +152,7 @@ export function createRemoteService(deps: RemoteServiceDeps): Service {
         ...prepareCall(terms, operation, call, input),
         look: lookAt(service, id, input, call),
         onWaiting: call.onWaiting,
-        beforeTry: call.beforeTry,
+        beforeRetry: call.beforeRetry,
       };
       const { value, answer, finding } = await sendUntilAnswered(sender, prepared, {
         schema: operation.response,

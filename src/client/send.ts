@@ -59,7 +59,7 @@ export interface PreparedCall {
       }>)
     | undefined;
   readonly onWaiting?: Call['onWaiting'] | undefined;
-  readonly beforeTry?: Call['beforeTry'] | undefined;
+  readonly beforeRetry?: Call['beforeRetry'] | undefined;
 }
 
 interface Expected<Value> {
@@ -223,7 +223,6 @@ async function tryOnce<Value>(
 ): Promise<Answered<Value> | Failed> {
   const { clock, log, transport } = sender;
   const { request, mask, signal } = call;
-  await call.beforeTry?.();
   const startedMs = clock.nowMs();
   log.request(request, tryNumber);
   const timeoutMs = Math.min(sender.requestTimeoutMs, mostMs);
@@ -254,10 +253,25 @@ function addTo(tried: Tried, { meaning, error }: Failed): void {
   if (meaning !== 'unsent') tried.unsent = false;
 }
 
-/** 409 says that the same request is still running. Without a status, or unsent, this client refuses a further try. */
-const isRefusal = ({ code, options, status = 400 }: FlywheelError): boolean =>
-  options.unsent === true ||
-  (code !== 'ERR_OUTCOME_UNKNOWN' && status >= 400 && status < 500 && status !== 409);
+/** 409 says that the same request is still running. Without a status, this client refuses a further try. */
+const isRefusal = ({ status = 400 }: FlywheelError): boolean =>
+  status >= 400 && status < 500 && status !== 409;
+
+/** What a look-up has found, which ends the tries. */
+const FOUND: ReadonlySet<string> = new Set(['ERR_INPUT_INVALID', 'ERR_PARTIAL', 'ERR_APPROVAL_REFUSED']);
+
+/** A look-up that fails between two tries says nothing of the request. @param last - of the last try */
+async function lookAgain({ beforeRetry }: PreparedCall, tried: Tried, last?: FlywheelError): Promise<void> {
+  if (last === undefined) return;
+  try {
+    await beforeRetry?.();
+  } catch (error) {
+    if (!isFlywheelError(error) || FOUND.has(error.code)) throw error;
+    if (tried.unsent) throw last;
+    tried.maybeDone = true;
+    throw error;
+  }
+}
 
 function finalError(
   { idempotencyKey, operation, request }: PreparedCall,
@@ -271,7 +285,8 @@ function finalError(
     });
   const isOpen =
     maybeDone || (underWay && isRefusal(error)) || (isDoubtful && error.options.doubtful !== true);
-  if (!isOpen || operation.method === 'GET') return error.with(key);
+  const isSaid = error.code === 'ERR_OUTCOME_UNKNOWN';
+  if (!isOpen || isSaid || operation.method === 'GET') return error.with(key);
   const { requestId = request.headers[REQUEST_ID_HEADER], status } = error.options;
   return new FlywheelError(
     'ERR_OUTCOME_UNKNOWN',
@@ -353,12 +368,15 @@ async function tryUntilAnswered<Value>(
   const { clock, totalTimeoutMs, maxWaitMs } = sender;
   const budget: Budget = { endMs: clock.nowMs() + totalTimeoutMs, waitsMs: maxWaitMs };
   let waitedMs: number | null = 0;
+  let last: FlywheelError | undefined;
   for (let tryNumber = 1; ; tryNumber += 1) {
+    await lookAgain(call, tried, last);
     const mostMs = leftMs(sender, budget);
     if (mostMs <= 0)
       throw gaveUp(sender, new FlywheelError('ERR_UNAVAILABLE', 'No time is left for a request.'));
     const result = await tryOnce(sender, call, expected, { mostMs, tryNumber });
     if ('value' in result) return result;
+    last = result.error;
     addTo(tried, result);
     if (isUnderWay(result) && call.look !== undefined) {
       waitedMs = await waitWhileUnderWay(sender, call, budget, waitedMs);

@@ -34,8 +34,8 @@ export interface Call {
   readonly repeatOnly?: boolean;
   /** Aborting stops waiting, and stops before the next step. Submitted transactions may still land. */
   readonly signal?: AbortSignal;
-  /** Runs before each try over the network. What it throws ends the call. */
-  readonly beforeTry?: () => void | Promise<void>;
+  /** Runs before each further try over the network. What it throws ends the call. */
+  readonly beforeRetry?: () => Promise<void>;
   readonly onOperation?: (operationId: string) => void;
   readonly onElement?: (outcome: ElementOutcome) => void;
   readonly onSteps?: (steps: Steps) => void;

@@ -100,7 +100,7 @@ async function send(
   await beforeSending({ hasAnswers: true }, beforeTry);
   session.output.progress.show('executing the batch …');
   const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
-  const call = { ...callWith(session, opened, key(signedTx)), beforeTry };
+  const call = { ...callWith(session, opened, key(signedTx)), beforeRetry: beforeTry };
   const reply = await opened.service
     .executeBatch(request, call)
     .finally(() => session.output.progress.clear());

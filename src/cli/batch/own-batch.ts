@@ -76,7 +76,7 @@ export async function initiate(
   await beforeSending(entry, beforeTry);
   session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
-  const call = { ...callWith(session, opened, stage.key), beforeTry };
+  const call = { ...callWith(session, opened, stage.key), beforeRetry: beforeTry };
   const send = () => opened.service.initBatch(part, call);
   const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
     throw await withCancel(session, stage.key, error);

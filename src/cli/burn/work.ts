@@ -165,7 +165,7 @@ async function sendBurns<Value>(
   const { key: idempotencyKey, txHashOf, beforeTry, onElement } = asked;
   const opened = await session.service();
   await beforeSending(entry, beforeTry);
-  const call = { ...callWith(session, opened, idempotencyKey, onElement), beforeTry };
+  const call = { ...callWith(session, opened, idempotencyKey, onElement), beforeRetry: beforeTry };
   const reply = await send(call).catch(async (error: unknown) => {
     await requireRefused(session, idempotencyKey, error);
     throw error;

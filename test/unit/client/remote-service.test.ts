@@ -130,16 +130,23 @@ describe('createRemoteService', () => {
     }
   });
 
-  it('asks before each try, the later ones too, whether it may still be sent', async () => {
+  it('asks before each further try whether it may still be sent', async () => {
     const { stub, service } = await clientTo(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }));
     const dropped = new FlywheelError('ERR_OUTCOME_UNKNOWN', 'Another process dropped it.');
-    let asked = 0;
-    const beforeTry = (): void => {
-      asked += 1;
-      if (asked === 2) throw dropped;
-    };
-    expect((await failureOf(service.burn(burn, { ...call, beforeTry }))).message).toBe(dropped.message);
-    expect([asked, stub.requests.length]).toEqual([2, 1]);
+    const beforeRetry = () => Promise.reject(dropped);
+    expect((await failureOf(service.burn(burn, { ...call, beforeRetry }))).message).toBe(dropped.message);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  it('a look-up between two tries that could not be sent says nothing of the first try', async () => {
+    const limited = { error: 'ERR_RATE_LIMIT_EXCEEDED', message: 'no' };
+    const refused = new FlywheelError('ERR_UNAVAILABLE', 'Refused. Nothing was sent.', { unsent: true });
+    const beforeRetry = () => Promise.reject(refused);
+    const { stub, service } = await clientTo(json(429, limited));
+    const error = await failureOf(service.burn(burn, { ...call, beforeRetry }));
+    expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', options: { cause: refused } });
+    expect([error.options.unsent, error.message.includes('Nothing')]).toEqual([undefined, false]);
+    expect(stub.requests).toHaveLength(1);
   });
 
   it('waits as long as the service says, else at random and longer each time', async () => {
