@@ -206,7 +206,9 @@ function requireExpectation(session: Session, expectation: Expectation | null): 
     canAsk(session)
       ? 'With --yes an approval needs --expect. Nothing was signed.'
       : `${withoutQuestion(session)} an approval needs ${missing}. Nothing was signed.`,
-    expectation === null ? { hint: `Add ${yes ? '' : '--yes '}--expect pipelines.json` } : {},
+    expectation === null
+      ? { hint: `Add ${yes ? '' : '--yes and '}--expect with the pipelines file or its digest.` }
+      : {},
   );
 }
 

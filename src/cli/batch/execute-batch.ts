@@ -268,7 +268,7 @@ export async function failedOutOf(
   if (isFinal(await getBatch(session, batchId))) return { file, request: null };
   throw notSent(
     `--failed-out: this machine does not have the pipelines of batch ${batchId}.`,
-    'Add --expect pipelines.json.',
+    'Add --expect with the pipelines file.',
   );
 }
 

@@ -14,7 +14,7 @@ export const refuse = (message: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_APPROVAL_REFUSED', message, hint === undefined ? {} : { hint });
 
 const HOW_TO_PIN =
-  'Pin the project: `flywheel profile add NAME --multisig … --owner … --operator … --mint …`, then `flywheel profile pin`.';
+  'Pin the project: `flywheel profile add NAME --multisig … --owner … --operator … --mint …` (with --update for a profile that exists), then `flywheel profile pin`.';
 
 /** @throws `ERR_APPROVAL_REFUSED` when not even the addresses are pinned. */
 export function requirePins(pins: Pins | null): Pins {

@@ -123,7 +123,7 @@ export async function showPipelinesPlan(
   };
   const warnings = [...equal, ...alarms];
   session.output.result({ ...plan, warnings }, (style) =>
-    viewPipelinesPlan(plan, { summed, decimals }, outlook, style),
+    viewPipelinesPlan(plan, { summed, decimals }, outlook.symbol, style),
   );
 }
 

@@ -164,7 +164,7 @@ async function machineFor(
     if (expectation !== null) return null;
     throw refuse(
       'The batch cannot be simulated: this computer cannot run the Solana virtual machine.',
-      'Add --expect pipelines.json to compare the batch with the file instead.',
+      'Add --expect with the pipelines file to compare the batch with it instead.',
     );
   }
 }

@@ -32,7 +32,7 @@ export async function showBurnPlan(
     ...{ burnWallet: looked.burnWallet, supply: looked.supply, usedToday: looked.usedToday },
   };
   const plan = { dryRun: true, type, hash: proofHash(proof), amount, foreseen };
-  session.output.result(plan, (style) => viewBurnPlan(plan, outlook, style));
+  session.output.result(plan, (style) => viewBurnPlan(plan, outlook.symbol, style));
 }
 
 /** @throws `ERR_PARTIAL` when some would fail. */
@@ -48,7 +48,7 @@ export async function showBurnBatchPlan(session: Session, burns: readonly BurnRe
     types: sumByType(burns),
     foreseen,
   };
-  session.output.result(plan, (style) => viewBurnBatchPlan(plan, outlook, style));
+  session.output.result(plan, (style) => viewBurnBatchPlan(plan, outlook.symbol, style));
   const failed = foreseen?.failures.length ?? 0;
   if (failed === 0) return;
   throw new FlywheelError(
@@ -76,10 +76,7 @@ export async function requireAllPossible(
   indexes: readonly number[],
 ): Promise<void> {
   const outlook = await outlookOf(session);
-  if (outlook.foresight === null) {
-    session.output.warn(`Scopes, types, caps and balances could not be checked: ${outlook.reason}.`);
-    return;
-  }
+  if (outlook.foresight === null) return;
   const { failures } = await outlook.foresight.burns(burns, outlook.credential);
   const problems = new Problems('--strict');
   for (const { index, message } of failures)

@@ -96,10 +96,12 @@ async function checkOpened(session: Session, withChain: boolean, look: Look): Pr
   await look('service', () => serviceText(session, opened));
   await look('native parts', () => nativeParts(opened));
   if (!withChain) return;
+  const { kind, chain, pins } = opened;
   if (session.settings.apiUrl.value === null) await look('funds', () => fundsText(session));
-  const { chain } = opened;
-  if (chain === null) return;
+  else if (pins === null) await look('project', () => 'not pinned, so its batches cannot be approved here');
+  if (chain === null && kind === 'embedded') return;
   await look('chain', async () => {
+    if (chain === null) return 'no RPC node is set, so batches cannot be checked or approved here';
     const { lastValidBlockHeight } = await chain.latestBlockhash();
     return `readable, block height ${lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS}`;
   });

@@ -17,7 +17,7 @@ import type {
 } from '../../contract/schemas/batch.js';
 import { grouped, shownSymbol } from '../../values/token-amount.js';
 import type { BatchPlan } from '../batch/pipelines-operation.js';
-import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
+import { changeField, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { totalsOf } from '../input/pipelines-plan.js';
 import type { Style } from '../output/color.js';
@@ -171,7 +171,7 @@ export const viewPipelines = (
 export const viewPipelinesPlan = (
   { pipelines, actions, foreseen }: BatchPlan,
   { summed, decimals }: { readonly summed: Summed; readonly decimals: number },
-  outlook: Outlook,
+  symbol: string | null,
   style: Style,
 ): readonly string[] => [
   style.good('The file is valid. Nothing was sent.'),
@@ -179,12 +179,11 @@ export const viewPipelinesPlan = (
     [
       ['pipelines', grouped(pipelines)],
       ['memos', actions['memo'] || null],
-      ...(foreseen === null ? [] : foreseenFields(foreseen, outlook.symbol)),
-      notForeseen(outlook),
+      ...(foreseen === null ? [] : foreseenFields(foreseen, symbol)),
     ],
     style,
   ),
-  ...viewSummary(summed, { decimals, symbol: outlook.symbol }, style),
+  ...(pipelines === 0 ? [] : viewSummary(summed, { decimals, symbol }, style)),
 ];
 
 const foreseenFields = (

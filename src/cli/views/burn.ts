@@ -5,7 +5,7 @@ import type { BurnResult } from '../../contract/schemas/burn.js';
 import { grouped } from '../../values/token-amount.js';
 import type { tallyOf, totalsOf } from '../burn/requests.js';
 import type { BurnsForesight } from '../context.js';
-import { changeField, notForeseen, type Outlook, usedField } from '../dry-run.js';
+import { changeField, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
@@ -57,17 +57,16 @@ interface BurnBatchPlan {
   readonly foreseen: BurnsForesight | null;
 }
 
-export function viewBurnPlan(plan: BurnPlan, outlook: Outlook, style: Style): readonly string[] {
+export function viewBurnPlan(plan: BurnPlan, symbol: string | null, style: Style): readonly string[] {
   const { foreseen } = plan;
   return [
     style.good('Nothing was sent.'),
     ...fieldLines(
       [
-        ['amount', tokensText(sumAmounts([plan.amount]), outlook.symbol)],
+        ['amount', tokensText(sumAmounts([plan.amount]), symbol)],
         ['proof hash', plan.hash],
         ['proof type', plan.type],
-        ...burnFields(foreseen, outlook.symbol),
-        notForeseen(outlook),
+        ...burnFields(foreseen, symbol),
       ],
       style,
     ),
@@ -141,7 +140,11 @@ function failureLines(
   ];
 }
 
-export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: Style): readonly string[] {
+export function viewBurnBatchPlan(
+  plan: BurnBatchPlan,
+  symbol: string | null,
+  style: Style,
+): readonly string[] {
   const { foreseen } = plan;
   const failures = foreseen?.failures ?? [];
   return [
@@ -154,13 +157,12 @@ export function viewBurnBatchPlan(plan: BurnBatchPlan, outlook: Outlook, style: 
       [
         ['burns', grouped(plan.elements)],
         ['requests', grouped(plan.requests)],
-        ['total amount', tokensText(plan.totalAmount, outlook.symbol)],
+        ['total amount', tokensText(plan.totalAmount, symbol)],
         ...Object.entries(plan.types).map(
           ([type, { elements, amount }]) =>
-            [type, `${countText(elements, 'burn')}, ${tokensText(amount, outlook.symbol)}`] as const,
+            [type, `${countText(elements, 'burn')}, ${tokensText(amount, symbol)}`] as const,
         ),
-        ...burnFields(foreseen, outlook.symbol),
-        notForeseen(outlook),
+        ...burnFields(foreseen, symbol),
       ],
       style,
     ),
