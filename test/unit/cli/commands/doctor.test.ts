@@ -81,6 +81,7 @@ describe('doctor', () => {
     expect([found.exit, found.ok]).toEqual([exit, false]);
     expect(named(found, 'service')).toMatchObject({ ok: false, error: code, detail: 'It did not work.' });
     expect(named(found, 'rpc')?.ok).toBe(true);
+    expect(named(found, 'project')?.detail).toMatch(/^not pinned/);
   });
 
   it.each([
