@@ -263,7 +263,7 @@ export function batchFailure(
     'ERR_BATCH_FAILED',
     `Batch ${id} ${isCancelled ? 'was cancelled' : 'failed'}${executed}${reason}.`,
     {
-      hint: `${isCancelled ? 'If the rest should still run' : 'Run the rest in a new batch'}: ${rest}${isCancelled ? ', or --again if nothing of the file has landed' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
+      hint: `${isCancelled ? 'If the rest should still run' : 'Run the rest in a new batch'}: ${rest}${isCancelled ? '' : `. That cancels this one first, so that no member of the multisig can execute it later. To cancel only: ${cancelLine(session, id)}.`}`,
     },
   );
 }
