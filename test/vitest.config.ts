@@ -25,6 +25,8 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: 
     retry: 0,
     pool: 'forks' as const,
     maxWorkers: WORKERS,
+    // The collector took an eighth of the time.
+    execArgv: ['--max-semi-space-size=64'],
   },
 });
 

@@ -5,12 +5,10 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
 import { type OwnDatabase, openDatabase, queryAt, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
-import { clusterDirectory } from '../test-cluster/directory.js';
-import { closeTestNodes, startTestNode } from '../test-cluster/node.js';
+import { projectOnCluster } from '../test-cluster/directory.js';
 
 const BLOCKS = (title: string): readonly string[] => {
   const section = readFileSync('docs/backups.md', 'utf8').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
@@ -153,27 +151,20 @@ describe('a data directory with its own ledger', () => {
 });
 
 describe('what is on a cluster', () => {
-  let test: TestEngine;
-  let source: string;
+  let on: Awaited<ReturnType<typeof projectOnCluster>>;
   let postgres: OwnDatabase;
   beforeAll(async () => {
-    test = await openTestEngine();
-    const node = await startTestNode({
-      ...{ directory: test.dataDir, isDataDirectory: true },
-      ...{ pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 },
-    });
-    source = await clusterDirectory(test, [node.url]);
+    on = await projectOnCluster();
     postgres = await (INSTALLED === undefined ? openDatabase() : startInstalled(INSTALLED));
   });
   afterAll(async () => {
     await postgres.stop();
-    await closeTestNodes();
-    await test.destroy();
+    await on.close();
   });
 
   it('is copied from a data directory', () => {
     const [copy = ''] = BLOCKS('A data directory on a cluster');
-    const cwd = run(copy, { FLYWHEEL_DATA_DIR: source });
+    const cwd = run(copy, { FLYWHEEL_DATA_DIR: on.dataDir });
     run('flywheel db check', { FLYWHEEL_DATA_DIR: join(cwd, 'backup') });
   });
 
@@ -184,7 +175,7 @@ describe('what is on a cluster', () => {
     const cwd = emptyDirectory();
     mkdirSync(join(cwd, 'machine'));
     const machine = { FLYWHEEL_DATA_DIR: join(cwd, 'machine') };
-    run('flywheel db copy', { FLYWHEEL_DATA_DIR: source, FLYWHEEL_DATABASE_URL: postgres.url });
+    run('flywheel db copy', { FLYWHEEL_DATA_DIR: on.dataDir, FLYWHEEL_DATABASE_URL: postgres.url });
     const [dump = ''] = BLOCKS('PostgreSQL');
     const client = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
     run(dump, { ...client, ...machine, FLYWHEEL_DATABASE_URL: restored.href }, cwd);

@@ -3,41 +3,27 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTestEngine, type TestEngine } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { itLong } from '../support/long.js';
-import { type OwnDatabase, openDatabase } from '../support/postgres.js';
+import { openDatabase } from '../support/postgres.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
-import { clusterDirectory } from '../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
+import { projectOnCluster } from '../test-cluster/directory.js';
 
 const home = emptyDirectory();
 const machine = join(home, 'machine');
-let test: TestEngine;
-let node: TestNode;
-let postgres: OwnDatabase;
-let inDirectory: Env;
-let inDatabase: Env;
-let copying: Env;
+const { test, node, dataDir: source, close } = await projectOnCluster();
+const postgres = await openDatabase();
+const inDirectory: Env = { FLYWHEEL_DATA_DIR: source };
+const inDatabase: Env = { FLYWHEEL_DATA_DIR: machine, FLYWHEEL_DATABASE_URL: postgres.url };
+const copying: Env = { FLYWHEEL_DATA_DIR: source, FLYWHEEL_DATABASE_URL: postgres.url };
 
 beforeAll(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true },
-    ...{ pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 },
-  });
-  const source = await clusterDirectory(test, [node.url]);
-  postgres = await openDatabase();
   cpSync(join(source, 'keys'), join(machine, 'keys'), { recursive: true });
-  inDirectory = { FLYWHEEL_DATA_DIR: source };
-  inDatabase = { FLYWHEEL_DATA_DIR: machine, FLYWHEEL_DATABASE_URL: postgres.url };
-  copying = { FLYWHEEL_DATA_DIR: source, FLYWHEEL_DATABASE_URL: postgres.url };
   for (const amount of ['1', '2', '3']) await burn(inDirectory, amount);
 });
 afterAll(async () => {
   await postgres.stop();
-  await closeTestNodes();
-  await test.destroy();
+  await close();
 });
 
 type Env = Record<string, string>;

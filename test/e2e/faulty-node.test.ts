@@ -1,8 +1,8 @@
 /** The built program on a cluster whose nodes refuse some or all calls: optional calls that fail delay nothing. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { signApproval } from '../support/engine.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { sampleOf } from '../support/long.js';
 import {
@@ -16,29 +16,14 @@ import {
   stubNode,
 } from '../support/rpc-stub.js';
 import { emptyDirectory, type Spawned } from '../support/spawn.js';
-import { clusterDirectory } from '../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
+import { projectOnCluster } from '../test-cluster/directory.js';
 import { expectProblem, problemOf } from './operator.js';
 
 type Init = Parameters<typeof signApproval>[1];
 
-let test: TestEngine;
-let node: TestNode;
-let dataDir: string;
-
-beforeAll(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
-  });
-  dataDir = await clusterDirectory(test, [node.url]);
-});
+const { test, node, dataDir, close } = await projectOnCluster({ slotMs: 50 });
 afterEach(closeStubs);
-afterAll(async () => {
-  await closeTestNodes();
-  await test.destroy();
-});
+afterAll(close);
 
 async function nodeThat(fault: Fault, ...methods: readonly string[]): Promise<StubNode> {
   const stub = await stubNode();

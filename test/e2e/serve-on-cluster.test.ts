@@ -1,12 +1,11 @@
 /** `flywheel serve` on a cluster as a program: work that outlives its request, and work that outlives its server. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
-import { aPipeline, burnAction, openTestEngine, signApproval, type TestEngine } from '../support/engine.js';
+import { afterAll, afterEach, describe, expect, it, onTestFailed } from 'vitest';
+import { aPipeline, burnAction, signApproval } from '../support/engine.js';
 import { ask, killServers, type ServedHome, type ServeProcess, serve } from '../support/http-serve.js';
 import { emptyDirectory } from '../support/spawn.js';
-import { clusterDirectory } from '../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
+import { projectOnCluster } from '../test-cluster/directory.js';
 
 type InitBatchResult = Parameters<typeof signApproval>[1];
 type Batch = InitBatchResult['batch'];
@@ -15,24 +14,12 @@ const BATCH = '/v1/flywheel/batch';
 const pipelines = [1, 2, 3].map((amount) => aPipeline([burnAction(amount)]));
 const LOOK_MS = 50;
 
-let test: TestEngine;
-let node: TestNode;
-let home: ServedHome;
-
-beforeAll(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 50, confirmedAfter: 2, finalizedAfter: 6 },
-  });
-  const dataDir = await clusterDirectory(test, [node.url]);
-  home = { home: emptyDirectory(), dataDir, key: test.project.key.reveal() };
+const { test, node, dataDir, close } = await projectOnCluster({
+  ...{ slotMs: 50, confirmedAfter: 2, finalizedAfter: 6 },
 });
+const home: ServedHome = { home: emptyDirectory(), dataDir, key: test.project.key.reveal() };
 afterEach(killServers);
-afterAll(async () => {
-  await closeTestNodes();
-  await test.destroy();
-});
+afterAll(close);
 
 async function start(): Promise<ServeProcess> {
   const server = await serve(home, '--rate', 'init=100/s', '--rate', 'execute=100/s');

@@ -1,28 +1,14 @@
 /** A cluster that rolls back confirmed transactions: the next command reports the rollback, and the work still happens once. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTestEngine, type TestEngine } from '../support/engine.js';
+import { afterAll, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { emptyDirectory } from '../support/spawn.js';
-import { clusterDirectory } from '../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
+import { projectOnCluster } from '../test-cluster/directory.js';
 
 /** Offset of the supply in a mint account. */
 const SUPPLY_AT = 36;
 
-let test: TestEngine;
-let node: TestNode;
-
-beforeAll(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 20, confirmedAfter: 1, finalizedAfter: 60 },
-  });
-});
-afterAll(async () => {
-  await closeTestNodes();
-  await test.destroy();
-});
+const { test, node, dataDir, close } = await projectOnCluster({ finalizedAfter: 60 });
+afterAll(close);
 
 /** From the ledger, which is ahead of the cluster's confirmed state. */
 async function supply(): Promise<bigint> {
@@ -31,7 +17,7 @@ async function supply(): Promise<bigint> {
 }
 
 it('a burn that is taken back is said to be, is pending, and burns once', async () => {
-  const [home, dataDir] = [emptyDirectory(), await clusterDirectory(test, [node.url])];
+  const home = emptyDirectory();
   const env = { FLYWHEEL_API_KEY: test.project.key.reveal(), FLYWHEEL_DATA_DIR: dataDir };
   const run = (...words: string[]) => flywheelHere({ home, env }, ...words);
   const before = await supply();

@@ -9,29 +9,22 @@ import { effectiveSettings } from '../../../src/compose/rpc.js';
 import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
-import { aBurnRequest, openTestEngine, type TestEngine } from '../../support/engine.js';
+import { aBurnRequest } from '../../support/engine.js';
 import { testCli } from '../../support/in-process.js';
 import { failureOf } from '../../support/service.js';
 import { emptyDirectory } from '../../support/spawn.js';
 import { rawSqlite } from '../../support/store.js';
-import { clusterDirectory } from '../../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
+import { projectOnCluster } from '../../test-cluster/directory.js';
+import { startTestNode } from '../../test-cluster/node.js';
 
 const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
 
-let test: TestEngine;
-let node: TestNode;
-let dataDir: string;
+let on: Awaited<ReturnType<typeof projectOnCluster>>;
 
 beforeEach(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({ directory: test.dataDir, isDataDirectory: true, ...SLOTS });
-  dataDir = await clusterDirectory(test, [node.url]);
+  on = await projectOnCluster();
 });
-afterEach(async () => {
-  await closeTestNodes();
-  await test.destroy();
-});
+afterEach(() => on.close());
 
 const ambientWith = (env: Record<string, string> = {}): CliContext => ({
   ...testCli({ env }).context,
@@ -41,7 +34,10 @@ const ambientWith = (env: Record<string, string> = {}): CliContext => ({
 
 function open(flags: Partial<GlobalFlags> = {}, env: Record<string, string> = {}) {
   const ambient = ambientWith(env);
-  return openEmbeddedService(ambient, resolveSettings(ambient, { dataDir, local: true, ...flags }));
+  return openEmbeddedService(
+    ambient,
+    resolveSettings(ambient, { dataDir: on.dataDir, local: true, ...flags }),
+  );
 }
 
 const SERVER: OpenServerOptions = {
@@ -53,10 +49,10 @@ describe('a data directory on a cluster', () => {
   it('names its nodes to those who ask for the settings, unless others are named', () => {
     const settings = (flags: { rpcUrl?: string[] }, env: Record<string, string> = {}) => {
       const ambient = ambientWith(env);
-      const { rpcUrl } = effectiveSettings(resolveSettings(ambient, { dataDir, ...flags }));
+      const { rpcUrl } = effectiveSettings(resolveSettings(ambient, { dataDir: on.dataDir, ...flags }));
       return { urls: rpcUrl.value.map(({ given }) => given), source: rpcUrl.source };
     };
-    expect(settings({})).toEqual({ urls: [node.url], source: 'data directory' });
+    expect(settings({})).toEqual({ urls: [on.node.url], source: 'data directory' });
     expect(settings({ rpcUrl: ['devnet'] })).toEqual({ urls: ['devnet'], source: 'flag' });
     expect(settings({}, { FLYWHEEL_RPC_URL: 'testnet' })).toEqual({
       urls: ['testnet'],
@@ -68,7 +64,7 @@ describe('a data directory on a cluster', () => {
   });
 
   it('says how transactions are sent, unless that was said for this run', () => {
-    const config = requireDataConfig(dataDir);
+    const config = requireDataConfig(on.dataDir);
     if (!('cluster' in config)) throw new TypeError('Not on a cluster.');
     const directory = emptyDirectory();
     const sending = { maxPriorityFee: 7, commitment: 'finalized' } as const;
@@ -90,21 +86,21 @@ describe('a data directory on a cluster', () => {
   it('refuses nodes of another cluster before anything is stored or sent, naming both', async () => {
     const other = await startTestNode(SLOTS);
     const opened = await open({ rpcUrl: [other.url] });
-    const before = await test.store.progress();
+    const before = await on.test.store.progress();
     const failure = await failureOf(
       opened.service.burn(aBurnRequest(3), {
-        credential: new Secret(test.project.key.reveal()),
+        credential: new Secret(on.test.project.key.reveal()),
         idempotencyKey: 'one',
       }),
     );
-    const config = requireDataConfig(dataDir);
+    const config = requireDataConfig(on.dataDir);
     const expected = 'cluster' in config ? config.cluster.genesisHash : '';
     expect(failure.code).toBe('ERR_CHAIN_MISMATCH');
     expect(failure.message).toContain(expected);
     expect(failure.message).toMatch(/belongs? to another cluster \(genesis \w+\), expected/);
-    expect(await test.store.progress()).toEqual(before);
+    expect(await on.test.store.progress()).toEqual(before);
     const ambient = ambientWith();
-    const settings = resolveSettings(ambient, { dataDir, rpcUrl: [other.url] });
+    const settings = resolveSettings(ambient, { dataDir: on.dataDir, rpcUrl: [other.url] });
     expect(await failureOf(openServer(ambient, settings, SERVER))).toMatchObject({
       code: 'ERR_CHAIN_MISMATCH',
     });
@@ -112,13 +108,13 @@ describe('a data directory on a cluster', () => {
   });
 
   it('refuses a cluster that has no such mint', async () => {
-    const { multisig } = test.project.registration;
-    rawSqlite(dataFiles(dataDir).store, `update tokens set mint_address = '${multisig}'`);
+    const { multisig } = on.test.project.registration;
+    rawSqlite(dataFiles(on.dataDir).store, `update tokens set mint_address = '${multisig}'`);
     const opened = await open();
     expect(
       await failureOf(
         opened.service
-          .currentBatch({ credential: new Secret(test.project.key.reveal()) })
+          .currentBatch({ credential: new Secret(on.test.project.key.reveal()) })
           .then(() => opened.chain?.latestBlockhash() ?? null),
       ),
     ).toMatchObject({
@@ -129,11 +125,11 @@ describe('a data directory on a cluster', () => {
   });
 
   it('is served while no node answers, which a line of the log says that names its server and time like every other', async () => {
-    await node.close();
+    await on.node.close();
     const said: string[] = [];
     const ambient = ambientWith();
     const io = { ...ambient.io, stderr: { write: (text: string) => void said.push(text) } };
-    const settings = resolveSettings(ambient, { dataDir, maxWaitSeconds: '0' });
+    const settings = resolveSettings(ambient, { dataDir: on.dataDir, maxWaitSeconds: '0' });
     const start = async (logLevel: OpenServerOptions['logLevel']) => {
       said.length = 0;
       await (await openServer({ ...ambient, io }, settings, { ...SERVER, logLevel })).close();
@@ -153,28 +149,28 @@ describe('a data directory on a cluster', () => {
   });
 
   it('opens while no node answers, and checks as soon as one does', async () => {
-    const port = Number(new URL(node.url).port);
-    await node.close();
+    const port = Number(new URL(on.node.url).port);
+    await on.node.close();
     const opened = await open({ maxWaitSeconds: '0' });
-    const call = { credential: new Secret(test.project.key.reveal()), idempotencyKey: 'one' };
+    const call = { credential: new Secret(on.test.project.key.reveal()), idempotencyKey: 'one' };
     expect((await failureOf(opened.service.burn(aBurnRequest(3), call))).code).toBe('ERR_UNAVAILABLE');
-    await startTestNode({ directory: test.dataDir, isDataDirectory: true, port, ...SLOTS });
+    await startTestNode({ directory: on.test.dataDir, isDataDirectory: true, port, ...SLOTS });
     expect((await opened.service.burn(aBurnRequest(3), call)).value.result).toBe('SUCCESS');
     expect(await opened.walletChain()).toBe('solana:localnet');
-    expect(opened.pins?.multisig).toBe(test.project.registration.multisig);
+    expect(opened.pins?.multisig).toBe(on.test.project.registration.multisig);
     await opened.close();
   });
 
   it('is wiped by nobody and is no local ledger, but shows its status and makes keys', async () => {
     const ambient = ambientWith();
-    const local = createLocalAdmin(ambient, resolveSettings(ambient, { dataDir }));
-    const owner = { address: test.project.registration.owner, keypair: null };
+    const local = createLocalAdmin(ambient, resolveSettings(ambient, { dataDir: on.dataDir }));
+    const owner = { address: on.test.project.registration.owner, keypair: null };
     expect(await local.status()).toMatchObject({ owner, usedToday: { burn: '0' } });
     expect((await local.createKey({ scopes: ['burn'], proofTypes: null })).scopes).toEqual(['burn']);
     expect(await local.listKeys()).toHaveLength(2);
     await local.close();
     for (const refused of [local.fund({ to: 'vault', sol: '1' }), local.reset()])
       expect((await failureOf(refused)).code).toBe('ERR_USAGE');
-    expect(existsSync(dataFiles(dataDir).store)).toBe(true);
+    expect(existsSync(dataFiles(on.dataDir).store)).toBe(true);
   });
 });

@@ -8,18 +8,22 @@ import { join } from 'node:path';
 import { Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openTestEngine, type TestEngine } from '../../support/engine.js';
 import { describeLong, isLong, itLong } from '../../support/long.js';
 import { rpcResult, statusOf } from '../../support/rpc-call.js';
 import { closeStubs, passOn, type RpcCall, result, type StubNode, stubNode } from '../../support/rpc-stub.js';
 import { emptyDirectory, flywheel, problemOf, type Spawned } from '../../support/spawn.js';
-import { clusterDirectory } from '../../test-cluster/directory.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
+import { projectOnCluster } from '../../test-cluster/directory.js';
 
 const LIST = 'getSignaturesForAddress';
 const READ = 'getTransaction';
 /** The most transactions of one check. */
 const MAX_READ = 500;
+
+/** Of a transaction that has moved no tokens. */
+const META = {
+  ...{ fee: 5_000, innerInstructions: [], loadedAddresses: { writable: [], readonly: [] } },
+  ...{ preTokenBalances: [], postTokenBalances: [], logMessages: [] },
+};
 
 interface Row {
   readonly signature: string;
@@ -27,33 +31,21 @@ interface Row {
   readonly err?: object;
 }
 
-let test: TestEngine;
-let node: TestNode;
-/** A data directory, and a copy of it from before its last burn. */
-let whole: string;
-let older: string;
+const { test, node, dataDir: whole, close } = await projectOnCluster({ slotMs: 50 });
+/** A copy of the data directory from before its last burn. */
+const older = emptyDirectory();
 /** The first burn that the copy lacks, and how many it lacks. */
 let lost: string;
 let unknown = 0;
 
 beforeAll(async () => {
-  test = await openTestEngine();
-  node = await startTestNode({
-    ...{ directory: test.dataDir, isDataDirectory: true, pace: 'clock' },
-    ...{ slotMs: 50, confirmedAfter: 1, finalizedAfter: 4 },
-  });
-  whole = await clusterDirectory(test, [node.url]);
   await burned(whole);
-  older = emptyDirectory();
   cpSync(whole, older, { recursive: true });
   unknown = 0;
   lost = await burned(whole);
 }, 60_000);
 afterEach(closeStubs);
-afterAll(async () => {
-  await closeTestNodes();
-  await test.destroy();
-});
+afterAll(close);
 
 const burn = (dataDir: string, ...words: readonly string[]): Promise<Spawned> =>
   flywheel(
@@ -112,6 +104,20 @@ interface Spam {
   readonly before?: string;
 }
 
+type Asked = readonly [signatures: readonly string[]];
+
+/** Those of spam are final. */
+function withStatuses(
+  answer: { readonly result: { readonly value: readonly unknown[] } },
+  wires: ReadonlyMap<string, unknown>,
+  [signatures]: Asked,
+) {
+  const landed = { slot: 1, confirmations: null, err: null, status: { Ok: null } };
+  const final = { ...landed, confirmationStatus: 'finalized' };
+  const value = answer.result.value.map((told, at) => (wires.has(signatures[at] ?? '') ? final : told));
+  return { ...answer, result: { ...answer.result, value } };
+}
+
 /** A node that lists spam for the project's accounts, and for its signers if the spam names them too. */
 async function spammed({ rows, before }: Spam, namesSigners: boolean): Promise<StubNode> {
   const stub = await stubNode();
@@ -120,7 +126,9 @@ async function spammed({ rows, before }: Spam, namesSigners: boolean): Promise<S
   const spam = rows.map(({ signature, slot, err = null }) => ({
     ...{ signature, slot, err, memo: null, blockTime: null },
   }));
-  const honest = passOn(node.url);
+  const honest = passOn(node.url, (answer, { method, params }) =>
+    method === 'getSignatureStatuses' ? withStatuses(answer, wires, params as Asked) : answer,
+  );
   const lists = new Map<string, readonly Row[]>();
   stub.always = async (response, call) => {
     const { method, params } = call as RpcCall & {
@@ -129,7 +137,7 @@ async function spammed({ rows, before }: Spam, namesSigners: boolean): Promise<S
     const [first, terms] = params;
     if (method === READ && wires.has(first)) {
       const wire = wires.get(first);
-      const found = wire && { slot: 1, blockTime: null, meta: null, transaction: [wire, 'base64'] };
+      const found = wire && { slot: 1, blockTime: null, meta: META, transaction: [wire, 'base64'] };
       return result(found ?? null)(response, call);
     }
     if (method !== LIST || (!namesSigners && [burnWallet, operator].includes(first as never)))
@@ -179,7 +187,8 @@ describe('transactions that name the signers of a project too', () => {
     const stub = await spammed({ rows: signed(await slotNow(), 520) }, true);
     const refused = await burn(whole, '--rpc-url', stub.url);
     expect([refused.exit, problemOf(refused).error]).toEqual([6, 'ERR_UNAVAILABLE']);
-    expect(count(stub, READ)).toBe(MAX_READ);
+    // Its own are read too.
+    expect(count(stub, READ)).toBeLessThan(MAX_READ + 10);
     await burned(whole, '--rpc-url', stub.url);
     expect(count(stub, READ)).toBeLessThan(530);
   });
