@@ -258,6 +258,16 @@ it('a rest that is refused before anything is set up is no operation, and can be
   expect(await burned()).toBe(before + 6);
 });
 
+it('a rest that is refused cancels no batch', async () => {
+  await meet('embedded');
+  const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
+  const file = operator.write('a.json', { pipelines: all });
+  await failedInPart(operator, file);
+  await init(operator.write('b.json', pipelines(4, 6)), '--again');
+  expectProblem(await runFile(file, '--rest'), 2, { message: 'Nothing was sent.' });
+  expect((await operator.happened()).batches).not.toContain('CANCELLED');
+});
+
 it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));

@@ -704,11 +704,12 @@ describe('another machine that lands a part of the file', () => {
     ['batch run', 'POST', /init$/, 2, 9],
     ['batch run', 'POST', /init$/, 2, 9, 'lose'],
     ['batch run', 'POST', /execute$/, 2, 9, { refuse: 429, withItsId: true }],
+    ['batch execute', 'GET', /idempotencyKey/, 2, 2],
     ['batch execute', 'POST', /execute$/, 2, 2, { refuse: 429, withItsId: true }],
     ['burn-batch', 'POST', /burn-batch$/, 2, 7, { refuse: 429 }],
   ] as const;
 
-  it.each(sampleOf(MEANWHILE, 6))('%s, at its %s of %s, is seen before more is sent', async (...row) => {
+  it.each(sampleOf(MEANWHILE, 7))('%s, at its %s of %s, is seen before more is sent', async (...row) => {
     const [kind, method, path, size, exit, then = 'pass'] = row;
     const name = `meanwhile ${kind} ${path} ${size} ${JSON.stringify(then)}`;
     const home = emptyDirectory();
@@ -717,18 +718,6 @@ describe('another machine that lands a part of the file', () => {
     const other = (...words: readonly string[]) => flywheelHere({ home, cwd: remote.directory }, ...words);
     const others = fileOf(kind, name, size, size + 1);
     const gate = gateOf(remote);
-    let held = false;
-    gate.fate = async (request): Promise<Fate> => {
-      if (held || request.method !== method || !path.test(request.path)) return 'pass';
-      held = true;
-      const startedMs = Date.now();
-      // A batch that waits is seen by others.
-      const again = /execute/.test(request.path) ? ['--again'] : [];
-      expect((await other(...sends(kind, others), ...again)).exit).toBe(0);
-      // A look-up counts for a second.
-      while (Date.now() < startedMs + 1_000) await other('history', '--json');
-      return then;
-    };
     const proof = JSON.stringify({ name, index: size });
     const own = fileOf(kind, name, 1, size);
     const signed = ['--keypair', remote.owner, '--yes'];
@@ -740,6 +729,18 @@ describe('another machine that lands a part of the file', () => {
       kind === 'burn --once'
         ? ['burn', '--once', '--type', 'WATCH_AD', '--proof', proof, '--amount', '0.01', '--yes', '--json']
         : await (kind === 'batch execute' ? executes() : sends(kind, own));
+    let held = false;
+    gate.fate = async (request): Promise<Fate> => {
+      if (held || request.method !== method || !path.test(request.path)) return 'pass';
+      held = true;
+      const startedMs = Date.now();
+      // A batch that waits is seen by others.
+      const again = kind === 'batch execute' || /execute/.test(request.path) ? ['--again'] : [];
+      expect((await other(...sends(kind, others), ...again)).exit).toBe(0);
+      // A look-up counts for a second.
+      while (Date.now() < startedMs + 1_000) await other('history', '--json');
+      return then;
+    };
     const before = Number(await burned(remote));
     const refused = await ending(startFlywheel({ home: remote.directory }, words));
     passAll(remote);

@@ -40,7 +40,7 @@ import {
   requireThere,
 } from '../operation/done-there.js';
 import { pick, pipelineElements } from '../operation/elements.js';
-import { beginRest, wasCancelled } from '../operation/overlap.js';
+import { beginRest, leftOfRest, wasCancelled } from '../operation/overlap.js';
 import { agreedLine, commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
 import { afterwards, notSent, saysNothingWasDone } from '../operation/verdicts.js';
@@ -168,6 +168,9 @@ export function batchWork(
     return mayChange || (how.rest && hasRest(entry.state)) ? undefined : runAnswer;
   }
 
+  const landedBut = (left: readonly number[]) =>
+    elements.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
+
   /** @returns false when other batches landed all that was left. */
   async function startRest(entry: Entry): Promise<boolean> {
     const stage = currentStage(entry);
@@ -176,8 +179,14 @@ export function batchWork(
     let batch = batchId === undefined ? undefined : await seenBatch(session, batchId, stage);
     // A dry run assumes that the batch can be cancelled.
     if (batch !== undefined && !isEnded(batch) && session.isDryRun !== true) {
-      await end(batch, stage.runAnswer?.left ?? own);
-      batch = await seenBatch(session, batch.id, stage);
+      const { id } = batch;
+      const indexes = stage.runAnswer?.left ?? own;
+      // What would refuse the rest is found before the owner votes.
+      await noteDone(session, entry, looked, { keys: [stage.key], own: landedBut(indexes) });
+      await leftOfRest(session, entry, { all: elements, indexes, allowChanged: how.allowChanged });
+      await end(batch, indexes);
+      session.output.tell(`Batch ${id} is cancelled. Its rest comes next.`);
+      batch = await afterwards(() => seenBatch(session, id, stage));
     }
     // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
     const left = batch ? (await concludeStage(session, stage, batch, elements)).left : own;
@@ -185,7 +194,7 @@ export function batchWork(
       entry.settle({ state: 'done', landed: elements.map(({ digest }) => digest) });
       return true;
     }
-    const hasLanded = elements.flatMap(({ digest }, index) => (left.includes(index) ? [] : [digest]));
+    const hasLanded = landedBut(left);
     // In a dry run the batch is not cancelled, so its pipelines must not count as another batch's.
     await noteDone(session, entry, looked, { keys: [stage.key], own: hasLanded });
     return beginRest(session, entry, {

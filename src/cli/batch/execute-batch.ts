@@ -186,8 +186,8 @@ async function execute(
     return { batch: before, landed: await concludeById(session, before, { approved }) };
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
-  if (!terms.again) await requireNotLandedElsewhere(session, before);
   const seen = seenWithin(session);
+  if (!terms.again) await requireNotLandedElsewhere(session, before);
   let { digest } = terms;
   const batch = await executeUntilFinal(session, before, {
     ...terms,

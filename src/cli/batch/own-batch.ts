@@ -12,7 +12,7 @@ import { type Element, type Entry, isOver, type Verdict } from '../journal/journ
 import { findBatch, getBatch, isEnded, requireAnswersKey, type Unanswered } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { beforeSending, outcomeUnknown, trying } from '../operation/verdicts.js';
+import { afterwards, beforeSending, outcomeUnknown, trying } from '../operation/verdicts.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -102,7 +102,8 @@ export async function initiate(
   entry.keep(stage.initAnswerName, answer);
   if (!reply.meta.replayed) return { answer, batch: answer.batch, isNew: true };
   if (entry.isNew) session.output.tell(`The service already set up this file as batch ${id}.`);
-  return { answer, batch: await upToDate(session, await getBatch(session, id)), isNew: false };
+  const batch = await afterwards(async () => upToDate(session, await getBatch(session, id)));
+  return { answer, batch, isNew: false };
 }
 
 /** Members of the multisig can end a set-up for good; then only a cancellation leads on. */

@@ -119,33 +119,40 @@ function changedElements(changes: Refused['changes'], kind: OperationKind, count
   );
 }
 
+interface Rest {
+  /** Of the whole file. */
+  readonly all: readonly Element[];
+  readonly indexes: readonly number[];
+  readonly allowChanged: boolean;
+}
+
 /**
- * Starts the rest of an operation with those of `indexes` that no other operation landed meanwhile.
- * @returns false where nothing is left.
+ * Those of a rest that no other operation landed meanwhile.
  * @throws `ERR_INPUT_INVALID` when another operation may still land one of them, or as {@link requireUnchanged}
  */
+export async function leftOfRest(session: Session, entry: Entry, rest: Rest) {
+  const { all, indexes } = rest;
+  const overlaps = entry.elsewhere(pick(all, indexes));
+  const skipped = overlaps.length === 0 ? null : describe(indexes.length, overlaps, nounOf(entry.kind));
+  const open = overlaps.find(({ hasLanded }) => !hasLanded);
+  if (skipped !== null && open !== undefined) throw notSent(skipped, await wayOut(session, open));
+  const left = withoutThose(overlaps, all, indexes);
+  if (left.length > 0) await requireUnchanged(session, entry, all, left, rest);
+  return { left, skipped };
+}
+
+/** Starts the rest of an operation. @returns false where nothing is left. @throws as {@link leftOfRest} */
 export async function beginRest(
   session: Session,
   entry: Entry,
-  rest: {
-    readonly all: readonly Element[];
-    readonly indexes: readonly number[];
-    readonly allowChanged: boolean;
+  rest: Rest & {
     readonly hasLanded?: readonly Sha256[];
     notes(left: readonly number[]): Notes | Promise<Notes>;
   },
 ): Promise<boolean> {
-  const { all, indexes, hasLanded } = rest;
-  const overlaps = entry.elsewhere(pick(all, indexes));
-  let left = indexes;
-  if (overlaps.length > 0) {
-    const sentence = describe(indexes.length, overlaps, nounOf(entry.kind));
-    const open = overlaps.find(({ hasLanded }) => !hasLanded);
-    if (open !== undefined) throw notSent(sentence, await wayOut(session, open));
-    left = withoutThose(overlaps, all, indexes);
-    if (left.length > 0) await requireUnchanged(session, entry, all, left, rest);
-    session.output.tell(`${sentence} They are skipped.`);
-  } else await requireUnchanged(session, entry, all, left, rest);
+  const { all, hasLanded } = rest;
+  const { left, skipped } = await leftOfRest(session, entry, rest);
+  if (skipped !== null) session.output.tell(`${skipped} They are skipped.`);
   if (left.length === 0) return false;
   const consent = { allowChanged: rest.allowChanged, ...(entry.since === 0 && { again: undefined }) };
   if (entry.reopen(pick(all, left), { ...(await rest.notes(left)), ...consent }, hasLanded)) return true;

@@ -86,7 +86,10 @@ export const outcomeUnknown = (
   message: string,
   hint?: string,
   options: FlywheelErrorOptions = {},
-): FlywheelError => new FlywheelError('ERR_OUTCOME_UNKNOWN', message, { ...options, ...(hint && { hint }) });
+): FlywheelError =>
+  new FlywheelError('ERR_OUTCOME_UNKNOWN', withoutNothingSent(message), {
+    ...{ ...options, ...(hint && { hint }) },
+  });
 
 /** Exits of a failed look-up that would say that nothing was done or signed. */
 const SAYS_NOTHING_DONE: ReadonlySet<ExitCode> = new Set([
@@ -103,9 +106,8 @@ export const afterwards = <Seen>(look: () => Promise<Seen>): Promise<Seen> =>
     if (!isFlywheelError(error) || !SAYS_NOTHING_DONE.has(error.exitCode)) throw error;
     if (error.code === 'ERR_APPROVAL_REFUSED') throw error;
     const { message, options } = error;
-    const problem = withoutNothingSent(message);
     throw outcomeUnknown(
-      `The service executed the request, but its result cannot be looked up: ${problem}`,
+      `The service executed the request, but its result cannot be looked up: ${message}`,
       undefined,
       { requestId: options.requestId, cause: error },
     );
