@@ -185,8 +185,9 @@ export function batchWork(
       await noteDone(session, entry, looked, { keys: [stage.key], own: landedBut(indexes) });
       await leftOfRest(session, entry, { all: elements, indexes, allowChanged: how.allowChanged });
       await end(batch, indexes);
-      session.output.tell(`Batch ${id} is cancelled. Its rest comes next.`);
       batch = await afterwards(() => seenBatch(session, id, stage));
+      // Members may have executed it to its end instead.
+      if (batch?.dateCancelled !== undefined) session.output.tell(`Batch ${id} is cancelled.`);
     }
     // Members may have executed more meanwhile. A batch whose init has an unknown outcome is looked up below, by its key.
     const left = batch ? (await concludeStage(session, stage, batch, elements)).left : own;
