@@ -6,11 +6,8 @@ import type { CommandTree } from './program.js';
 
 export type Candidate = readonly [word: string, description: string];
 
-/** Names stored in files of this machine. */
-export type Names = 'profiles' | 'batches' | 'operations';
-
 /** Where values come from; `null`: any text. */
-type Values = readonly string[] | Names | '@files' | '@directories' | null;
+type Values = readonly string[] | 'profiles' | '@files' | '@directories' | null;
 
 const CLUSTERS = ['mainnet', 'devnet', 'testnet', 'localhost'];
 
@@ -26,14 +23,12 @@ const VALUES: Readonly<Record<string, readonly Values[]>> = {
   '--proof': ['@files'],
   '--signed-tx': ['@files'],
   'profile name': ['profiles'],
-  'pending id': ['operations'],
   file: ['@files'],
   pipelines: ['@files'],
   keypair: ['@files'],
   dir: ['@directories'],
-  batchId: ['batches'],
-  approval: ['batches', '@files'],
-  batch: ['batches', '@files'],
+  approval: ['@files'],
+  batch: ['@files'],
 };
 
 const valuesAt = (choices: readonly string[] | undefined, key: string, name: string): readonly Values[] =>
@@ -82,7 +77,7 @@ async function reached({ root, load }: Tree, words: readonly string[]) {
 export async function completions(
   tree: Tree,
   words: readonly string[],
-  names: (kind: Names) => Promise<readonly Candidate[]>,
+  profiles: () => readonly Candidate[],
 ): Promise<readonly string[]> {
   // bash splits `--output=js` into three words.
   const typed = words.filter((word) => word !== '=');
@@ -90,20 +85,18 @@ export async function completions(
   const { command, open } = await reached(tree, typed);
   const [, name, value = current] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
   const option = name === undefined ? open : optionOf(command, tree.root, name);
-  const candidates = async (values: readonly Values[]): Promise<readonly Candidate[]> => {
-    const found = values.map(async (from): Promise<readonly Candidate[]> => {
+  const candidates = (values: readonly Values[]): readonly Candidate[] =>
+    values.flatMap((from): readonly Candidate[] => {
       if (from === null) return [];
       if (typeof from !== 'string') return from.map((word) => [word, '']);
-      return from === '@files' || from === '@directories' ? [[from, '']] : names(from);
+      return from === 'profiles' ? profiles() : [[from, '']];
     });
-    return (await Promise.all(found)).flat();
-  };
   const isOption = option === undefined && value.startsWith('-');
   const found = isOption
     ? optionsOf(command, tree)
     : [
         ...(option === undefined ? await wordsAfter(command, typed, tree) : []),
-        ...(await candidates(option === undefined ? argumentsOf(command) : (valuesOf(option) ?? []))),
+        ...candidates(option === undefined ? argumentsOf(command) : (valuesOf(option) ?? [])),
       ];
   return found
     .filter(([word]) => word.startsWith('@') || word.startsWith(value))

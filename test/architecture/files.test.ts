@@ -67,7 +67,7 @@ describe('the project', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const ranges = ['optionalDependencies', 'devDependencies'].flatMap((kind) =>
       Object.entries(manifest[kind] as Record<string, string>).filter(
-        ([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version),
+        ([, version]) => !/^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version),
       ),
     );
     expect(ranges).toEqual([]);

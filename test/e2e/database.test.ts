@@ -1,83 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
-import { isLong, itLong } from '../support/long.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
-import { type TestProject, testProject } from '../support/registration.js';
-import { emptyDirectory } from '../support/spawn.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
-import { sendByTreasury } from './treasury.js';
+import { itLong } from '../support/long.js';
+import { startPostgres } from '../support/postgres.js';
+import { type Registered, sharedDatabase } from './shared-database.js';
 
-const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
-
-let project: TestProject;
-let node: TestNode;
-let postgres: PostgresServer;
-let home: string;
+const postgres = await startPostgres();
+const { project, home, machine, run, failed, register, fund, close } = await sharedDatabase(
+  postgres,
+  'DATABASE_URL',
+);
+const { mint } = project.token;
 const running: ServeProcess[] = [];
-
-interface Registered {
-  readonly project: string;
-  readonly registration: { readonly burnWallet: string };
-  readonly apiKey: { readonly file: string };
-}
-
-beforeAll(async () => {
-  project = await testProject();
-  node = await startTestNode({ directory: project.directory, ...SLOTS });
-  postgres = await startPostgres();
-  home = emptyDirectory();
-});
 afterAll(async () => {
   for (const server of running.splice(0)) await server.end('SIGKILL');
-  await closeTestNodes();
-  await postgres.stop();
+  await close();
 });
-
-/** Several machines with their own directories share one database. */
-const machine = (name: string) => ({
-  home,
-  dataDir: join(home, name),
-  env: {
-    FLYWHEEL_DATA_DIR: join(home, name),
-    DATABASE_URL: postgres.url,
-    FLYWHEEL_RPC_URL: node.url,
-  },
-});
-
-const run = async (on: string, ...words: string[]) => {
-  const ended = await flywheelHere(machine(on), ...words, '--json');
-  // For `doctor` a vault without tokens is a problem.
-  const exits = words[0] === 'doctor' ? [0, 5] : [0];
-  expect([exits.includes(ended.exit ?? -1), ended.stderr]).toEqual([true, expect.any(String)]);
-  return JSON.parse(ended.stdout);
-};
-
-const failed = async (on: string, ...words: string[]) => {
-  const { exit, stderr } = await flywheelHere(machine(on), ...words, '--json');
-  return {
-    exit,
-    ...(JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string }),
-  };
-};
-
-const register = (mint: string): string[] => [
-  ...['register', '--cluster', node.url, '--mint', mint, '--owner', project.owner.address],
-  ...['--operator-keypair', project.files.operator, '--daily-burn', '100', '--yes'],
-];
-
-const send = (to: string, tokens: bigint, lamports: bigint): Promise<void> =>
-  sendByTreasury(node.url, project.token.mint, { to, tokens, lamports });
 
 describe('a flywheel in a database', () => {
   it('is registered, burned from and served', async () => {
-    expect(await failed('a', 'vault')).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
-    const registered: Registered = await run('a', ...register(project.token.mint));
+    expect(await failed('a', {}, 'vault')).toMatchObject({ error: 'ERR_LOCAL_NOT_FOUND' });
+    const registered: Registered = await run('a', ...register({ mint }));
     expect(registered).toMatchObject({ project: expect.any(String), apiKey: { file: expect.any(String) } });
-    expect(await run('a', ...register(project.token.mint))).toMatchObject({
+    expect(await run('a', ...register({ mint }))).toMatchObject({
       project: registered.project,
       registration: registered.registration,
       apiKey: null,
@@ -85,9 +33,8 @@ describe('a flywheel in a database', () => {
     expect(await run('a', 'audit')).toContainEqual(
       expect.objectContaining({ action: 'register', project: registered.project }),
     );
-    const { registration } = registered;
     const key = readFileSync(registered.apiKey.file, 'utf8').trim();
-    await send(registration.burnWallet, 50n, 10_000_000n);
+    await fund(mint, registered);
 
     const burn = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '3'];
     await run('a', ...burn, '--yes', '--persist-onchain');
@@ -112,16 +59,6 @@ describe('a flywheel in a database', () => {
         body: { type: 'PRODUCT_BUY', proof: { order }, burnAmount: 1, persistOnchain: false },
         idempotencyKey: `order-${order}`,
       });
-    const expectSharedRates = async (): Promise<void> => {
-      const limited = await Promise.all(
-        ['a', 'a'].map((name) => serve(machine(name), '--rate', 'burn=3/min')),
-      );
-      running.push(...limited);
-      const tries = await Promise.all(
-        Array.from({ length: 8 }, (_, at) => burnAt(limited[at % 2]?.url ?? '', 100 + at)),
-      );
-      expect(tries.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5);
-    };
     for (let order = 0; order < 2; order += 1) {
       const [to, other] = order % 2 === 0 ? servers : [...servers].reverse();
       const burned = await burnAt(to?.url ?? '', order);
@@ -131,8 +68,6 @@ describe('a flywheel in a database', () => {
       expect(await listed.json()).toMatchObject({ items: [{ txHash }] });
     }
 
-    // The rates tests on PostgreSQL cover shared counters in every check.
-    if (isLong) await expectSharedRates();
     await postgres.restart(async () => {
       const { status, headers } = await burnAt(servers[0]?.url ?? '', 200);
       expect([status, headers.get('retry-after')]).toEqual([503, expect.any(String)]);
@@ -185,7 +120,7 @@ describe('a flywheel in a database', () => {
       expect([exit, JSON.parse(stderr).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
       const file = join(home, 'url');
       writeFileSync(file, postgres.url, { mode: 0o644 });
-      expect(await failed('b', 'history', '--database-url-file', file)).toMatchObject({
+      expect(await failed('b', {}, 'history', '--database-url-file', file)).toMatchObject({
         exit: 2,
         error: 'ERR_CONFIG_INVALID',
         message: expect.stringContaining('every user can read'),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
@@ -310,7 +310,7 @@ describe('a service whose lists cannot be asked', () => {
     expect(await scene.counts()).toEqual(EACH_ONCE);
   });
 
-  it('says of no repeat that nothing of it is left, because the first run landed', async () => {
+  itLong('says of no repeat that nothing of it is left, because the first run landed', async () => {
     const { operator, members, json } = await initiated('remote');
     const gate = gateOf(operator);
     const file = operator.write('two.json', SEVEN.slice(0, 2));

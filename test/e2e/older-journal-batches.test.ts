@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { failedInPart } from './deeds.js';
 import {
   burned,
@@ -73,7 +73,7 @@ it('an init that arrived late gives no approval for what others have executed si
   expect(await burned()).toBe(4);
 });
 
-it.each(sampleOf(['init', 'run', 'rest'], 2))(
+it.each(sampleOf(['rest', 'init', 'run'], 1))(
   'a dry run of a batch that a service of an earlier state does not know says what the command says: %s',
   async (how) => {
     await meet('embedded');
@@ -239,7 +239,7 @@ it('a batch that another machine has executed is noted by its cancellation, and 
     return runFile(more, '--rest');
   });
   const [line = ''] = /flywheel batch cancel [^`]*/.exec(problemOf(await runFile(more)).hint ?? '') ?? [];
-  expect((await operator.paste(line)).exit).toBe(5);
+  expect((await operator.paste(line)).exit).toBe(0);
   expect((await runFile(more)).exit).toBe(0);
   expect(await burned()).toBe(3);
 });
@@ -305,19 +305,22 @@ it('a batch whose rest another machine has done says so', async () => {
   expect(await burned()).toBe(before);
 });
 
-it('a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how', async () => {
-  await meet('remote');
-  const file = operator.write('a.json', pipelines(0, 4));
-  await cancel(await init(file));
-  await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
-  await cancel(await init(file, '--rest'));
-  await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
-  await restore(journalHome(operator), JOURNAL, null);
-  await giveUp(await runFile(file, '--rest'));
-  expect((await runFile(file)).exit).toBe(10);
-  expect((await runFile(file, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(4);
-});
+itLong(
+  'a cancelled file whose rest was cancelled too is done once when the journal is lost, and says how',
+  async () => {
+    await meet('remote');
+    const file = operator.write('a.json', pipelines(0, 4));
+    await cancel(await init(file));
+    await elsewhere(() => runFile(operator.write('b.json', pipelines(2, 3))));
+    await cancel(await init(file, '--rest'));
+    await elsewhere(() => runFile(operator.write('c.json', pipelines(3, 4))));
+    await restore(journalHome(operator), JOURNAL, null);
+    await giveUp(await runFile(file, '--rest'));
+    expect((await runFile(file)).exit).toBe(10);
+    expect((await runFile(file, '--rest')).exit).toBe(0);
+    expect(await burned()).toBe(4);
+  },
+);
 
 it('the rest of pipelines that are done once more is what that has not landed', async () => {
   await meet('embedded');
@@ -379,17 +382,20 @@ it('actions in another order, with a memo or with one more of their kind are no 
   expect(await burned()).toBe(1);
 });
 
-it('a file whose batch was lost by a restore is missing only where nobody has landed it again', async () => {
-  await meet('embedded');
-  const backup = join(operator.directory, 'backup');
-  await keep(operator.dataDir, SERVICE, backup);
-  expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
-  await restore(operator.dataDir, SERVICE, backup);
-  expect((await runFile('a.json')).exit).toBe(7);
-  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
-  expect((await runFile('a.json')).exit).toBe(0);
-  expect(await burned()).toBe(2);
-});
+itLong(
+  'a file whose batch was lost by a restore is missing only where nobody has landed it again',
+  async () => {
+    await meet('embedded');
+    const backup = join(operator.directory, 'backup');
+    await keep(operator.dataDir, SERVICE, backup);
+    expect((await runFile(operator.write('a.json', pipelines(0, 2)))).exit).toBe(0);
+    await restore(operator.dataDir, SERVICE, backup);
+    expect((await runFile('a.json')).exit).toBe(7);
+    await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 2))));
+    expect((await runFile('a.json')).exit).toBe(0);
+    expect(await burned()).toBe(2);
+  },
+);
 
 it('a batch that a restore has lost is not done again while the chain has it', async () => {
   await meet('embedded');
@@ -429,20 +435,23 @@ it('a repeat that was cancelled is no rest, whatever others have landed since', 
   expect(await burned()).toBe(4);
 });
 
-it('what others had landed of a cancelled file is not told as landed once a restore has lost it', async () => {
-  await meet('embedded');
-  const file = operator.write('a.json', pipelines(0, 2));
-  await cancel(await init(file));
-  const backup = join(operator.directory, 'backup');
-  await keep(operator.dataDir, SERVICE, backup);
-  await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 3))));
-  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
-  await restore(operator.dataDir, SERVICE, backup);
-  expect((await runFile(file)).exit).toBe(7);
-  expect((await runFile(file, '--rest')).exit).toBe(7);
-});
+itLong(
+  'what others had landed of a cancelled file is not told as landed once a restore has lost it',
+  async () => {
+    await meet('embedded');
+    const file = operator.write('a.json', pipelines(0, 2));
+    await cancel(await init(file));
+    const backup = join(operator.directory, 'backup');
+    await keep(operator.dataDir, SERVICE, backup);
+    await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 3))));
+    expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
+    await restore(operator.dataDir, SERVICE, backup);
+    expect((await runFile(file)).exit).toBe(7);
+    expect((await runFile(file, '--rest')).exit).toBe(7);
+  },
+);
 
-it('a repeat is not told that others have landed what landed before it began', async () => {
+itLong('a repeat is not told that others have landed what landed before it began', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 3));
   await elsewhere(() => runFile(file));
@@ -475,25 +484,28 @@ it('a cancelled part of a file is run by another machine with the line that is p
   expect(await operator.pending()).toEqual([]);
 });
 
-it('what was cancelled elsewhere and has landed with another amount is not told to add what was added', async () => {
-  await meet('remote');
-  const file = operator.write('a.json', pipelines(0, 1, 2));
-  await cancel(await init(file));
-  expect((await runFile(operator.write('b.json', pipelines(0, 1)))).exit).toBe(0);
-  await restore(journalHome(operator), JOURNAL, null);
-  for (const more of [['--dry-run'], []]) {
-    const refused = await runFile(file, '--rest', ...more);
-    expectProblem(refused, 2, { hint: '--allow-changed' });
-    expect(problemOf(refused).hint).not.toContain('Add --rest');
-  }
-  expectProblem(await runFile(file), 2, { hint: 'Add --rest' });
-  expect(await operator.pending()).toEqual([]);
-  expect((await runFile(file, '--rest', '--allow-changed', '--dry-run')).exit).toBe(0);
-  expect((await runFile(file, '--rest', '--allow-changed')).exit).toBe(0);
-  expect(await burned()).toBe(3);
-});
+itLong(
+  'what was cancelled elsewhere and has landed with another amount is not told to add what was added',
+  async () => {
+    await meet('remote');
+    const file = operator.write('a.json', pipelines(0, 1, 2));
+    await cancel(await init(file));
+    expect((await runFile(operator.write('b.json', pipelines(0, 1)))).exit).toBe(0);
+    await restore(journalHome(operator), JOURNAL, null);
+    for (const more of [['--dry-run'], []]) {
+      const refused = await runFile(file, '--rest', ...more);
+      expectProblem(refused, 2, { hint: '--allow-changed' });
+      expect(problemOf(refused).hint).not.toContain('Add --rest');
+    }
+    expectProblem(await runFile(file), 2, { hint: 'Add --rest' });
+    expect(await operator.pending()).toEqual([]);
+    expect((await runFile(file, '--rest', '--allow-changed', '--dry-run')).exit).toBe(0);
+    expect((await runFile(file, '--rest', '--allow-changed')).exit).toBe(0);
+    expect(await burned()).toBe(3);
+  },
+);
 
-it('a file whose repeat was cancelled is not told as landed once a restore has lost it', async () => {
+itLong('a file whose repeat was cancelled is not told as landed once a restore has lost it', async () => {
   await meet('embedded');
   const backup = join(operator.directory, 'backup');
   await keep(operator.dataDir, SERVICE, backup);

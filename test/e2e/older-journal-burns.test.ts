@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { startGate } from './gate.js';
 import {
   burned,
@@ -242,6 +242,9 @@ it.each(
     const many = largeBurns(0, FULL + 2);
     const file = operator.write('a.json', many);
     expect((await burnFile(file)).exit).toBe(7);
+    gate.fate = ({ method }) => (method === 'POST' ? { refuse: 403, withItsId: true } : 'pass');
+    const refused = await burnFile(file);
+    expect(refused.stderr).toContain(', 2 unknown, 0 not attempted.');
     const idempotencyKey = gate.requests.findLast(({ method }) => method === 'POST')?.key ?? '';
     gate.fate = () => 'pass';
     await elsewhere(() => burnFile(operator.write('b.json', many.slice(FULL + own))));
@@ -351,7 +354,7 @@ it('of two equal elements the one that failed is not noted as landed by a file o
   expect(await burned()).toBe(4 * MUCH + 0.063);
 });
 
-it('the rest of burns that are done once more is what that has not landed', async () => {
+itLong('the rest of burns that are done once more is what that has not landed', async () => {
   await begin('embedded');
   expect((await fund('burn-wallet', 3 * MUCH)).exit).toBe(0);
   const file = operator.write('a.json', burns(0, 3, MUCH));
@@ -394,21 +397,24 @@ it('what a restored service has lost of a file is named, and can be done without
   expect(await burned()).toBe(3);
 });
 
-it('a file of which a restored service has lost an answered part comes to an end by what is printed', async () => {
-  await begin('embedded');
-  await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const many = largeBurns(0, FULL + 2);
-  const file = operator.write('a.json', many);
-  const fault = { signal: 'SIGKILL', when: `${MOMENTS.answered} and exists (${MOMENTS.taken})` } as const;
-  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
-  await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
-  const told = await burnFile(file);
-  expect(told.exit).toBe(7);
-  await giveUp(told);
-  expect((await burnFile(operator.write('b.json', many.slice(0, FULL)), '--again')).exit).toBe(0);
-  expect((await burnFile(file, '--rest')).exit).toBe(0);
-  expect((await operator.happened()).burned).toBe('0.066');
-});
+itLong(
+  'a file of which a restored service has lost an answered part comes to an end by what is printed',
+  async () => {
+    await begin('embedded');
+    await keep(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    const many = largeBurns(0, FULL + 2);
+    const file = operator.write('a.json', many);
+    const fault = { signal: 'SIGKILL', when: `${MOMENTS.answered} and exists (${MOMENTS.taken})` } as const;
+    expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+    await restore(operator.dataDir, SERVICE, join(operator.directory, 'earlier'));
+    const told = await burnFile(file);
+    expect(told.exit).toBe(7);
+    await giveUp(told);
+    expect((await burnFile(operator.write('b.json', many.slice(0, FULL)), '--again')).exit).toBe(0);
+    expect((await burnFile(file, '--rest')).exit).toBe(0);
+    expect((await operator.happened()).burned).toBe('0.066');
+  },
+);
 
 it('a file goes on at another address of its service, which is not pinned', async () => {
   await begin('remote');

@@ -1,83 +1,33 @@
 /** Two projects in one database, by the printed commands: each burns with its own key, and neither affects the other. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { TestToken } from '../support/chain.js';
-import { flywheelHere } from '../support/flywheel-here.js';
 import { ask, type ServeProcess, serve } from '../support/http-serve.js';
-import { type OwnDatabase, openDatabase } from '../support/postgres.js';
-import { SQUADS_TREASURY, type TestProject, testProject } from '../support/registration.js';
+import { openDatabase } from '../support/postgres.js';
+import { SQUADS_TREASURY } from '../support/registration.js';
 import { rpcResult } from '../support/rpc-call.js';
-import { emptyDirectory } from '../support/spawn.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../test-cluster/node.js';
-import { sendByTreasury } from './treasury.js';
+import { type Registered, sharedDatabase } from './shared-database.js';
 
-const SLOTS = { pace: 'clock', slotMs: 20, confirmedAfter: 1, finalizedAfter: 4 } as const;
-let project: TestProject;
-let tokens: { readonly shop: TestToken; readonly game: TestToken; readonly third: TestToken };
-let node: TestNode;
-let postgres: OwnDatabase;
-let home: string;
+const postgres = await openDatabase();
+const { project, node, home, machine, register, fund, ...shared } = await sharedDatabase(
+  ...([postgres, 'FLYWHEEL_DATABASE_URL', { others: 1, names: ['mint of game', 'mint of third'] }] as const),
+);
+const [ofGame, ofThird] = project.tokens as [TestToken, TestToken];
+const tokens = { shop: project.token, game: ofGame, third: ofThird };
+const run = (...words: string[]) => shared.run('data', ...words);
+const failed = (env: Readonly<Record<string, string>>, ...words: string[]) =>
+  shared.failed('data', env, ...words);
 let server: ServeProcess | undefined;
-
-interface Registered {
-  readonly project: string;
-  readonly registration: { readonly burnWallet: string; readonly multisig: string };
-  readonly apiKey: { readonly id: string; readonly file: string };
-}
 let shop: Registered;
 let game: Registered;
-
-beforeAll(async () => {
-  project = await testProject({ others: 1, names: ['mint of game', 'mint of third'] });
-  const [game, third] = project.tokens as [TestToken, TestToken];
-  tokens = { shop: project.token, game, third };
-  node = await startTestNode({ directory: project.directory, ...SLOTS });
-  postgres = await openDatabase();
-  home = emptyDirectory();
-});
 afterAll(async () => {
   await server?.end('SIGKILL');
-  await closeTestNodes();
-  await postgres.stop();
+  await shared.close();
 });
-
-const machine = (env: Readonly<Record<string, string>> = {}) => ({
-  home,
-  dataDir: join(home, 'data'),
-  env: {
-    FLYWHEEL_DATA_DIR: join(home, 'data'),
-    FLYWHEEL_DATABASE_URL: postgres.url,
-    FLYWHEEL_RPC_URL: node.url,
-    ...env,
-  },
-});
-
-const run = async (...words: string[]) => {
-  const ended = await flywheelHere(machine(), ...words, '--json');
-  // For `doctor` a vault without tokens is a problem.
-  const exits = words[0] === 'doctor' ? [0, 5] : [0];
-  expect([exits.includes(ended.exit ?? -1), ended.stderr]).toEqual([true, expect.any(String)]);
-  return JSON.parse(ended.stdout);
-};
-
-const failed = async (env: Readonly<Record<string, string>>, ...words: string[]) => {
-  const { stderr } = await flywheelHere(machine(env), ...words, '--json');
-  return JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: string; message: string };
-};
-
-const registerBy = (operator: string, name: string, { mint }: TestToken): string[] => [
-  ...['register', '--cluster', node.url, '--project', name, '--mint', mint, '--owner', project.owner.address],
-  ...['--operator-keypair', operator, '--daily-burn', '100', '--yes'],
-];
-const register = (name: string, token: TestToken): string[] =>
-  registerBy(project.files.operator, name, token);
 
 const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
-
-const fund = (token: TestToken, { registration: { burnWallet } }: Registered): Promise<void> =>
-  sendByTreasury(node.url, token.mint, { to: burnWallet, tokens: 50n, lamports: 10_000_000n });
 
 const keyOf = ({ apiKey }: Registered): string => readFileSync(apiKey.file, 'utf8').trim();
 
@@ -89,8 +39,8 @@ const burn = (key: string, order: number, idempotencyKey: string) =>
 
 describe('two projects of a database', () => {
   it('are registered, and what one has no other gets, before anything is paid', async () => {
-    shop = await run(...register('shop', tokens.shop));
-    game = await run(...register('game', tokens.game));
+    shop = await run(...register(tokens.shop, '--project', 'shop'));
+    game = await run(...register(tokens.game, '--project', 'game'));
     expect([shop.project, game.project]).toEqual(['shop', 'game']);
     for (const { project: name, apiKey } of [shop, game])
       expect(apiKey.file).toBe(join(home, 'data', 'api-keys', name));
@@ -101,9 +51,9 @@ describe('two projects of a database', () => {
       expect([name, checks.filter((one) => one.name === name)]).toMatchObject([name, [{ ok: true }]]);
     const held = [await lamports(project.operator.address), await lamports(SQUADS_TREASURY)];
     const taken = [
-      ['mint', register('other', tokens.shop)],
-      ['mint', register('shop', tokens.third)],
-      ['vault', [...register('third', tokens.third), '--multisig', shop.registration.multisig]],
+      ['mint', register(tokens.shop, '--project', 'other')],
+      ['mint', register(tokens.third, '--project', 'shop')],
+      ['vault', register(tokens.third, '--project', 'third', '--multisig', shop.registration.multisig)],
     ] as const;
     for (const [what, words] of taken)
       expect(await failed({}, ...words)).toMatchObject({
@@ -115,15 +65,15 @@ describe('two projects of a database', () => {
   }, 60_000);
 
   it('are burned from with a key each, and the same idempotency key is two', async () => {
-    await fund(tokens.shop, shop);
-    await fund(tokens.game, game);
+    await fund(tokens.shop.mint, shop);
+    await fund(tokens.game.mint, game);
     const typed = ['--type', 'PRODUCT_BUY', '--proof', '{"n":1}', '--amount', '2'];
     expect(await failed({}, 'burn', '--yes', ...typed)).toMatchObject({
       error: 'ERR_CONFIG_INVALID',
       message: expect.stringContaining('game, shop'),
     });
     await run('burn', '--yes', ...typed, '--project', 'game');
-    server = await serve(machine({ FLYWHEEL_DATABASE_POOL: '4' }), '--rate', 'burn=3/min');
+    server = await serve(machine('data', { FLYWHEEL_DATABASE_POOL: '4' }), '--rate', 'burn=3/min');
     const [ofShop, ofGame] = [await burn(keyOf(shop), 1, 'k'), await burn(keyOf(game), 1, 'k')];
     expect([ofShop.status, ofGame.status]).toEqual([200, 200]);
     const hashes = await Promise.all(

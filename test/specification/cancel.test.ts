@@ -227,6 +227,7 @@ describe('a cancel whose vote comes after the last execution by a member', () =>
         { status: 'EXECUTED', executeResult: { total: 2, totalSuccessful: 2 } },
       ]);
       expect(body.batch).not.toHaveProperty('dateCancelled');
+      expect((await ask(`${init.batch.id}/cancel`, {})).body.batch).toEqual(body.batch);
     });
     const { burned, usedToday } = await test.engine.status();
     expect([burned, usedToday.burn]).toEqual(['2', '2']);

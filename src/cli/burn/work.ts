@@ -27,6 +27,7 @@ import type { Work } from '../operation/run-operation.js';
 import {
   afterwards,
   beforeSending,
+  isUntried,
   notSent,
   outcomeUnknown,
   saysNothingWasDone,
@@ -301,7 +302,7 @@ export function burnBatchWork(
 
   /** @param shown - the stage whose outcomes are printed as they come */
   async function bringAll(entry: Entry, parts: readonly Part[], shown: number | null): Promise<void> {
-    const progress = createProgress(session, parts);
+    const progress = createProgress(session, entry, parts);
     const signatures = new Set<string>();
     const landed: Sha256[] = [];
     for (const part of parts) {
@@ -488,18 +489,22 @@ function writeFailed(session: Session, file: OutputFile, burns: readonly BurnReq
   writeOutput(file, isLines ? lines.map((line) => `${line}\n`).join('') : `[${lines.join(',\n')}]\n`);
 }
 
-function createProgress({ output }: Session, parts: readonly Part[]) {
-  const states = new Map<number, ElementOutcome['status'] | 'sent' | 'left'>();
-  for (const index of parts.flatMap(({ indexes }) => indexes)) states.set(index, 'left');
-  const count = (wanted: ElementOutcome['status'] | 'sent'): number =>
-    [...states.values()].filter((state) => state === wanted).length;
+function createProgress({ output }: Session, entry: Entry, parts: readonly Part[]) {
+  type State = ElementOutcome['status'] | 'sent' | 'sent before' | 'left';
+  const states = new Map<number, State>();
+  const first = parts.find(({ outcomes }) => outcomes === undefined);
+  for (const part of parts) {
+    const wasSent = part === first && !entry.isNew && !isUntried(entry, part.name);
+    for (const index of part.indexes) states.set(index, wasSent ? 'sent before' : 'left');
+  }
+  const count = (wanted: State): number => [...states.values()].filter((state) => state === wanted).length;
   const look = () => {
     const failed = count('error');
     return { noun: 'burn', done: count('success') + failed, failed, total: states.size };
   };
   return {
     send: ({ indexes }: Part): void => {
-      for (const index of indexes) states.set(index, 'sent');
+      for (const index of indexes) if (states.get(index) === 'left') states.set(index, 'sent');
       output.progress.measure(look);
     },
     count: ({ index, status }: ElementOutcome): void => void states.set(index, status),
@@ -508,7 +513,8 @@ function createProgress({ output }: Session, parts: readonly Part[]) {
       const { done, failed, total } = look();
       if (done === 0 || done === total) return;
       const wasSent = !(isFlywheelError(reason) && saysNothingWasDone(reason));
-      const unknown = wasSent ? count('sent') : 0;
+      // A refusal now says nothing about an earlier run.
+      const unknown = (isUntried(entry) ? 0 : count('sent before')) + (wasSent ? count('sent') : 0);
       const all = [
         `${grouped(done - failed)} burned`,
         `${grouped(failed)} failed`,

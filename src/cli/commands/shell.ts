@@ -5,22 +5,14 @@ import { defineCommand, type Session } from '../command.js';
 import { readProfiles } from '../config/profile-file.js';
 import { safeLine } from '../output/safe-text.js';
 import type { CommandTree } from '../program.js';
-import { type Candidate, completionScript, completions, type Names, SHELLS } from '../shell-completion.js';
+import { type Candidate, completionScript, completions, SHELLS } from '../shell-completion.js';
 
-/** Reads only files of this machine; completion opens no service. */
-async function names({ settings }: Session, kind: Names): Promise<readonly Candidate[]> {
-  if (kind === 'profiles') {
-    const { profiles } = readProfiles(settings.configDir.value);
-    return Object.entries(profiles).map(([name, { apiUrl }]) => [
-      safeLine(name),
-      safeLine(apiUrl ?? 'the embedded engine'),
-    ]);
-  }
-  const directory = settings.apiUrl.value === null ? settings.dataDir.value : settings.configDir.value;
-  const { pendingOperations, recentBatches } = await import('../journal/names.js');
-  const named = await (kind === 'batches' ? recentBatches(directory) : pendingOperations(directory));
-  return named.map(({ id, state, date }) => [safeLine(id), safeLine(`${state}, started ${date}`)]);
-}
+/** Reads only a file of this machine. */
+const profilesOf = ({ settings }: Session): readonly Candidate[] =>
+  Object.entries(readProfiles(settings.configDir.value).profiles).map(([name, { apiUrl }]) => [
+    safeLine(name),
+    safeLine(apiUrl ?? 'the embedded engine'),
+  ]);
 
 /** Of a command, or of all if there are no words. @throws `ERR_USAGE` for an unknown command */
 async function showHelp({ root, load }: CommandTree, words: readonly string[], topics: readonly string[]) {
@@ -72,7 +64,7 @@ export const commands = {
   __complete: defineCommand({
     configure: (command) => command.argument('[words...]'),
     run: async (session, [words]) => {
-      for (const line of await completions(session.tree, words, (kind) => names(session, kind)))
+      for (const line of await completions(session.tree, words, () => profilesOf(session)))
         session.output.text(`${line}\n`);
     },
     output: ['one word with its description per line'],

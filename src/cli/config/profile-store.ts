@@ -9,7 +9,7 @@ import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { servicePlace } from '../../values/host.js';
 import { Secret } from '../../values/secret.js';
-import { openPendingCount } from '../journal/names.js';
+import { openPendingCount } from '../journal/pending-count.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { type Profile, type ProfileFile, readKeys, readProfiles, requireProfile } from './profile-file.js';

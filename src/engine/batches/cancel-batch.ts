@@ -22,21 +22,14 @@ import { withCost } from './costs.js';
 import { batchView, findPermitted } from './get-batch.js';
 import type { BatchState } from './on-chain.js';
 import { checkSignedVote, issueVote, landOwnerVote } from './owner-vote.js';
-import { closeAccounts, conclude, isCloseable, needsClosing } from './verdict.js';
+import { closeAccounts, conclude, isCloseable } from './verdict.js';
 
 export const cancelBatch = operation('cancelBatch', {
   parse: (input) => parseInput(cancelBatchRequestSchema, input),
   perform: async ({ deps, principal, input: { batchId, signedTx }, call }) => {
     const found = await deps.store.read((tx) => findPermitted(tx, principal, batchId));
     const context = contextOf(deps, principal);
-    const batch = await deps.store.transaction(async (tx) => {
-      const claimed = await claimBatch(deps, tx, found.id);
-      if (claimed.status !== 'EXECUTED' || needsClosing(claimed)) return claimed;
-      throw new FlywheelError(
-        'ERR_INVALID_REQUEST',
-        `Batch ${found.id} is already executed. Nothing can be cancelled.`,
-      );
-    }, found);
+    const batch = await deps.store.transaction((tx) => claimBatch(deps, tx, found.id), found);
     const cancelTx = await workOnBatch(deps, context, { batch, request: null }, call, (work) =>
       cancel(work, signedTx),
     );

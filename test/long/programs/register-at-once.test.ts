@@ -1,28 +1,17 @@
 /** `flywheel register` into one database from two machines that share only the database and the chain. */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type OwnDatabase, openDatabase } from '../../support/postgres.js';
-import { SQUADS_FEE, SQUADS_TREASURY, type TestProject, testProject } from '../../support/registration.js';
+import { afterAll, expect, it } from 'vitest';
+import { sharedDatabase } from '../../e2e/shared-database.js';
+import { openDatabase } from '../../support/postgres.js';
+import { SQUADS_FEE, SQUADS_TREASURY } from '../../support/registration.js';
 import { rpcResult } from '../../support/rpc-call.js';
-import { emptyDirectory, flywheel } from '../../support/spawn.js';
-import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster/node.js';
+import { flywheel } from '../../support/spawn.js';
 
-let project: TestProject;
-let node: TestNode;
-let postgres: OwnDatabase;
-beforeAll(async () => {
-  project = await testProject();
-  node = await startTestNode({
-    directory: project.directory,
-    ...{ pace: 'clock', slotMs: 10, confirmedAfter: 1, finalizedAfter: 4 },
-  });
-  postgres = await openDatabase();
-}, 120_000);
-afterAll(async () => {
-  await closeTestNodes();
-  await postgres.stop();
-});
+const { project, node, machine, register, close } = await sharedDatabase(
+  await openDatabase(),
+  'FLYWHEEL_DATABASE_URL',
+);
+afterAll(close);
 
 const filesIn = (dataDir: string): readonly string[] =>
   existsSync(dataDir)
@@ -33,28 +22,10 @@ const lamports = async (of: string): Promise<bigint> =>
   BigInt((await rpcResult<{ value: number }>(node.url, 'getBalance', of)).value);
 
 it('pays once for what two register at the same moment, and both find it in the end', async () => {
-  const machines = [emptyDirectory(), emptyDirectory()].map((home) => {
-    const dataDir = join(home, 'data');
-    const register = () =>
-      flywheel(
-        {
-          home,
-          env: {
-            ...{ FLYWHEEL_DATA_DIR: dataDir, FLYWHEEL_DATABASE_URL: postgres.url },
-            FLYWHEEL_RPC_URL: node.url,
-          },
-        },
-        ...['register', '--cluster', node.url, '--project', 'race', '--mint', project.token.mint],
-        ...[
-          '--owner',
-          project.owner.address,
-          '--operator-keypair',
-          project.files.operator,
-          '--yes',
-          '--json',
-        ],
-      );
-    return { dataDir, register };
+  const words = register(project.token, '--project', 'race', '--json');
+  const machines = ['one', 'other'].map((name) => {
+    const at = machine(name);
+    return { dataDir: at.dataDir, register: () => flywheel(at, ...words) };
   });
   const wallets = [project.operator.address, SQUADS_TREASURY];
   const [operator = 0n, squads = 0n] = await Promise.all(wallets.map(lamports));

@@ -1,19 +1,15 @@
 /** Command words, help for all commands, and the output mode of errors. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.js';
 import { SHELLS } from '../../../src/cli/shell-completion.js';
 import { shownWords } from '../../../src/cli/shell-line.js';
-import type { InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { ERRORS } from '../../../src/errors/codes.js';
 import { EXIT_CODES } from '../../../src/errors/exit-codes.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
-import type { Uuid } from '../../../src/values/ids.js';
-import { exampleReply, fakeService } from '../../support/fake-service.js';
+import { fakeService } from '../../support/fake-service.js';
 import { testCli } from '../../support/in-process.js';
 import { helpPages } from '../docs/help-pages.js';
-import { complaint, localWith, person, READER, refuse, reply } from './single-command.js';
+import { complaint, localWith, person, READER } from './single-command.js';
 
 describe('completion', () => {
   it.each(SHELLS)('of %s asks the program what may follow', async (shell) => {
@@ -59,33 +55,12 @@ describe('completion', () => {
     }
   });
 
-  it('names profiles, and batches and operations of the journal, the newest first', async () => {
+  it('names the profiles', async () => {
     const cli = testCli();
-    const words = { profiles: ['-p'], batches: ['batch', 'status'], operations: ['pending', 'forget'] };
-    const named = async (kind: keyof typeof words) =>
-      (await cli.run('__complete', '--data-dir', cli.home, '--', ...words[kind], '')).stdout;
-    expect(await named('profiles')).toBe('');
+    const named = async () => (await cli.run('__complete', '--', '-p', '')).stdout;
+    expect(await named()).toBe('');
     await cli.run('profile', 'add', 'staging', '--api-url', 'https://api.example.com');
-    expect(await named('profiles')).toMatch(/^staging\thttps:\/\/api\.example\.com\n$/);
-    const { batch, ...made } = exampleReply('initBatch').value as InitBatchResult;
-    const ids = ['a', 'b'].map((name) => `${name.repeat(8)}-0000-4000-8000-000000000000` as Uuid);
-    for (const id of ids) {
-      const pipeline = { type: 'T', payload: { id }, actions: [{ action: 'BURN', amount: 1 }] };
-      writeFileSync(join(cli.home, 'p.json'), JSON.stringify([pipeline]));
-      cli.service.answer('initBatch', () => reply({ ...made, batch: { ...batch, id } }));
-      expect((await cli.run('batch', 'init', 'p.json')).exit).toBe(0);
-    }
-    const first = (text: string) =>
-      text
-        .trim()
-        .split('\n')
-        .map((line) => line.split('\t')[0]);
-    expect(first(await named('batches'))).toEqual(ids.reverse());
-    cli.service.answer('burn', () => refuse('ERR_OUTCOME_UNKNOWN', 'No answer came.'));
-    await cli.run('burn', '--type', 'T', '--proof', '{}', '--amount', '1');
-    expect(first(await named('operations')).filter((word) => /^[0-9a-f]{8}$/.test(word ?? ''))).toHaveLength(
-      1,
-    );
+    expect(await named()).toBe('staging\thttps://api.example.com\n');
   });
 });
 
