@@ -224,13 +224,6 @@ describe('what was certainly not sent', () => {
     }
   });
 
-  it('is unavailable when there is no such name', async () => {
-    const service = client('https://no-such-name.invalid', { requestTimeoutMs: 2_000 });
-    const error = await failure(service.burn(burn, call), 9_000);
-    expect([error.code, error.exitCode]).toEqual(['ERR_UNAVAILABLE', 6]);
-    expect(error.message).toMatch(/^no-such-name\.invalid cannot be reached \(E[A-Z_]+\)/);
-  });
-
   it('is not forgotten over a later try that failed to connect', async () => {
     const server = await startHostile((socket, asked) =>
       asked(() => {
@@ -399,22 +392,6 @@ describe('the time for all of a call', () => {
       6,
       'Allow more time with --wait.',
     ]);
-  });
-
-  it('counts tries and waits together', async () => {
-    const server = await startHostile(refusal('503 No', 'retry-after: 1\r\n'));
-    const service = client(`http://127.0.0.1:${server.port}`, { totalTimeoutMs: 500, sleep: realSleep });
-    const { error } = await settled(service.burn(burn, call), 5_000);
-    // No time remains for a second attempt.
-    expect(error).toMatchObject({ code: 'ERR_UNAVAILABLE', exitCode: 6 });
-    expect(server.connections).toBe(1);
-  });
-
-  it('ends three tries that would each be in time', async () => {
-    const server = await startHostile(silent);
-    const service = client(`http://127.0.0.1:${server.port}`, { requestTimeoutMs: 400, totalTimeoutMs: 600 });
-    await failure(service.currentBatch(call), 5_000);
-    expect(server.connections).toBeLessThanOrEqual(2);
   });
 
   it('may be none at all', async () => {
