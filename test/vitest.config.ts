@@ -14,6 +14,12 @@ interface Kind {
 /** Files in parallel on two cores: tier 1 alone only computes, the others wait for processes and slots too. */
 const WORKERS = process.argv.includes('quick') ? 2 : 3;
 
+const QUICK = [
+  'unit/*.test.ts',
+  'unit/!(rpc-node)/**/*.test.ts',
+  ...['attacks', 'contract', 'specification', 'architecture'].map((folder) => `${folder}/**/*.test.ts`),
+];
+
 /** Projects with the same settings, which run in one go; no retries. */
 const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
   test: {
@@ -30,8 +36,8 @@ const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: 
   },
 });
 
-/** The longest file first, then the projects with many files, so that all workers stay busy to the end. */
-const ORDER = ['simulation', 'built', 'alone', 'quick'];
+/** The longest files first, then the folders with many files, so that all workers stay busy to the end. */
+const ORDER = ['simulation', 'e2e', 'core', 'abuse', 'conformance', 'rpc-node'];
 
 /** They take long for their size, by which a first run sorts the files of a project. */
 const SMALL_BUT_LONG =
@@ -39,8 +45,10 @@ const SMALL_BUT_LONG =
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ project, moduleId }: TestSpecification): number =>
-      ORDER.indexOf(project.name) - (SMALL_BUT_LONG.test(moduleId) ? 0.5 : 0);
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = ORDER.findIndex((folder) => moduleId.includes(`/${folder}/`));
+      return (at < 0 ? ORDER.length : at) - (SMALL_BUT_LONG.test(moduleId) ? ORDER.length : 0);
+    };
     return (await super.sort(files)).sort((one, other) => place(one) - place(other));
   }
 }
@@ -54,27 +62,22 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: [new URL('./support/postgres-for-run.ts', import.meta.url).pathname],
     reporters: ['default', new URL('./support/summary-reporter.ts', import.meta.url).pathname],
+    // Few projects, because each compiles the sources again; not isolated, because reloading them for each file takes as long as
+    // the tests. Nothing is mocked.
     projects: [
-      // Tier 1, `npm test`: no PostgreSQL and no cluster. One project, because each project compiles the sources again; not
-      // isolated, because reloading them for each file takes as long as the tests. Nothing is mocked.
-      project('quick', {
-        include: [
-          'unit/*.test.ts',
-          'unit/!(rpc-node)/**/*.test.ts',
-          ...['attacks', 'contract', 'specification', 'architecture'].map(
-            (folder) => `${folder}/**/*.test.ts`,
-          ),
-        ],
+      // Tier 1, `npm test`: no PostgreSQL and no cluster. `npm run test:all` has its files below.
+      project('quick', { include: process.argv.includes('quick') ? QUICK : [], isolate: false }),
+      // Tier 2, `npm run test:all`: tier 1, and what partly waits for processes and slots.
+      project('built', {
+        include: [...QUICK, '{core,abuse,e2e,simulation}/**/*.test.ts'],
+        timeoutMs: 300_000,
         isolate: false,
       }),
-      // Tier 2, `npm run test:all`: tier 1 and all below, which partly wait for processes and slots.
-      project('built', { include: ['{core,abuse,e2e}/**/*.test.ts'], timeoutMs: 300_000, isolate: false }),
       // Isolated, because undici changes the global `fetch` and other clients must see a process without our modules.
       project('alone', {
         include: ['unit/rpc-node/*.test.ts', 'conformance/**/*.test.ts'],
         timeoutMs: 120_000,
       }),
-      project('simulation', { include: ['simulation/**/*.test.ts'], timeoutMs: 300_000 }),
     ],
   },
 });
