@@ -50,7 +50,6 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   [`batch run p.json ${KEY} --yes --rest`, 'ERR_INPUT_INVALID', 'does not have this file'],
   ['batch run p.json --yes', 'ERR_KEYPAIR_INVALID', 'No keypair'],
   [`batch run owner.json ${KEY} --yes`, 'ERR_INPUT_INVALID', 'owner.json'],
-  [`batch approve none.json ${KEY}`, 'ERR_INPUT_INVALID', 'none.json'],
   [`batch approve ${ID} --wallet ${KEY}`, 'ERR_USAGE', '--keypair'],
   [`batch approve ${ID} --wallet --out s.json`, 'ERR_USAGE', '--out'],
   [`batch execute ${ID}`, 'ERR_USAGE', 'has not approved the batch on chain'],
@@ -75,9 +74,7 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   [`batch verify ${ID} --batch-index 7 --expect ${DIGEST}`, 'ERR_USAGE', '--batch-index'],
   [`batch verify --batch-index 0 --expect ${DIGEST}`, 'ERR_USAGE', '--batch-index'],
   [`batch verify --batch-index 18446744073709551616 --expect ${DIGEST}`, 'ERR_USAGE', '--batch-index'],
-  [`batch verify b-1 --expect ${DIGEST}`, 'ERR_INPUT_INVALID', '"b-1"'],
   ['proof verify --tx s --proof p.json --amount 1 --expect b.json', 'ERR_USAGE', '--expect'],
-  ['proof hash none.json', 'ERR_INPUT_INVALID', 'none.json'],
   ['pending forget', 'ERR_USAGE', 'flywheel pending forget'],
   ['pending forget none --yes', 'ERR_INPUT_INVALID', '"none"'],
   [`pending forget ${'x'.repeat(100)} --yes`, 'ERR_INPUT_INVALID', `"${'x'.repeat(40)}"`],
@@ -96,7 +93,6 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['keys revoke key-1 --after=24', 'ERR_INPUT_INVALID', '--after'],
   ['keys revoke key-1 --after=-1h', 'ERR_INPUT_INVALID', '--after'],
   ['report --by year', 'ERR_INPUT_INVALID', '--by'],
-  ['report --by day,week', 'ERR_INPUT_INVALID', '--by'],
   ['serve --port 65536', 'ERR_INPUT_INVALID', '--port'],
   ['serve --max-body 1000', 'ERR_INPUT_INVALID', '--max-body'],
   ['serve --shutdown-grace 1h', 'ERR_INPUT_INVALID', '--shutdown-grace'],
@@ -120,7 +116,6 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['profile add p --rpc-url mainnet --rpc-url mainnet-beta --quorum 2', 'ERR_USAGE', '2 RPC nodes'],
   ['profile add p --quorum 0', 'ERR_USAGE', '--quorum'],
   ['profile use third', 'ERR_CONFIG_INVALID', '"third"'],
-  ['profile remove third', 'ERR_CONFIG_INVALID', '"third"'],
 ];
 
 describe('what is refused', () => {
