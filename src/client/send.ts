@@ -257,20 +257,14 @@ function addTo(tried: Tried, { meaning, error }: Failed): void {
 const isRefusal = ({ status = 400 }: FlywheelError): boolean =>
   status >= 400 && status < 500 && status !== 409;
 
-/** What a look-up has found, which ends the tries. */
-const FOUND: ReadonlySet<string> = new Set(['ERR_INPUT_INVALID', 'ERR_PARTIAL', 'ERR_APPROVAL_REFUSED']);
-
 /** A look-up that fails between two tries says nothing of the request. @param last - of the last try */
 async function lookAgain({ beforeRetry }: PreparedCall, tried: Tried, last?: FlywheelError): Promise<void> {
   if (last === undefined) return;
-  try {
-    await beforeRetry?.();
-  } catch (error) {
-    if (!isFlywheelError(error) || FOUND.has(error.code)) throw error;
-    if (tried.unsent) throw last;
-    tried.maybeDone = true;
-    throw error;
-  }
+  const unseen = await beforeRetry?.();
+  if (unseen === undefined) return;
+  if (tried.unsent) throw last;
+  tried.maybeDone = true;
+  throw unseen;
 }
 
 function finalError(

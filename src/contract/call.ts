@@ -1,4 +1,5 @@
 /** Options and metadata of a call beside its input and output. */
+import type { FlywheelError } from '../errors/flywheel-error.js';
 import type { Secret } from '../values/secret.js';
 import type { BatchStatus, ExecuteResult } from './schemas/batch.js';
 import type { BurnError, BurnResult } from './schemas/burn.js';
@@ -34,8 +35,11 @@ export interface Call {
   readonly repeatOnly?: boolean;
   /** Aborting stops waiting, and stops before the next step. Submitted transactions may still land. */
   readonly signal?: AbortSignal;
-  /** Runs before each further try over the network. What it throws ends the call. */
-  readonly beforeRetry?: () => Promise<void>;
+  /**
+   * Looks, before each further try over the network, whether it may still be sent. @returns why that cannot be seen, which ends
+   * the call too. @throws what was found
+   */
+  readonly beforeRetry?: () => Promise<FlywheelError | undefined>;
   readonly onOperation?: (operationId: string) => void;
   readonly onElement?: (outcome: ElementOutcome) => void;
   readonly onSteps?: (steps: Steps) => void;

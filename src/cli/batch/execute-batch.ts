@@ -18,7 +18,7 @@ import {
 } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { afterwards, beforeSending, notSent } from '../operation/verdicts.js';
+import { afterwards, lookedUp, notSent } from '../operation/verdicts.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewExecuteResult } from '../views/batch.js';
@@ -97,10 +97,9 @@ async function send(
   { key, beforeTry }: Pick<ApprovalTerms, 'key' | 'beforeTry'>,
 ): Promise<Executed> {
   const opened = await session.service();
-  await beforeSending({ hasAnswers: true }, beforeTry);
+  const call = await lookedUp({ hasAnswers: true }, beforeTry, callWith(session, opened, key(signedTx)));
   session.output.progress.show('executing the batch …');
   const request = signedTx === undefined ? { batchId } : { batchId, signedTx };
-  const call = { ...callWith(session, opened, key(signedTx)), beforeRetry: beforeTry };
   const reply = await opened.service
     .executeBatch(request, call)
     .finally(() => session.output.progress.clear());

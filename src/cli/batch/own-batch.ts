@@ -12,7 +12,7 @@ import { type Element, type Entry, isOver, type Verdict } from '../journal/journ
 import { findBatch, getBatch, isEnded, requireAnswersKey, type Unanswered } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { afterwards, beforeSending, outcomeUnknown, trying } from '../operation/verdicts.js';
+import { afterwards, lookedUp, outcomeUnknown, trying } from '../operation/verdicts.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
 import { callWith, canBeDoneWithout, isNotOffered, noteReply } from '../send.js';
 import { countText } from '../views/unit.js';
@@ -73,10 +73,9 @@ export async function initiate(
     return { answer: stored, batch, isNew: false };
   }
   const part = stage.partOf(request);
-  await beforeSending(entry, beforeTry);
-  session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const opened = await session.service();
-  const call = { ...callWith(session, opened, stage.key), beforeRetry: beforeTry };
+  const call = await lookedUp(entry, beforeTry, callWith(session, opened, stage.key));
+  session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const send = () => opened.service.initBatch(part, call);
   const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
     throw await withCancel(session, stage.key, error);

@@ -26,8 +26,8 @@ import { commandLine } from '../operation/resume-line.js';
 import type { Work } from '../operation/run-operation.js';
 import {
   afterwards,
-  beforeSending,
   isUntried,
+  lookedUp,
   notSent,
   outcomeUnknown,
   saysNothingWasDone,
@@ -165,8 +165,7 @@ async function sendBurns<Value>(
 ): Promise<Value> {
   const { key: idempotencyKey, txHashOf, beforeTry, onElement } = asked;
   const opened = await session.service();
-  await beforeSending(entry, beforeTry);
-  const call = { ...callWith(session, opened, idempotencyKey, onElement), beforeRetry: beforeTry };
+  const call = await lookedUp(entry, beforeTry, callWith(session, opened, idempotencyKey, onElement));
   const reply = await send(call).catch(async (error: unknown) => {
     await requireRefused(session, idempotencyKey, error);
     throw error;

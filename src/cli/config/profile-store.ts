@@ -2,14 +2,16 @@
  * Changes profiles and their API keys on disk, with `conf`: it replaces files atomically, readable by this user only. This module
  * adds a lock. `profile-file` reads without `conf`, which loads too slowly for every command and creates the directory even for a read.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Conf from 'conf';
 import { configError } from '../../errors/flywheel-error.js';
+import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
 import { servicePlace } from '../../values/host.js';
 import { Secret } from '../../values/secret.js';
-import { openPendingCount } from '../journal/pending-count.js';
+import { isEmptyJournal } from '../journal/schema.js';
 import { shellLine } from '../shell-line.js';
 import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { type Profile, type ProfileFile, readKeys, readProfiles, requireProfile } from './profile-file.js';
@@ -131,3 +133,20 @@ export const removeProfile = (configDir: string, name: string) =>
     const { [name]: _removed, ...others } = profiles;
     return { file: { ...file, current: current === name ? null : current, profiles: others }, keys };
   });
+
+/** Counts operations with an unknown or unprinted outcome, and waiting batches. @throws `ERR_STORE_UNAVAILABLE` */
+async function openPendingCount(directory: string) {
+  const path = join(directory, JOURNAL_FILE);
+  const file =
+    statSync(path, { throwIfNoEntry: false }) &&
+    (await openSqliteFile({
+      ...{ path, noun: 'journal', use: 'reader', create: false },
+      inspect: (opened) => void isEmptyJournal(opened),
+    }));
+  const sql = `SELECT count(*) FROM operations o JOIN targets t ON t.id = o.target
+    WHERE t.address = ? AND (o.state IN ('open', 'waiting') OR o.told = 0)`;
+  return {
+    at: (address: string): number => Number(file?.prepare(sql).get([address])?.[0] ?? 0),
+    close: () => file?.close(),
+  };
+}

@@ -1,4 +1,5 @@
 /** Decides what an error says about its operation. */
+import type { Call } from '../../contract/call.js';
 import { ERRORS } from '../../errors/codes.js';
 import { EXIT, type ExitCode } from '../../errors/exit-codes.js';
 import { FlywheelError, type FlywheelErrorOptions, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -120,18 +121,35 @@ export function unread(error: unknown): never {
   throw new FlywheelError(error.code, `${error.message} Nothing was sent.`, { ...error.options, exit });
 }
 
-/** Of the look-up before the first try of a request: whatever it meets, that request was not sent. */
-export const beforeSending = (
+/** What a look-up finds. Whatever else it ends with says nothing of the request. */
+const FOUND: ReadonlySet<string> = new Set(['ERR_INPUT_INVALID', 'ERR_PARTIAL', 'ERR_APPROVAL_REFUSED']);
+
+/**
+ * Looks up what others have done before the first try of a request: whatever it meets, that request was not sent.
+ * @returns the call, which looks again before each further try
+ */
+export async function lookedUp(
   { hasAnswers }: Pick<Entry, 'hasAnswers'>,
   look: () => Promise<void>,
-): Promise<void> =>
-  look()
+  call: Call,
+): Promise<Call> {
+  await look()
     .catch(unread)
     .catch((error: unknown) => {
-      if (!(error instanceof FlywheelError)) throw error;
+      if (!isFlywheelError(error)) throw error;
       const message = hasAnswers ? withoutNothingSent(error.message) : error.message;
       throw new FlywheelError(error.code, message, { ...error.options, unsent: true, doubtful: false });
     });
+  const beforeRetry = () =>
+    look().then(
+      () => undefined,
+      (error: unknown) => {
+        if (!isFlywheelError(error) || FOUND.has(error.code)) throw error;
+        return error;
+      },
+    );
+  return { ...call, beforeRetry };
+}
 
 /** Some effects of the request may be there already. */
 export const breaksOff = ({ code, options }: FlywheelError): boolean =>

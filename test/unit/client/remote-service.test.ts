@@ -133,7 +133,7 @@ describe('createRemoteService', () => {
   it('asks before each further try whether it may still be sent', async () => {
     const { stub, service } = await clientTo(json(503, { error: 'ERR_UNAVAILABLE', message: 'no' }));
     const dropped = new FlywheelError('ERR_OUTCOME_UNKNOWN', 'Another process dropped it.');
-    const beforeRetry = () => Promise.reject(dropped);
+    const beforeRetry = async () => dropped;
     expect((await failureOf(service.burn(burn, { ...call, beforeRetry }))).message).toBe(dropped.message);
     expect(stub.requests).toHaveLength(1);
   });
@@ -141,7 +141,7 @@ describe('createRemoteService', () => {
   it('a look-up between two tries that could not be sent says nothing of the first try', async () => {
     const limited = { error: 'ERR_RATE_LIMIT_EXCEEDED', message: 'no' };
     const refused = new FlywheelError('ERR_UNAVAILABLE', 'Refused. Nothing was sent.', { unsent: true });
-    const beforeRetry = () => Promise.reject(refused);
+    const beforeRetry = async () => refused;
     const { stub, service } = await clientTo(json(429, limited));
     const error = await failureOf(service.burn(burn, { ...call, beforeRetry }));
     expect(error).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', options: { cause: refused } });
