@@ -41,8 +41,13 @@ const STATES: Readonly<Record<string, (operator: Operator) => Promise<string>>> 
   'is approved and not executed': (operator) => approvedOnly(operator, 'approved'),
   'has failed': (operator) => failedInPart(operator, operator.write('ten.json', TEN)),
 };
+const FILE_OF: Readonly<Record<string, string>> = {
+  'waits for its owner': 'waits.json',
+  'is set up halfway': 'half.json',
+  'is approved and not executed': 'approved.json',
+};
 /** Failed batches are cancelled over HTTP below. */
-const KILLED = Object.entries(STATES).filter(([state]) => isLong || state === 'is approved and not executed');
+const KILLED = Object.entries(STATES).filter(([state]) => isLong || state === 'is set up halfway');
 
 /** Expects a finished batch: no cap reserved, nothing open, and all earlier burns kept. */
 async function expectOver(operator: Operator, id: string, burned: string): Promise<void> {
@@ -72,15 +77,16 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
     expect([ended.exit, ended.exit === 0 ? '' : ended.stderr]).toEqual([0, '']);
     const over = { id, status: 'FAILED', dateCancelled: expect.any(String) };
     expect(JSON.parse(ended.stdout)).toMatchObject(over);
-    // An interrupted init is still pending.
-    for (const { id: operation } of await operator.pending())
-      expect((await operator.run('pending', 'forget', operation, '--yes')).exit).toBe(0);
+    // An interrupted init is still pending, and is over by now.
+    for (const { resume } of await operator.pending())
+      expectProblem(await operator.paste(`${resume} --json`), 2, { hint: 'Add --again' });
     await expectOver(operator, id, burned);
     expect((await operator.run(...words)).stdout).toBe(ended.stdout);
-    if (state !== 'waits for its owner') return;
+    if (state === 'has failed') return;
     // The same file must not start the batch again.
-    expectProblem(await operator.run(...runWords(operator, 'waits.json')), 2, { error: 'ERR_INPUT_INVALID' });
-    const again = await operator.run(...runWords(operator, 'waits.json'), '--again');
+    const file = FILE_OF[state] ?? '';
+    expectProblem(await operator.run(...runWords(operator, file)), 2, { hint: 'Add --again' });
+    const again = await operator.run(...runWords(operator, file), '--again');
     expect([again.exit, JSON.parse(again.stdout).batch.id === id]).toEqual([0, false]);
   });
 });

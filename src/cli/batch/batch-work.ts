@@ -271,7 +271,9 @@ export function batchWork(
     }
     const isLast = run === null;
     const beforeTry = () => lookForOthers(entry, false);
-    const initiated = await initiate(session, entry, request, { isLast, beforeTry });
+    const initiated = await initiate(session, entry, request, {
+      ...{ isLast, beforeTry, requireWanted: (batch) => requireWanted(entry, batch) },
+    });
     const { batch } = initiated;
     if (!initiated.isNew) await requireWanted(entry, batch);
     // A batch that `batch run` has begun to execute is not waiting, even when init is asked for its approval.

@@ -59,12 +59,19 @@ export async function upToDate(session: Session, batch: Batch): Promise<Batch> {
   return getBatch(session, batch.id);
 }
 
-/** @param isLast - no other request of the command follows. */
+interface InitTerms {
+  /** No other request of the command follows. */
+  readonly isLast: boolean;
+  readonly beforeTry: () => Promise<void>;
+  /** @throws `ERR_INPUT_INVALID` for a batch that was cancelled before anything landed */
+  readonly requireWanted: (batch: Batch) => Promise<void>;
+}
+
 export async function initiate(
   session: Session,
   entry: Entry,
   request: InitBatchRequest,
-  { isLast, beforeTry }: { readonly isLast: boolean; readonly beforeTry: () => Promise<void> },
+  { isLast, beforeTry, requireWanted }: InitTerms,
 ): Promise<Initiated> {
   const stage = currentStage(entry);
   const stored = stage.initAnswer;
@@ -78,7 +85,7 @@ export async function initiate(
   session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
   const send = () => opened.service.initBatch(part, call);
   const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
-    throw await withCancel(session, stage.key, error);
+    throw await withCancel(session, stage.key, error, requireWanted);
   });
   session.output.progress.clear();
   noteReply(session, reply, { isLast, isOpen: true });
@@ -106,7 +113,12 @@ export async function initiate(
 }
 
 /** Members of the multisig can end a set-up for good; then only a cancellation leads on. */
-async function withCancel(session: Session, idempotencyKey: string, error: unknown): Promise<unknown> {
+async function withCancel(
+  session: Session,
+  idempotencyKey: string,
+  error: unknown,
+  requireWanted: InitTerms['requireWanted'],
+): Promise<unknown> {
   if (!isFlywheelError(error) || error.options.hint !== undefined) return error;
   if (error.code !== 'ERR_INVALID_REQUEST' && error.code !== 'ERR_BATCH_INIT_FAILED') return error;
   const opened = await session.service();
@@ -114,6 +126,7 @@ async function withCancel(session: Session, idempotencyKey: string, error: unkno
   const listed = opened.service.listBatches(asked, callWith(session, opened));
   const [batch] = (await listed.catch(() => null))?.value.items ?? [];
   if (batch === undefined) return error;
+  if (batch.dateCancelled !== undefined) await requireWanted(batch);
   if (batch.dateCancelled !== undefined)
     return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
   return error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });

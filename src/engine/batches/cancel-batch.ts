@@ -129,17 +129,14 @@ async function askOwner(work: BatchWork, kind: IssuedVoteKind): Promise<string> 
 
 async function judge(work: BatchWork, found: BatchState | null): Promise<void> {
   const { batch } = work;
-  const isUnfinished = batch.status === 'AVAILABLE_TO_QUEUE';
   await conclude(
     work,
     found,
     (executed) => (executed === batch.pipelines.length ? null : { message: CANCELLED }),
-    async (tx, { id, status, executeResult }) => {
+    async (tx, { id, status }) => {
       const date = isoTime(tx.nowMs);
       await releaseHolds(tx, batch);
       if (status === 'FAILED') await tx.batches.change(id, { dateCancelled: date, dateUpdated: date });
-      // Nothing of the batch was executed or ever will be, so the idempotency key of init becomes free.
-      if (isUnfinished && executeResult.totalSuccessful === 0) await tx.requests.remove(batch.requestId);
       if (found === null) await tx.batches.change(id, { dateClosed: date });
     },
   );

@@ -140,7 +140,7 @@ async function carryOn(deps: EngineDeps, identity: RequestIdentity, earlier: Req
     if (isFinal(batch))
       throw new FlywheelError(
         'ERR_INVALID_REQUEST',
-        `Batch ${batch.id} of this request was cancelled after members executed ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines. Use a new idempotency key.`,
+        `Batch ${batch.id} of this request was cancelled; ${batch.executeResult?.totalSuccessful ?? 0} of its pipelines were executed. Use a new idempotency key.`,
       );
     if (isWorkedOn(tx, batch)) throw justRun();
     return { request, batch: await claimBatch(deps, tx, batch.id) };
