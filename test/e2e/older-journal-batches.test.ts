@@ -540,6 +540,19 @@ itLong('a file whose repeat was cancelled is not told as landed once a restore h
     expect([more, (await runFile(file, ...more)).exit]).toEqual([more, 7]);
 });
 
+it('a batch that a restore has made wait again is not told as done', async () => {
+  await meet('embedded');
+  const file = operator.write('a.json', pipelines(0, 2));
+  await init(file);
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, SERVICE, backup);
+  expect((await runFile(file)).exit).toBe(0);
+  await restore(operator.dataDir, SERVICE, backup);
+  for (const more of [[], ['--dry-run'], ['--rest']])
+    expect([more, (await runFile(file, ...more)).exit]).toEqual([more, 7]);
+  expect((await runFile(operator.write('b.json', pipelines(1, 3)), '--rest')).exit).toBe(7);
+});
+
 it('a batch that waits is not told of a landing that a restore has lost', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));

@@ -343,7 +343,11 @@ export function batchWork(
     if (stored === undefined && batchId !== undefined) await seenBatch(session, batchId, stage);
     if (!isOver(entry.state)) return;
     const landed = landedOf(entry, elements);
-    await requireThere(session, entry, looked, landed, () => lostOf(entry, stage, landed));
+    const find = () => lostOf(entry, stage, landed);
+    await requireThere(session, entry, looked, landed, find, async () => {
+      // Its hint says --again.
+      for (const one of answeredBatches(entry)) await requireNothingOnChain(session, one.batch, one.indexes);
+    });
   }
 
   /** Elements of `landed` that the service does not have; `null`: it cannot be asked. */
@@ -352,11 +356,7 @@ export function batchWork(
     const own = new Set(pick(elements, note.indexes));
     if (batch?.status === 'EXECUTED' && landed.every((one) => own.has(one))) return [];
     const lost = await lostThere(ask, elements, landed, entry.before);
-    if (lost === null && batch === null) return landed;
-    // Its hint says --again.
-    for (const one of lost?.length ? answeredBatches(entry) : [])
-      await requireNothingOnChain(session, one.batch, one.indexes);
-    return lost;
+    return lost === null && batch === null ? landed : lost;
   }
 
   /** Another machine may have landed what this batch has not. */

@@ -56,6 +56,8 @@ interface DoneThere {
   readonly found: readonly Found[];
   readonly landed: readonly Element[];
   readonly open: readonly Found[];
+  /** Burns that were done, and that a fork took back; a pipeline that waits has never landed. */
+  readonly resent: readonly Element[];
 }
 
 /** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
@@ -114,7 +116,8 @@ export const burnsDoneThere = (
         ...{ isOwn, id: txHash, date: burn.dateBurned ?? burn.dateCreated },
       };
     });
-    return { known, ...numbered(found, burnElements) };
+    const listed = numbered(found, burnElements);
+    return { known, ...listed, resent: elementsOf(listed.open) };
   });
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
@@ -150,7 +153,7 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
         ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
       };
     });
-    return { known, batch: own[0], ...numbered(found, pipelineElements) };
+    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [] };
   });
 
 const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
@@ -333,9 +336,7 @@ async function compare(
   const inJournal = journal.landed(elements, since);
   const noted = new Set([...inJournal, ...own]);
   const isNoted = ({ digest }: Element): boolean => noted.has(digest);
-  // An open pipeline of its own batch has not landed yet, whatever landed elsewhere.
-  const mayStillLand = open.filter(({ isOwn }) => !(isOwn && kind === 'batch'));
-  const lost = lostOf(elements.filter(isNoted), [...landed, ...elementsOf(mayStillLand)]);
+  const lost = lostOf(elements.filter(isNoted), [...landed, ...answer.resent]);
   if (lost.length > 0) throw notThere(session, elements, { lost, noted: noted.size, operation });
   // Equal elements are interchangeable: the journal may have noted another one. So only the counts matter.
   const unnoted = countBy(elements.filter((one) => isNoted(one) && !inJournal.has(one.digest)));
@@ -627,6 +628,7 @@ export function tellByNotes({ output }: Session): void {
  * Before a stored result is printed: does the service still know it? Without an answer within seconds, a notice says that only the
  * journal was checked.
  * @param find - those of `landed` that the service does not know; `null`: it cannot be asked.
+ * @param requireLost - throws where they can be found elsewhere
  * @throws `ERR_OUTCOME_UNKNOWN`
  */
 export async function requireThere(
@@ -635,6 +637,7 @@ export async function requireThere(
   { ask, elements }: LookedUp,
   landed = landedOf(entry, elements),
   find = () => lostThere(ask, elements, landed, entry.before),
+  requireLost = async () => {},
 ): Promise<void> {
   const { signal } = session.context;
   const lost = await soon(find()).catch((error: unknown) => {
@@ -642,7 +645,10 @@ export async function requireThere(
     return null;
   });
   if (lost === null) tellByNotes(session);
-  else if (lost.length > 0) throw notThere(session, elements, { lost, noted: landed.length });
+  else if (lost.length > 0) {
+    await requireLost();
+    throw notThere(session, elements, { lost, noted: landed.length });
+  }
 }
 
 /** Everything of a file that landed according to the journal. */
@@ -661,7 +667,7 @@ export async function hasAllLanded(
   return answer !== null && lostOf(elements, landedSince(elements, before, answer)).length === 0;
 }
 
-/** Elements of `landed` that the service neither landed nor may still land; `null`: it cannot be asked. */
+/** Elements of `landed` that the service has neither landed nor sends again; `null`: it cannot be asked. */
 export async function lostThere(
   ask: AskDoneThere,
   elements: readonly Element[],
@@ -670,7 +676,7 @@ export async function lostThere(
 ): Promise<readonly Element[] | null> {
   const answer = await ask([]);
   if (answer === null) return null;
-  return lostOf(landed, [...landedSince(elements, before, answer), ...elementsOf(answer.open)]);
+  return lostOf(landed, [...landedSince(elements, before, answer), ...answer.resent]);
 }
 
 /**
