@@ -49,11 +49,12 @@ async function compose(moments: Partial<Readonly<Record<keyof typeof FILES, Mome
   await letGo(home);
   rmSync(dataDir, { recursive: true, force: true });
   cpSync(placeOf('executed'), dataDir, { recursive: true });
-  for (const [name, file] of Object.entries(FILES)) {
-    const source = join(placeOf(moments[name as keyof typeof FILES] ?? 'executed'), file);
-    rmSync(join(dataDir, file), { force: true });
-    if (existsSync(source)) cpSync(source, join(dataDir, file));
-  }
+  for (const [name, file] of Object.entries(FILES))
+    for (const end of ['', '-wal', '-shm']) {
+      const source = join(placeOf(moments[name as keyof typeof FILES] ?? 'executed'), `${file}${end}`);
+      rmSync(join(dataDir, `${file}${end}`), { force: true });
+      if (existsSync(source)) cpSync(source, join(dataDir, `${file}${end}`));
+    }
 }
 
 const pairs = MOMENTS.flatMap((files) => MOMENTS.map((journal) => [files, journal] as const));

@@ -102,12 +102,13 @@ function openIn(directory: string): number | null {
  * are closed at garbage collection, and a checkpoint then writes by name into whatever file is there.
  */
 export async function letGo(directory: string): Promise<void> {
-  for (let open = openIn(directory), left = open; left !== 0; open = left) {
+  // A server in this process keeps its files. Others may need more than one collection.
+  for (let open = openIn(directory), vain = 0; open !== 0 && vain < 3; ) {
     collect();
     await setImmediate();
-    left = openIn(directory);
-    // A server in this process keeps its files.
-    if (left === open) return;
+    const left = openIn(directory);
+    vain = left === open ? vain + 1 : 0;
+    open = left;
   }
 }
 
