@@ -13,7 +13,7 @@ import { requireConsent, showSubject } from '../consent.js';
 import type { OpenedService } from '../context.js';
 import { getBatch, isEnded } from '../operation/done-there.js';
 import { repeatable } from '../operation/resume-line.js';
-import { afterwards } from '../operation/verdicts.js';
+import { afterwards, unread } from '../operation/verdicts.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewBatch } from '../views/batch.js';
 import { viewBatchContent } from '../views/batch-content.js';
@@ -35,7 +35,7 @@ export async function cancelBatch(
   owner: Address | null,
 ): Promise<void> {
   const [before, batch] = await repeatable(session, async () => {
-    const before = await getBatch(session, batchId);
+    const before = await getBatch(session, batchId).catch(unread);
     const { pins } = await session.service();
     if (pins !== null && owner !== null && !(await isStale(session, before))) requireOwner(pins, owner);
     const conclude = (batch: Batch) =>

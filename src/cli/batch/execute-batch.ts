@@ -18,7 +18,7 @@ import {
 } from '../operation/done-there.js';
 import { pipelineElements } from '../operation/elements.js';
 import { commandLine, repeatable } from '../operation/resume-line.js';
-import { afterwards, lookedUp, notSent } from '../operation/verdicts.js';
+import { afterwards, lookedUp, notSent, unread } from '../operation/verdicts.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { callWith, isNotOffered, noteReply } from '../send.js';
 import { viewExecuteResult } from '../views/batch.js';
@@ -170,7 +170,7 @@ async function execute(
   batchId: Uuid,
   terms: ExecuteTerms,
 ): Promise<{ readonly batch: Executed; readonly landed: number }> {
-  const before = await upToDate(session, await getBatch(session, batchId));
+  const before = await upToDate(session, await getBatch(session, batchId).catch(unread));
   if (isExecuted(before)) {
     session.output.tell(`The batch ended on ${before.dateUpdated}. Nothing was sent.`);
     const { digest } = terms;
@@ -186,7 +186,7 @@ async function execute(
   }
   if (terms.failedOut !== null) requireFree(terms.failedOut.file);
   const seen = seenWithin(session);
-  if (!terms.again) await requireNotLandedElsewhere(session, before);
+  if (!terms.again) await requireNotLandedElsewhere(session, before).catch(unread);
   let { digest } = terms;
   const batch = await executeUntilFinal(session, before, {
     ...terms,

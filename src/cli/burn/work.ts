@@ -149,7 +149,7 @@ async function send(
 }
 
 const REPLAYED =
-  'Already done: this is the result of an earlier request with the same key. Nothing was sent.';
+  'Already done: this is the stored result of a request with the same key. Nothing was burned again.';
 
 /** Sends a request of burns, and checks that it was the service that refused it, or has sent what it names for it. */
 async function sendBurns<Value>(

@@ -116,7 +116,7 @@ async function acceptGap(session: Session, _args: [], { expect }: OptionsOf<type
   const gap = await local.gap();
   if (gap === null) return { accepted: false, gap };
   requireExpected(session, gap, expect);
-  if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
+  if (!session.settings.yes || gap.pendingBurns > 0) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
     `Accept ${burnsText(gap)} without a record? A lost request that is sent again burns again.`,
