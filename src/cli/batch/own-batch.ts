@@ -120,13 +120,17 @@ async function withCancel(
   requireWanted: InitTerms['requireWanted'],
 ): Promise<unknown> {
   if (!isFlywheelError(error) || error.options.hint !== undefined) return error;
-  if (error.code !== 'ERR_INVALID_REQUEST' && error.code !== 'ERR_BATCH_INIT_FAILED') return error;
+  // The service may have been at the same request of a killed process before it refused this one.
+  const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' && error.status === 400;
+  if (!isUnknown && error.code !== 'ERR_INVALID_REQUEST' && error.code !== 'ERR_BATCH_INIT_FAILED')
+    return error;
   const opened = await session.service();
   const asked = { idempotencyKey, limit: 1 };
   const listed = opened.service.listBatches(asked, callWith(session, opened));
   const [batch] = (await listed.catch(() => null))?.value.items ?? [];
   if (batch === undefined) return error;
   if (batch.dateCancelled !== undefined) await requireWanted(batch);
+  if (isUnknown) return error;
   if (batch.dateCancelled !== undefined)
     return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
   return error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });
