@@ -187,7 +187,10 @@ export async function anOperator(
     /** Runs a printed line as a shell reads it. */
     paste: async (line: string): Promise<Spawned> =>
       isOneCommand(line)
-        ? flywheelHere({ home: directory, cwd: tmpdir(), clockAheadMs: laterMs }, ...shellWords(line))
+        ? flywheelHere(
+            { home: directory, cwd: tmpdir(), clockAheadMs: laterMs },
+            ...shellWords(line, directory),
+          )
         : ending(
             spawn('bash', ['-c', `flywheel() { '${process.execPath}' '${BIN}' "$@"; }\n${line}`], {
               cwd: tmpdir(),

@@ -102,10 +102,10 @@ export function problemOf({ stderr }: Pick<Spawned, 'stderr'>): Partial<Problem>
 }
 
 /** A command line as a shell splits it. Words of these characters alone mean themselves, and starting a shell takes long. */
-export function shellWords(line: string): readonly string[] {
+export function shellWords(line: string, home = ''): readonly string[] {
   if (/^flywheel(?: [\w@%+=:,./-]+)*$/.test(line)) return line.split(' ').slice(1);
   const { stdout } = spawnSync('bash', ['-c', `flywheel() { printf '%s\\0' "$@"; }; ${line}`], {
-    ...{ encoding: 'utf8', env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
+    ...{ encoding: 'utf8', env: { HOME: home, PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } },
   });
   return stdout.split('\0').slice(0, -1);
 }

@@ -594,7 +594,8 @@ function wayOut(
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
-  if (!isBegun) return isAll ? '--again sends all of them once more.' : 'Add --rest to send the others.';
+  if (!isBegun)
+    return isAll && !hasAnswers ? '--again sends all of them once more.' : 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
   if (batchId !== undefined) return `Cancel its batch: ${cancelLine(session, batchId)}. ${rest}`;
   if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;
