@@ -36,8 +36,8 @@ export interface Call {
   /** Aborting stops waiting, and stops before the next step. Submitted transactions may still land. */
   readonly signal?: AbortSignal;
   /**
-   * Looks, before each further try over the network, whether it may still be sent. @returns why that cannot be seen, which ends
-   * the call too. @throws what was found
+   * Before each further try over the network: may it still be sent? Both a result and a throw end the call.
+   * @returns why this is not known. @throws what was found
    */
   readonly beforeRetry?: () => Promise<FlywheelError | undefined>;
   readonly onOperation?: (operationId: string) => void;

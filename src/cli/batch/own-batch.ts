@@ -129,11 +129,12 @@ async function withCancel(
   const listed = opened.service.listBatches(asked, callWith(session, opened));
   const [batch] = (await listed.catch(() => null))?.value.items ?? [];
   if (batch === undefined) return error;
-  if (batch.dateCancelled !== undefined) await requireWanted(batch);
+  const isCancelled = batch.dateCancelled !== undefined;
+  if (isCancelled) await requireWanted(batch);
   if (isUnknown) return error;
-  if (batch.dateCancelled !== undefined)
-    return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
-  return error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });
+  return isCancelled
+    ? error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false })
+    : error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */
