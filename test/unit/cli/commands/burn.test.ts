@@ -44,6 +44,13 @@ describe('burn', () => {
     expect(await cli.pending()).toEqual([]);
   });
 
+  it('is a new burn each time, unless --once says otherwise', async () => {
+    const cli = testCli();
+    for (const more of [[], [], ['--once'], ['--once'], ['--once', '--again']])
+      expect((await cli.run(...WORDS, ...more)).exit).toBe(0);
+    expect(new Set(keys(cli)).size).toBe(4);
+  });
+
   it.each([
     ['ERR_INVALID_PROOF', 5, []],
     ['ERR_UNAUTHORIZED', 4, []],
