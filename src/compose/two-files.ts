@@ -4,10 +4,11 @@
  * transaction that moved this project's tokens and that the store lacks means that the store is older.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { lostOf } from '../engine/unknown-transactions.js';
+import { takeSignedAgain } from '../engine/burns/recover.js';
+import { lostOf, type Moved } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { LostTransaction } from '../store/records.js';
-import type { Store } from '../store/store.js';
+import type { LostTransaction, TokenRecord } from '../store/records.js';
+import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 
 const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
@@ -25,39 +26,51 @@ export async function requireTogether(
   chain: LocalChain,
   expected: string | null,
 ): Promise<void> {
-  const lost = await lostTransactions(store, chain, expected);
-  const open = await store.read((tx) => tx.gaps.allOpen());
-  const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
-  if (count > 0)
+  const moved = await movedUnknown(store, chain, expected);
+  const refuseLost = async (tx: StoreTransaction, lost: readonly LostTransaction[]): Promise<void> => {
+    const open = await tx.gaps.allOpen();
+    const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
+    if (count === 0) return;
     throw new FlywheelError(
       'ERR_STORE_BEHIND',
       `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
       { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
     );
+  };
+  await (moved.length === 0 ? store.read((tx) => refuseLost(tx, [])) : tellApart(store, moved, refuseLost));
   if ((await store.progress()).genesis === null)
     await store.transaction(({ lineages }) => lineages.bind(chain.ledger.genesis));
 }
 
 /** Records transactions that the store lacks as a gap. @throws `ERR_STORE_UNAVAILABLE` for every other mismatch */
 export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
-  const lost = await lostTransactions(store, chain, expected);
+  const moved = await movedUnknown(store, chain, expected);
   // This write also stores the newest block as known; the gap records the missing transactions from then on.
-  await store.transaction(async (tx) => {
-    const [token] = await tx.tokens.list();
-    if (token === undefined) return;
-    await tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
-  });
+  await tellApart(store, moved, (tx, lost, { id }) =>
+    tx.gaps.add({ tokenId: id, dateFound: isoTime(tx.nowMs) }, lost),
+  );
 }
+
+/** What the store has signed again since it was copied is its own; `work` gets the others. */
+const tellApart = (
+  store: Store,
+  moved: readonly Moved[],
+  work: (tx: StoreTransaction, lost: readonly LostTransaction[], token: TokenRecord) => Promise<void>,
+): Promise<void> =>
+  store.transaction(async (tx) => {
+    const [token] = await tx.tokens.list();
+    if (token !== undefined) await work(tx, await takeSignedAgain(tx, token, moved), token);
+  });
 
 /**
  * Transactions after the newest known block that moved this project's tokens and are not in the store.
  * @throws `ERR_STORE_UNAVAILABLE` if the ledger lacks that block, or belongs to another project
  */
-async function lostTransactions(
+async function movedUnknown(
   store: Store,
   chain: LocalChain,
   expected: string | null,
-): Promise<readonly LostTransaction[]> {
+): Promise<readonly Moved[]> {
   const { genesis, ledgerMark } = await store.progress();
   if (genesis !== null && genesis !== chain.ledger.genesis)
     throw refuse('store.db and ledger.db belong to different projects.');

@@ -3,12 +3,13 @@ import { decodeClock } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
 import type { Lineage } from '../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime, utcDay } from '../values/time.js';
 import { recordAct, requireRegistration } from './admin/project.js';
+import { takeSignedAgain } from './burns/recover.js';
 import { countUses } from './caps.js';
 import type { EngineDeps, Sources } from './deps.js';
 import { unknownOf } from './unknown-transactions.js';
@@ -234,7 +235,10 @@ export class GapWatch {
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {
-          await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, lost);
+          const token = await tx.tokens.find({ id: tokenId });
+          invariant(token !== undefined, 'A project is never removed.');
+          const others = await takeSignedAgain(tx, token, lost);
+          await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, others);
           for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
         },
         { tokenId },
@@ -247,13 +251,6 @@ export class GapWatch {
   }
 }
 
-async function openGapIn(tx: StoreTransaction, tokenId: string) {
-  const gap = await tx.gaps.open(tokenId);
-  if (gap === undefined) return undefined;
-  const open = await tx.burns.open(tokenId);
-  return { ...gap, pendingBurns: open.filter(({ status }) => status === 'PENDING').length };
-}
-
 export const createGapAdmin = (deps: EngineDeps) => {
   const registered = () => deps.store.read((tx) => requireRegistration(tx, deps.project ?? null));
   return {
@@ -262,7 +259,7 @@ export const createGapAdmin = (deps: EngineDeps) => {
       const project = await registered();
       const { id } = project.token;
       await deps.gaps.lookNow(id);
-      const gap = await deps.store.read((tx) => openGapIn(tx, id));
+      const gap = await deps.store.read((tx) => tx.gaps.open(id));
       return gap === undefined ? null : { ...project, gap };
     },
     /**
@@ -274,7 +271,7 @@ export const createGapAdmin = (deps: EngineDeps) => {
       const { id: tokenId } = (await registered()).token;
       await deps.store.transaction(
         async (tx) => {
-          const gap = await openGapIn(tx, tokenId);
+          const gap = await tx.gaps.open(tokenId);
           if (gap?.transactions !== transactions)
             throw new FlywheelError(
               'ERR_INPUT_INVALID',

@@ -171,13 +171,15 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   });
 }
 
+export type Moved = LostTransaction & { readonly wire: Uint8Array };
+
 /** @throws as {@link whatMoved} */
 export async function lostOf(
   chain: Pick<Chain, 'lookUp'>,
   project: OwnAccounts,
   signatures: readonly string[],
-): Promise<readonly LostTransaction[]> {
-  const lost: LostTransaction[] = [];
+): Promise<readonly Moved[]> {
+  const lost: Moved[] = [];
   for (let from = 0; from < signatures.length; from += READ_AT_ONCE) {
     const some = signatures.slice(from, from + READ_AT_ONCE);
     const moved = await Promise.all(some.map((signature) => whatMoved(chain, project, signature)));
@@ -240,10 +242,11 @@ export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
   accounts: OwnAccounts,
   signature: string,
-): Promise<LostTransaction | undefined> {
+): Promise<Moved | undefined> {
   const [record] = await chain.lookUp([signature]);
   if (record == null || record.wire === null) throw cannotReturn(signature);
-  const { message } = decodeTransaction(record.wire);
+  const { wire } = record;
+  const { message } = decodeTransaction(wire);
   const signers = message.staticKeys.slice(0, message.signers);
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
@@ -254,5 +257,5 @@ export async function whatMoved(
   const { burned, airdropped } = amountsOf(accounts, calls, tokenChanges);
   return burned + airdropped === 0n
     ? undefined
-    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped };
+    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped, wire };
 }

@@ -9,6 +9,7 @@ import { CLOCK_SYSVAR, SYSTEM_PROGRAM } from '../../src/chain/programs.js';
 import { transfer } from '../../src/chain/small-programs.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { GapWatch, requireExpired } from '../../src/engine/gap-watch.js';
+import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { copyStore } from '../../src/store/copy.js';
 import type { TokenRecord } from '../../src/store/records.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
@@ -163,6 +164,27 @@ describe('a store that is older than the chain', () => {
     expect(await copy.read((tx) => tx.audit.list({ limit: 1 }))).toMatchObject([
       { action: 'gap.accept', actor: test.deps.actor, detail: { burns: 2, burned: '5000000' } },
     ]);
+  });
+
+  it('takes over what was signed again since the copy, and nothing else', async () => {
+    const deaf = chainOver(chain, {
+      submit: () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'No node answers.')),
+    });
+    const unsent = engineBeside(test, { chain: deaf, store: test.store });
+    await failureOf(unsent.burn(aBurnRequest(2), call('again')));
+    const copy = await copyOf(test.store);
+    cluster.node.advance(LIFETIME_SLOTS);
+    const before = engineOn(test.store);
+    const again = await burnOn(before, 2, 'again');
+    const lost = await burnOn(before, 2, 'lost');
+
+    const engine = await engineOnCopy(copy);
+    await expectBehind(burnOn(engine, 2, 'again'));
+    expect((await findOn(copy))?.lost.map(({ signature }) => signature)).toEqual([lost]);
+    await engine.gaps.accept(1);
+    expect(await burnOn(engine, 2, 'again')).toBe(again);
+    const used = { tokenId: tokenId(), day: utcDay(Date.now()), kind: 'burn' } as const;
+    expect(await copy.read((tx) => tx.usage.used(used))).toBe(4_000_000n);
   });
 
   it('is found of what its keys signed before the registration, in another store', async () => {

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FILES, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
-import { flywheelHere } from '../support/flywheel-here.js';
+import { FILES, LedgerTables, MOMENTS, StoreTables } from '../simulation/audit/tables.js';
+import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
 import { itLong, sampleOf } from '../support/long.js';
 import { startGate } from './gate.js';
@@ -26,6 +26,7 @@ import {
   operator,
   restore,
   SERVICE,
+  STORE,
 } from './older-journal.js';
 import { expectProblem, gateOf, type Mode, problemOf } from './operator.js';
 
@@ -296,6 +297,46 @@ it('a file of which some is signed and not burned is not told as done where othe
   expect((await operator.run('pending', 'resume')).exit).toBe(0);
   expect(await burned()).toBe(300);
 });
+
+it('a burn that was signed again after its store was copied is not burned again from the copy', async () => {
+  await begin('embedded');
+  const resigned = [...once(1), '--yes'];
+  await operator.runWith({ signal: 'SIGKILL', when: MOMENTS.taken }, ...resigned);
+  await letGo(operator.dataDir);
+  const older = join(operator.directory, 'older');
+  await keep(operator.dataDir, STORE, older);
+  const ledger = new LedgerTables(join(operator.dataDir, FILES.ledger), false);
+  ledger.write(() => ledger.passSlots(400));
+  ledger.close();
+  for (const words of [resigned, [...once(1, '{"order":1}'), '--yes']])
+    expect((await operator.run(...words)).exit).toBe(0);
+  await restore(operator.dataDir, STORE, older);
+  expect(await operator.run('db', 'accept-gap', '--yes', '--expect', '1')).toMatchObject({ exit: 0 });
+  await operator.run('pending', 'resume');
+  expect([(await operator.run(...resigned)).exit, await burned()]).toEqual([0, 2]);
+});
+
+it.each(['burn', 'burn --once', 'burn-batch'])(
+  '%s: what a restored store has lost is not sent again when its proof is on chain',
+  async (how) => {
+    await begin('embedded');
+    const older = join(operator.directory, 'older');
+    await keep(operator.dataDir, STORE, older);
+    const [one] = burns(0, 1);
+    const file = operator.write('a.json', [{ ...one, persistOnchain: true }]);
+    const single = [...once(1), '--persist-onchain'].filter((word) => how !== 'burn' || word !== '--once');
+    const words = [...(how === 'burn-batch' ? ['burn-batch', file] : single), '--yes'];
+    await operator.runWith({ signal: 'SIGKILL', when: MOMENTS.burnedInPart }, ...words);
+    await restore(operator.dataDir, STORE, older);
+    expect((await operator.run('db', 'accept-gap', '--yes', '--expect', '1')).exit).toBe(0);
+    for (const again of [['pending', 'resume'], words]) {
+      const refused = await operator.run(...again);
+      expectProblem(refused, 7, { message: /transaction \w+ on chain has a proof of it/ });
+      if (again === words) await giveUp(refused);
+    }
+    expect(await burned()).toBe(1);
+  },
+);
 
 it('a rest whose key was used for another one is given up, and what is left is done under the next', async () => {
   await begin('remote');

@@ -67,6 +67,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
   return {
     ...{ ask, elements },
+    requireUnsent: (entry, { key }) => requireUnsent(session, entry, key, [request]),
     unanswered: (operation) =>
       once && operation.answer(ANSWER) === undefined
         ? { requests: [{ key: operation.key, indexes: [0] }] }
@@ -104,16 +105,13 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   };
 }
 
-/** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed */
-async function requireNotForgotten(
-  session: Session,
-  { id, key }: Entry,
-  request: BurnRequest,
-): Promise<void> {
+/** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed; as {@link requireUnsent} */
+async function requireNotForgotten(session: Session, entry: Entry, request: BurnRequest): Promise<void> {
+  const { id, key } = entry;
   const there = await burnsDoneThere(session, [request], true)([key]);
   if (there === null || there.known.has(key)) return;
   const landed = there.found.find(({ state }) => state !== 'failed');
-  if (landed === undefined) return;
+  if (landed === undefined) return requireUnsent(session, entry, key, [request]);
   const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   throw notSent(
     `This burn may have landed: an equal one has, on ${landed.date} in transaction ${landed.id}, and the service no longer knows its key.`,
@@ -142,7 +140,7 @@ async function send(
   return sendBurns(session, entry, asked, (call) =>
     opened.service.burn(request, call).catch(async (error: unknown) => {
       if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
-        await afterwards(() => requireNotOnChain(session, entry, entry.key, { failed: [request] }));
+        await requireFailed(session, entry, entry.key, { burns: [request] });
       throw error;
     }),
   );
@@ -189,30 +187,69 @@ const CLOCK_SKEW_MS = 30_000;
 /** Transactions that are searched at most, however many a node lists. */
 const MAX_PAST = 20_000;
 
+interface Recorded {
+  readonly burns: readonly BurnRequest[];
+  /** Transactions of the request's burns that landed. */
+  readonly own?: readonly string[];
+}
+
 /**
- * Searches the chain for recorded proofs of burns that failed for the service.
- * @param key - of their request, whose other burns landed by the transactions `own`
- * @throws `ERR_OUTCOME_UNKNOWN` with one found that is not of another request
+ * Searches the chain for recorded proofs of burns that a request has not landed, as the service says.
+ * @returns one that no other request has landed
  */
-async function requireNotOnChain(
+async function findOnChain(
   session: Session,
-  entry: Pick<Entry, 'dateBegun'>,
+  { dateBegun }: Pick<Entry, 'dateBegun'>,
   key: string,
-  { failed, own = [] }: { readonly failed: readonly BurnRequest[]; readonly own?: readonly string[] },
-): Promise<void> {
-  const { kind, chain, pins } = await session.service();
-  const recorded = failed.filter(({ persistOnchain }) => persistOnchain);
-  // The embedded engine shares its ledger.
-  if (kind === 'embedded' || chain === null || pins === null || recorded.length === 0) return;
-  const since = Date.parse(entry.dateBegun) - CLOCK_SKEW_MS;
+  { burns, own = [] }: Recorded,
+): Promise<PastTransaction | undefined> {
+  const { chain, pins } = await session.service();
+  const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
+  if (chain === null || pins === null || recorded.length === 0) return undefined;
+  const since = Date.parse(dateBegun) - CLOCK_SKEW_MS;
   const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
   for (const { type, proof } of recorded) {
     const text = proofMemoText(type, proofHash(proof));
     for (const landed of past) {
       if (landed.failed || landed.memo?.includes(text) !== true || own.includes(landed.signature)) continue;
-      if (!(await isOfAnother(session, key, landed.signature))) throw contradiction(landed);
+      if (!(await isOfAnother(session, key, landed.signature))) return landed;
     }
   }
+  return undefined;
+}
+
+const sinceText = ({ blockTimeMs }: PastTransaction): string =>
+  blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
+
+/** @throws `ERR_OUTCOME_UNKNOWN` if a burn is on chain that the service says has failed */
+async function requireFailed(
+  session: Session,
+  entry: Pick<Entry, 'dateBegun'>,
+  key: string,
+  failed: Recorded,
+): Promise<void> {
+  // The embedded engine shares its ledger.
+  if ((await session.service()).kind === 'embedded') return;
+  const landed = await afterwards(() => findOnChain(session, entry, key, failed));
+  if (landed !== undefined)
+    throw outcomeUnknown(
+      `The service says that the burn failed, but transaction ${landed.signature} on chain has the proof${sinceText(landed)}.`,
+    );
+}
+
+/** @throws `ERR_OUTCOME_UNKNOWN` if a burn is on chain of a request that the service has lost */
+async function requireUnsent(
+  session: Session,
+  entry: Pick<Entry, 'dateBegun' | 'id'>,
+  key: string,
+  burns: readonly BurnRequest[],
+): Promise<void> {
+  const landed = await findOnChain(session, entry, key, { burns });
+  if (landed !== undefined)
+    throw outcomeUnknown(
+      `The service does not know this request, but transaction ${landed.signature} on chain has a proof of it${sinceText(landed)}. The service may have been restored from a backup.`,
+      `See on chain what landed, and drop this operation: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`. Then send only what has not landed.`,
+    );
 }
 
 /** Whether the service lists a transaction as a burn that landed by another request. */
@@ -228,13 +265,6 @@ async function isOfAnother(session: Session, key: string, txHash: string): Promi
     if (await isUnoffered(session, error)) return false;
     throw error;
   }
-}
-
-function contradiction({ signature, blockTimeMs }: PastTransaction): FlywheelError {
-  const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
-  return outcomeUnknown(
-    `The service says that the burn failed, but transaction ${signature} on chain has the proof${when}.`,
-  );
 }
 
 type Place = Pick<OpenedService, 'kind' | 'pins' | 'isOnThisMachine' | 'explorer'>;
@@ -370,7 +400,7 @@ export function burnBatchWork(
       );
     const failed = asked.filter((_, at) => outcomes[at]?.status === 'error');
     const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
-    await afterwards(() => requireNotOnChain(session, entry, key, { failed, own }));
+    await requireFailed(session, entry, key, { burns: failed, own });
     entry.keep(name, outcomes);
   }
 
@@ -421,6 +451,7 @@ export function burnBatchWork(
   return {
     ...{ ask, elements, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
     outputs: failedOut === null ? [] : [failedOut],
+    requireUnsent: (entry, { key, indexes }) => requireUnsent(session, entry, key, pick(burns, indexes)),
     unanswered: (operation) => {
       const parts = partsOf(operation);
       return {

@@ -64,7 +64,7 @@ const burnsText = ({ burns, transactions }: NonNullable<Answer<'gap'>>): string 
     : `${countText(transactions, 'transaction')} with ${countText(burns, 'burn')}`;
 
 function viewGap(gap: NonNullable<Answer<'gap'>>): readonly string[] {
-  const { symbol, burned, airdropped, lost, pendingBurns } = gap;
+  const { symbol, burned, airdropped, lost } = gap;
   const shown = lost
     .slice(0, MAX_SHOWN)
     .map(
@@ -76,11 +76,6 @@ function viewGap(gap: NonNullable<Answer<'gap'>>): readonly string[] {
     `The chain has ${burnsText(gap)} of ${gap.project ?? symbol} that the store lacks: ${tokensText(burned, symbol)} burned, ${airdropped} airdropped.`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more; --output json lists all`] : []),
-    ...(pendingBurns > 0
-      ? [
-          `${countText(pendingBurns, 'pending burn')} of the store will be resumed. Make sure that none of them is listed above.`,
-        ]
-      : []),
   ];
 }
 
@@ -116,7 +111,7 @@ async function acceptGap(session: Session, _args: [], { expect }: OptionsOf<type
   const gap = await local.gap();
   if (gap === null) return { accepted: false, gap };
   requireExpected(session, gap, expect);
-  if (!session.settings.yes || gap.pendingBurns > 0) showSubject(session, viewGap(gap).join('\n'));
+  if (!session.settings.yes) showSubject(session, viewGap(gap).join('\n'));
   await requireConsent(
     session,
     `Accept ${burnsText(gap)} without a record? A lost request that is sent again burns again.`,
@@ -212,7 +207,7 @@ export const commands = {
       'On the embedded ledger, use this command when store.db is older than ledger.db.',
     ],
     output: [
-      '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "pendingBurns", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',
+      '{ "accepted": boolean, "gap": null | { "project", "symbol", "burns", "transactions", "burned", "airdropped", "dateFound", "lost": [ { "txHash", "burned", "airdropped", "memo", "date" } ] } }',
       'amounts in whole tokens; accepted is false if nothing is missing',
     ],
     examples: ['flywheel db accept-gap', 'flywheel db accept-gap --project fly --yes --expect 12'],

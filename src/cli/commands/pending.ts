@@ -307,7 +307,7 @@ async function resumeAll(session: Session, journal: Journal, keypair: string | u
 /** @throws `ERR_INPUT_INVALID` when there is nothing to resume */
 async function resumeOne(session: Session, journal: Journal, id: string, terms: Terms): Promise<void> {
   const resumed = await resumeOperation(session, journal, id, terms);
-  if (resumed === 'not there') throw await notThere(session, id);
+  if (resumed === 'not there') throw await notThere(session, journal, id);
   if (resumed === 'told before')
     throw invalidInput(
       `Operation ${id} is already finished.`,
@@ -317,25 +317,28 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
 
 const MAX_SHOWN = 40;
 
-const notThere = async (session: Session, id: string): Promise<FlywheelError> => {
-  const { settings } = session;
+async function notThere(session: Session, journal: Journal, id: string): Promise<FlywheelError> {
+  const message = `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`;
+  if (!isUuid(id))
+    return invalidInput(message, `List pending operations: \`${commandLine(session.settings, 'pending')}\``);
+  const ofService = (await leftByService(session, journal)).find((work) => work.id === id);
   return invalidInput(
-    `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`,
-    isUuid(id)
+    message,
+    ofService === undefined
       ? `The journal of this machine does not have that batch. ${await executeOrCancel(session, id)}`
-      : `List pending operations: \`${commandLine(settings, 'pending')}\``,
+      : `That request is one of the service. Finish it: \`${ofService.resume}\``,
   );
-};
+}
 
 async function forget(session: Session, journal: Journal, id: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
-  if (found === undefined) throw await notThere(session, id);
+  if (found === undefined) throw await notThere(session, journal, id);
   const isRepeated = found.kind === 'burn' && !found.command.includes('--once');
   const again = isRepeated ? 'burns again' : 'looks up what its requests did';
   const line = shellLine(['flywheel', ...found.command]);
   await requireConsent(session, `Forget \`${line}\`, started ${found.dateBegun}? The same command ${again}.`);
   const entry = await takeOperation(session, journal, id);
-  if (entry === undefined) throw await notThere(session, id);
+  if (entry === undefined) throw await notThere(session, journal, id);
   if (isOver(entry.state)) entry.markPrinted();
   else if (await giveUp(entry)) {
     entry.markPrinted();

@@ -448,7 +448,7 @@ export interface Unanswered {
   readonly own?: readonly Sha256[];
 }
 
-type LookedUp = Pick<Work<unknown>, 'ask' | 'elements' | 'rest' | 'allowChanged'>;
+type LookedUp = Pick<Work<unknown>, 'ask' | 'elements' | 'rest' | 'allowChanged' | 'requireUnsent'>;
 
 interface Remaining {
   readonly left: readonly number[];
@@ -469,7 +469,7 @@ interface Remaining {
 async function findRemaining(
   session: Session,
   operation: Entry,
-  { ask, elements, rest: isRest = false }: LookedUp,
+  { ask, elements, rest: isRest = false, requireUnsent }: LookedUp,
   { requests, own = [] }: Unanswered,
 ): Promise<Remaining | null> {
   const { kind, since } = operation;
@@ -492,6 +492,8 @@ async function findRemaining(
   const ownLanded = elementsOf(ownFound.filter(({ state }) => state === 'landed'));
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
   await compare(session, operation, { elements, own: [...own, ...landedByIt] }, answer);
+  const unknown = operation.isNew ? [] : requests.filter(({ key }) => !answer.known.has(key));
+  for (const request of unknown) await requireUnsent?.(operation, request);
   // For a burn, its own requests are done or in progress. A pipeline that has not landed needs the operation to continue.
   const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));

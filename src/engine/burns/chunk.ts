@@ -3,7 +3,7 @@
  * from looking its signature up. A burn is one transaction: compute limit, optional memo of the proof, BurnChecked.
  */
 import type { Chain } from '../../chain/chain.js';
-import { tokenProgramAddress } from '../../chain/programs.js';
+import { COMPUTE_BUDGET_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
 import {
   memo,
   proofMemoText,
@@ -12,13 +12,14 @@ import {
 } from '../../chain/small-programs.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import type { Instruction } from '../../chain/transaction/message.js';
+import type { Call, Instruction } from '../../chain/transaction/message.js';
 import { type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, TokenRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
+import { sameBytes } from '../../values/bytes.js';
 import { sha256 } from '../../values/digest.js';
 import { isoTime, utcDay } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
@@ -44,7 +45,9 @@ interface BurnMeans {
 
 export type BurnContext = BurnMeans & { readonly principal: Principal };
 
-type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;
+type Numbered = Pick<BurnIntent, 'sequence'>;
+
+type NumberedBurn = Burn & Numbered;
 
 type SignedBurn = NumberedBurn & Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
@@ -53,18 +56,22 @@ const PLACE_DIGITS = 7;
 /** Offset of this registration: another registration of the same burn wallet also counts sequences from 1. */
 const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
 
+const numberInUnits = ({ sequence }: Numbered): Instruction =>
+  setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS));
+
+const numberInBytes = (token: TokenRecord, { sequence }: Numbered): Instruction =>
+  setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES));
+
 /** Encodes the sequence number in a limit that costs nothing, so that equal burns differ in bytes. */
 function distinct(
   token: TokenRecord,
-  { sequence }: NumberedBurn,
+  burn: Numbered,
   { priority, units = COMPUTE_UNITS }: SigningTerms,
 ): readonly Instruction[] {
-  if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
   // With a priority fee, units cost money and lower the priority, so the data-size limit carries the number.
-  return [
-    ...budgetFor(priority, units),
-    setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES)),
-  ];
+  return priority === undefined
+    ? [numberInUnits(burn)]
+    : [...budgetFor(priority, units), numberInBytes(token, burn)];
 }
 
 function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction[] {
@@ -93,19 +100,34 @@ const burnMessage = (token: TokenRecord, terms: NumberedBurn, signing: SigningTe
     blockhash: signing.blockhash,
   });
 
-export async function signBurns<Numbered extends NumberedBurn>(
+export async function signBurns<One extends NumberedBurn>(
   token: TokenRecord,
   burnWallet: Signer,
-  burns: readonly Numbered[],
+  burns: readonly One[],
   signing: SigningTerms,
-): Promise<readonly (Numbered & SignedBurn)[]> {
+): Promise<readonly (One & SignedBurn)[]> {
   const messages = burns.map((terms) => burnMessage(token, terms, signing));
   const { lastValidBlockHeight } = signing;
   const signed = await sign(messages, [burnWallet]);
   return signed.map(({ signature, bytes }, at) => ({
-    ...(burns[at] as Numbered),
+    ...(burns[at] as One),
     ...{ signature, transaction: bytes, lastValidBlockHeight },
   }));
+}
+
+/** Whether a transaction is this burn, whenever it was signed. @param calls - its instructions */
+export function isThisBurn(token: TokenRecord, burn: NumberedBurn, calls: readonly Call[]): boolean {
+  const has = ({ program, accounts, data }: Instruction): boolean =>
+    calls.some(
+      (call) =>
+        call.program === program &&
+        sameBytes(call.data, data) &&
+        call.accounts.join() === accounts.map(({ address }) => address).join(),
+    );
+  const own = burnInstructions(token, burn);
+  const others = calls.filter(({ program }) => program !== COMPUTE_BUDGET_PROGRAM);
+  const isNumbered = [numberInUnits(burn), numberInBytes(token, burn)].some(has);
+  return isNumbered && others.length === own.length && own.every(has);
 }
 
 type BurnWalletBalance = Awaited<ReturnType<typeof readBurnWallet>>;

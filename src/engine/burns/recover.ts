@@ -1,13 +1,16 @@
 /** Recovery of burns without a lease: pending burns get an outcome, confirmed burns are watched until finalized. */
 import type { Trace } from '../../chain/chain.js';
+import { callsIn } from '../../chain/transaction/message.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { BurnRecord } from '../../store/records.js';
+import type { BurnRecord, LostTransaction, TokenRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
-import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
+import type { Moved } from '../unknown-transactions.js';
+import { isThisBurn, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
  * Looks up confirmed burns of one or all projects; sends nothing. A burn removed by a fork is sent again with the same bytes by
@@ -62,6 +65,35 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
     reopened += 1;
   }
   return reopened;
+}
+
+/**
+ * Takes over burns that were signed again after the store was copied. Their numbers name them, and a burn is signed again only
+ * when its stored signature is proven never to land.
+ * @param moved - transactions that the store lacks.
+ * @returns those of them that are no burn of the store.
+ */
+export async function takeSignedAgain(
+  tx: StoreTransaction,
+  token: TokenRecord,
+  moved: readonly Moved[],
+): Promise<readonly LostTransaction[]> {
+  const open = moved.length === 0 ? [] : await tx.burns.open(token.id);
+  const lost: LostTransaction[] = [];
+  for (const { wire, ...one } of moved) {
+    const calls = callsIn(decodeTransaction(wire).message);
+    const burn = open.find((burn) => burn.amount === one.burned && isThisBurn(token, burn, calls));
+    if (burn === undefined) {
+      lost.push(one);
+      continue;
+    }
+    // Another process may have taken it over meanwhile.
+    if (burn.signature === one.signature) continue;
+    if (await tx.burns.reopen(burn)) await tx.requests.reopen(burn.requestId);
+    const { signature } = one;
+    await tx.burns.resign(burn.sequence, burn.signature, { ...burn, signature, transaction: wire });
+  }
+  return lost;
 }
 
 export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {

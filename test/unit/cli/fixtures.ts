@@ -78,7 +78,7 @@ export const ACTS: Answer<'audit'>[number][] = [
 
 export const GAP: NonNullable<Answer<'gap'>> = {
   ...{ project: 'fly', symbol: 'FLY', burns: 22, transactions: 22, burned: '22', airdropped: '0' },
-  ...{ pendingBurns: 1, dateFound: DATE },
+  dateFound: DATE,
   lost: Array.from({ length: 22 }, (_, index) => ({
     ...{ txHash: `signature${index}`, burned: '1', airdropped: '0', memo: null },
     date: index === 0 ? null : '2026-01-31T11:00:00.000Z',
