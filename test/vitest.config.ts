@@ -7,8 +7,6 @@ keepScratchTogether();
 interface Kind {
   readonly include: readonly string[];
   readonly timeoutMs?: number;
-  /** Reloads all modules for each file. */
-  readonly isolate?: boolean;
 }
 
 /** Files in parallel on two cores: tier 1 alone only computes, the others wait for processes and slots too. */
@@ -21,10 +19,10 @@ const QUICK = [
 ];
 
 /** Projects with the same settings, which run in one go; no retries. */
-const project = (name: string, { include, timeoutMs = 60_000, isolate = true }: Kind) => ({
+const project = (name: string, { include, timeoutMs = 60_000 }: Kind) => ({
   test: {
     name,
-    isolate,
+    isolate: false,
     include: include.map((glob) => `test/${glob}`),
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
@@ -66,18 +64,14 @@ export default defineConfig({
     // the tests. Nothing is mocked.
     projects: [
       // Tier 1, `npm test`: no PostgreSQL and no cluster. `npm run test:all` has its files below.
-      project('quick', { include: process.argv.includes('quick') ? QUICK : [], isolate: false }),
+      project('quick', { include: process.argv.includes('quick') ? QUICK : [] }),
       // Tier 2, `npm run test:all`: tier 1, and what partly waits for processes and slots.
       project('built', {
-        include: [...QUICK, '{core,abuse,e2e,simulation}/**/*.test.ts'],
+        include: [...QUICK, '{conformance,core,abuse,e2e,simulation}/**/*.test.ts'],
         timeoutMs: 300_000,
-        isolate: false,
       }),
-      // Isolated, because undici changes the global `fetch` and other clients must see a process without our modules.
-      project('alone', {
-        include: ['unit/rpc-node/*.test.ts', 'conformance/**/*.test.ts'],
-        timeoutMs: 120_000,
-      }),
+      // By itself, because undici changes the global `fetch` and other clients must see a process without our modules.
+      project('alone', { include: ['unit/rpc-node/*.test.ts'], timeoutMs: 120_000 }),
     ],
   },
 });

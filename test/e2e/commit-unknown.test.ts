@@ -1,5 +1,6 @@
 /** Loses the answer to each commit of a burn-batch in turn: a repeat under the same key burns each element once. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from '../support/http-serve.js';
@@ -10,6 +11,7 @@ const ELEMENTS = 80;
 /** Of each request: commit 1 stores the intents, commit 2 the outcomes with the answer. */
 const COMMITS = sampleOf([2, 1], 1);
 const TOKEN = 1_000_000n;
+const LOOK_MS = 20;
 
 let world: Machines;
 let client: pg.Client;
@@ -59,7 +61,9 @@ async function burnedOver({ machine, project, nth, hasArrived }: Case): Promise<
     ask(`${machine.process?.url}/v1/tokenomics/burn-batch`, project.apiKey, { body, idempotencyKey });
   const until = async (body: unknown, key: string): Promise<Response> => {
     const answer = await post(body, key);
-    return answer.status === 409 || answer.status === 503 ? until(body, key) : answer;
+    if (answer.status !== 409 && answer.status !== 503) return answer;
+    await setTimeout(LOOK_MS);
+    return until(body, key);
   };
   // Everything that is written once a project exists by now.
   expect((await until(burns(1), randomUUID())).status).toBe(200);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { FILES, MOMENTS } from '../simulation/audit/tables.js';
 import { faultEnvironment } from '../support/faults.js';
@@ -115,7 +115,7 @@ it('of which one is dead, and its parent has taken no note of that, do not wait 
   });
   const pid = String(await once(parent.stdout, 'data')).trim();
   const isDead = (): boolean => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  while (!isDead()) await setImmediate();
+  while (!isDead()) await setTimeout(5);
   const resumed = await alone.run('pending', 'resume', '--wait', '5', '--json');
   parent.kill('SIGKILL');
   expect([resumed.exit, (await alone.happened()).burned]).toEqual([0, '1']);

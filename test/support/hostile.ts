@@ -51,23 +51,3 @@ export const answers =
   (text: string | Buffer, then: (socket: Socket) => void = () => undefined): Behaviour =>
   (socket, asked) =>
     asked(() => socket.write(text, () => then(socket)));
-
-/** The first of two events. A promise that is still pending then counts as an error. */
-export async function settled<Value>(
-  promise: Promise<Value>,
-  withinMs: number,
-): Promise<{ readonly value?: Value; readonly error?: unknown; readonly elapsedMs: number }> {
-  const startedMs = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`still waiting after ${withinMs} ms`)), withinMs);
-  });
-  try {
-    const value = await Promise.race([promise, late]);
-    return { value, elapsedMs: performance.now() - startedMs };
-  } catch (error) {
-    return { error, elapsedMs: performance.now() - startedMs };
-  } finally {
-    clearTimeout(timer);
-  }
-}
