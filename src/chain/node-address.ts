@@ -121,12 +121,6 @@ export function nodeAddress(text: string, where: string): NodeAddress {
   );
 }
 
-/** {@link nodeAddress} for the Solana CLI's configuration, which has their first letters too. @throws `ERR_CONFIG_INVALID` */
-export function solanaCliAddress(text: string, where: string): NodeAddress {
-  const named = text.length === 1 ? [...MONIKERS.keys()].find((name) => name.startsWith(text)) : undefined;
-  return nodeAddress(named ?? text, where);
-}
-
 /**
  * Requires as many different hosts as the quorum: one host named twice counts once.
  * @throws `ERR_USAGE` for a quorum from a flag, else `ERR_CONFIG_INVALID`.

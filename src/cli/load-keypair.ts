@@ -8,7 +8,6 @@ import { parseKeypairText } from '../files/keypair-file.js';
 import { fileProblem } from '../files/read-file.js';
 import type { Address } from '../values/address.js';
 import { Secret } from '../values/secret.js';
-import { solanaCliSetting } from './config/paths.js';
 import type { CliContext } from './context.js';
 import { inputName, readInputBytes } from './input/read-input.js';
 import { type KeypairSource, typedPath } from './keypair-source.js';
@@ -25,15 +24,11 @@ const AS_ENVIRONMENT = 'FLYWHEEL_KEYPAIR';
 const refuseKey = (name: string, reason: string, hint?: string): FlywheelError =>
   new FlywheelError('ERR_KEYPAIR_INVALID', `${name}: ${reason}.`, { hint });
 
-/** From flag, environment or profile, or else the Solana CLI. @throws `ERR_KEYPAIR_INVALID` when no source names one. */
-export function keypairLocation(
-  context: Pick<KeypairContext, 'home'>,
-  settings: Settings,
-  flag: string | undefined,
-): KeypairSource {
+/** From flag, environment or profile. @throws `ERR_KEYPAIR_INVALID` when no source names one. */
+export function keypairLocation(settings: Settings, flag: string | undefined): KeypairSource {
   const typed = flag === undefined ? undefined : typedPath(flag, '--keypair');
-  const location = typed ?? settings.keypair.value ?? solanaCliSetting(context.home, 'keypair_path');
-  if (location !== undefined && location !== '') return location;
+  const location = typed ?? settings.keypair.value ?? '';
+  if (location !== '') return location;
   throw new FlywheelError('ERR_KEYPAIR_INVALID', 'No keypair is set.', {
     hint: 'Add --keypair FILE, set FLYWHEEL_KEYPAIR, or sign in your browser wallet with --wallet.',
   });

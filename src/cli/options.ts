@@ -144,7 +144,7 @@ export function parseBatchId(id: string): Uuid {
 
 export const KEYPAIR_OPTION = new Option(
   '--keypair <file>',
-  "owner's keypair file, or - (default: FLYWHEEL_KEYPAIR, then the Solana CLI's)",
+  "owner's keypair file, or - (default: FLYWHEEL_KEYPAIR, then the profile's)",
 );
 
 export const WALLET_OPTION = new Option(

@@ -21,15 +21,14 @@ type DataPlace =
   | { readonly kind: 'database'; readonly address: DatabaseAddress };
 
 /**
- * `null` without a project. A variable that other programs share (`DATABASE_URL`) is ignored beside a project on the embedded
- * ledger. Any other database beside a data directory with a project is ambiguous.
+ * `null` without a project. A database beside a data directory with a project is ambiguous.
  * @throws `ERR_CONFIG_INVALID` if ambiguous, `ERR_USAGE` for a project named in a directory, `ERR_STORE_UNAVAILABLE` for a damaged `local.json`
  */
 export function placeOf({ database, dataDir, project }: Settings): DataPlace | null {
   const found = database.value;
   const config = readDataConfig(dataDir.value);
   if (config === undefined) return found && { kind: 'database', address: found };
-  if (found !== null && (isOnCluster(config) || found.isOwn))
+  if (found !== null)
     throw new FlywheelError(
       'ERR_CONFIG_INVALID',
       `${found.name} sets a database, but ${dataDir.value} has a project too. flywheel cannot tell which one you mean.`,

@@ -9,7 +9,7 @@ import type { DatabaseAddress } from '../values/database-address.js';
 import type { Secret } from '../values/secret.js';
 
 /** Strongest first. */
-export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'solana config' | 'default';
+export type Source = 'flag' | 'environment' | 'data directory' | 'profile' | 'default';
 
 export interface Setting<Value> {
   readonly value: Value;
@@ -33,7 +33,7 @@ interface SignerSettings {
   readonly burnWallet: Setting<KeyKeeper | null>;
 }
 
-export interface LimitSetting {
+interface LimitSetting {
   readonly value: Limits;
   readonly source: 'profile' | 'flag';
 }

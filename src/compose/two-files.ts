@@ -5,9 +5,9 @@
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
 import { takeSignedAgain } from '../engine/burns/recover.js';
-import { lostOf, type Moved } from '../engine/unknown-transactions.js';
+import { lostOf } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { LostTransaction, TokenRecord } from '../store/records.js';
+import type { LostTransaction } from '../store/records.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 
@@ -46,20 +46,20 @@ export async function requireTogether(
 export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
   const moved = await movedUnknown(store, chain, expected);
   // This write also stores the newest block as known; the gap records the missing transactions from then on.
-  await tellApart(store, moved, (tx, lost, { id }) =>
-    tx.gaps.add({ tokenId: id, dateFound: isoTime(tx.nowMs) }, lost),
+  await tellApart(store, moved, (tx, lost, tokenId) =>
+    tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, lost),
   );
 }
 
 /** What the store has signed again since it was copied is its own; `work` gets the others. */
 const tellApart = (
   store: Store,
-  moved: readonly Moved[],
-  work: (tx: StoreTransaction, lost: readonly LostTransaction[], token: TokenRecord) => Promise<void>,
+  moved: Awaited<ReturnType<typeof movedUnknown>>,
+  work: (tx: StoreTransaction, lost: readonly LostTransaction[], tokenId: string) => Promise<void>,
 ): Promise<void> =>
   store.transaction(async (tx) => {
     const [token] = await tx.tokens.list();
-    if (token !== undefined) await work(tx, await takeSignedAgain(tx, token, moved), token);
+    if (token !== undefined) await work(tx, await takeSignedAgain(tx, token.id, moved), token.id);
   });
 
 /**
@@ -70,7 +70,7 @@ async function movedUnknown(
   store: Store,
   chain: LocalChain,
   expected: string | null,
-): Promise<readonly Moved[]> {
+): ReturnType<typeof lostOf> {
   const { genesis, ledgerMark } = await store.progress();
   if (genesis !== null && genesis !== chain.ledger.genesis)
     throw refuse('store.db and ledger.db belong to different projects.');

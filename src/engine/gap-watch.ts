@@ -3,7 +3,7 @@ import { decodeClock } from '../chain/account.js';
 import { BLOCKHASH_LIFETIME_BLOCKS, type Chain } from '../chain/chain.js';
 import { clusterName } from '../chain/node-address.js';
 import { CLOCK_SYSVAR } from '../chain/programs.js';
-import { FlywheelError, invariant } from '../errors/flywheel-error.js';
+import { FlywheelError } from '../errors/flywheel-error.js';
 import type { GapRecord } from '../store/records.js';
 import type { Lineage } from '../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../store/store.js';
@@ -235,9 +235,7 @@ export class GapWatch {
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {
-          const token = await tx.tokens.find({ id: tokenId });
-          invariant(token !== undefined, 'A project is never removed.');
-          const others = await takeSignedAgain(tx, token, lost);
+          const others = await takeSignedAgain(tx, tokenId, lost);
           await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, others);
           for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
         },

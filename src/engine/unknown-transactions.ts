@@ -171,7 +171,7 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   });
 }
 
-export type Moved = LostTransaction & { readonly wire: Uint8Array };
+type Moved = LostTransaction & { readonly wire: Uint8Array };
 
 /** @throws as {@link whatMoved} */
 export async function lostOf(

@@ -4,21 +4,14 @@ import { FlywheelError } from '../errors/flywheel-error.js';
 export class DatabaseAddress {
   /** Variable, option or profile setting, for messages. */
   readonly name: string;
-  /** `false` for a variable that other programs read too and that may be meant for them. */
-  readonly isOwn: boolean;
   /** The file that contains the address; `null` if the setting contains it. */
   readonly file: string | null;
   readonly #read: () => string;
   #url: string | undefined;
 
-  constructor(
-    name: string,
-    read: () => string,
-    { isOwn = true, file = null }: Partial<Pick<DatabaseAddress, 'isOwn' | 'file'>> = {},
-  ) {
+  constructor(name: string, read: () => string, file: string | null = null) {
     this.name = name;
     this.#read = read;
-    this.isOwn = isOwn;
     this.file = file;
   }
 

@@ -331,7 +331,9 @@ it.each(['burn', 'burn --once', 'burn-batch'])(
     expect((await operator.run('db', 'accept-gap', '--yes', '--expect', '1')).exit).toBe(0);
     for (const again of [['pending', 'resume'], words]) {
       const refused = await operator.run(...again);
-      expectProblem(refused, 7, { message: /transaction \w+ on chain has a proof of it/ });
+      expectProblem(refused, 7, {
+        message: /not know this request, but transaction \w+ on chain has the proof/,
+      });
       if (again === words) await giveUp(refused);
     }
     expect(await burned()).toBe(1);

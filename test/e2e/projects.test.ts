@@ -10,9 +10,10 @@ import { rpcResult } from '../support/rpc-call.js';
 import { type Registered, sharedDatabase } from './shared-database.js';
 
 const postgres = await openDatabase();
-const { project, node, home, machine, register, fund, ...shared } = await sharedDatabase(
-  ...([postgres, 'FLYWHEEL_DATABASE_URL', { others: 1, names: ['mint of game', 'mint of third'] }] as const),
-);
+const { project, node, home, machine, register, fund, ...shared } = await sharedDatabase(postgres, {
+  others: 1,
+  names: ['mint of game', 'mint of third'],
+});
 const [ofGame, ofThird] = project.tokens as [TestToken, TestToken];
 const tokens = { shop: project.token, game: ofGame, third: ofThird };
 const run = (...words: string[]) => shared.run('data', ...words);

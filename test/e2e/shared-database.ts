@@ -17,7 +17,6 @@ type Environment = Readonly<Record<string, string>>;
 
 export async function sharedDatabase(
   postgres: { readonly url: string; stop(): Promise<void> },
-  variable: 'DATABASE_URL' | 'FLYWHEEL_DATABASE_URL',
   terms: Parameters<typeof testProject>[0] = {},
 ) {
   const project = await testProject(terms);
@@ -26,7 +25,12 @@ export async function sharedDatabase(
   const home = emptyDirectory();
   const machine = (name: string, env: Environment = {}) => {
     const dataDir = join(home, name);
-    const own = { FLYWHEEL_DATA_DIR: dataDir, [variable]: postgres.url, FLYWHEEL_RPC_URL: node.url, ...env };
+    const own = {
+      FLYWHEEL_DATA_DIR: dataDir,
+      FLYWHEEL_RPC_URL: node.url,
+      FLYWHEEL_DATABASE_URL: postgres.url,
+      ...env,
+    };
     return { home, dataDir, env: own };
   };
   const run = async (name: string, ...words: string[]) => {

@@ -1,5 +1,4 @@
 /** Burns as operations: one, or a file request by request, whose outcomes are stored so that what landed is never sent again. */
-import type { PastTransaction } from '../../chain/chain.js';
 import { proofMemoText } from '../../chain/small-programs.js';
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { Call, ElementOutcome, Reply } from '../../contract/call.js';
@@ -9,7 +8,7 @@ import { proofHash, type Sha256 } from '../../values/digest.js';
 import { grouped } from '../../values/token-amount.js';
 import type { Session } from '../command.js';
 import { canAsk, requireConsent } from '../consent.js';
-import type { BurnsForesight, OpenedService } from '../context.js';
+import type { OpenedService } from '../context.js';
 import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import {
@@ -67,7 +66,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
   return {
     ...{ ask, elements },
-    requireUnsent: (entry, { key }) => requireUnsent(session, entry, key, [request]),
+    requireUnsent: (entry, { key }) => requireNotOnChain(session, entry, key, [request], { isLost: true }),
     unanswered: (operation) =>
       once && operation.answer(ANSWER) === undefined
         ? { requests: [{ key: operation.key, indexes: [0] }] }
@@ -96,35 +95,27 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
     present: async (result) => {
       const { output } = session;
       const { symbol } = await session.service();
-      const left = output.mode === 'human' ? await leftNow(session) : null;
-      const burned = { amount: request.burnAmount, symbol, left };
-      output.result(result, (style) => viewBurn(result, burned, style));
+      const amount = tokensText(sumAmounts([request.burnAmount]), symbol);
+      output.result(result, (style) => viewBurn(result, amount, style));
       return undefined;
     },
     summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
   };
 }
 
-/** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed; as {@link requireUnsent} */
+/** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed; as {@link requireNotOnChain} */
 async function requireNotForgotten(session: Session, entry: Entry, request: BurnRequest): Promise<void> {
   const { id, key } = entry;
   const there = await burnsDoneThere(session, [request], true)([key]);
   if (there === null || there.known.has(key)) return;
   const landed = there.found.find(({ state }) => state !== 'failed');
-  if (landed === undefined) return requireUnsent(session, entry, key, [request]);
+  if (landed === undefined) return requireNotOnChain(session, entry, key, [request], { isLost: true });
   const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   throw notSent(
     `This burn may have landed: an equal one has, on ${landed.date} in transaction ${landed.id}, and the service no longer knows its key.`,
     `Drop this operation: ${forget}. To burn again, run the command again.`,
     { keyUnused: false },
   );
-}
-
-/** Balances after the burn, without network requests. A failure says nothing about the burn. */
-async function leftNow(session: Session): Promise<BurnsForesight | null> {
-  const { foresight, credential, isOnThisMachine } = await session.service();
-  if (foresight === null || !isOnThisMachine) return null;
-  return foresight.burns([], credential).catch(() => null);
 }
 
 async function send(
@@ -140,7 +131,7 @@ async function send(
   return sendBurns(session, entry, asked, (call) =>
     opened.service.burn(request, call).catch(async (error: unknown) => {
       if (isFlywheelError(error, 'ERR_BURN_TOKENOMICS_FAILED'))
-        await requireFailed(session, entry, entry.key, { burns: [request] });
+        await afterwards(() => requireNotOnChain(session, entry, entry.key, [request]));
       throw error;
     }),
   );
@@ -187,69 +178,38 @@ const CLOCK_SKEW_MS = 30_000;
 /** Transactions that are searched at most, however many a node lists. */
 const MAX_PAST = 20_000;
 
-interface Recorded {
-  readonly burns: readonly BurnRequest[];
-  /** Transactions of the request's burns that landed. */
-  readonly own?: readonly string[];
-}
-
 /**
- * Searches the chain for recorded proofs of burns that a request has not landed, as the service says.
- * @returns one that no other request has landed
+ * Searches the chain for recorded proofs of burns that failed for the service, or whose request it does not know (`isLost`).
+ * @param key - of the request, whose other burns landed by the transactions `own`
+ * @throws `ERR_OUTCOME_UNKNOWN` with one found that is not of another request
  */
-async function findOnChain(
+async function requireNotOnChain(
   session: Session,
-  { dateBegun }: Pick<Entry, 'dateBegun'>,
-  key: string,
-  { burns, own = [] }: Recorded,
-): Promise<PastTransaction | undefined> {
-  const { chain, pins } = await session.service();
-  const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
-  if (chain === null || pins === null || recorded.length === 0) return undefined;
-  const since = Date.parse(dateBegun) - CLOCK_SKEW_MS;
-  const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
-  for (const { type, proof } of recorded) {
-    const text = proofMemoText(type, proofHash(proof));
-    for (const landed of past) {
-      if (landed.failed || landed.memo?.includes(text) !== true || own.includes(landed.signature)) continue;
-      if (!(await isOfAnother(session, key, landed.signature))) return landed;
-    }
-  }
-  return undefined;
-}
-
-const sinceText = ({ blockTimeMs }: PastTransaction): string =>
-  blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
-
-/** @throws `ERR_OUTCOME_UNKNOWN` if a burn is on chain that the service says has failed */
-async function requireFailed(
-  session: Session,
-  entry: Pick<Entry, 'dateBegun'>,
-  key: string,
-  failed: Recorded,
-): Promise<void> {
-  // The embedded engine shares its ledger.
-  if ((await session.service()).kind === 'embedded') return;
-  const landed = await afterwards(() => findOnChain(session, entry, key, failed));
-  if (landed !== undefined)
-    throw outcomeUnknown(
-      `The service says that the burn failed, but transaction ${landed.signature} on chain has the proof${sinceText(landed)}.`,
-    );
-}
-
-/** @throws `ERR_OUTCOME_UNKNOWN` if a burn is on chain of a request that the service has lost */
-async function requireUnsent(
-  session: Session,
-  entry: Pick<Entry, 'dateBegun' | 'id'>,
+  { id, dateBegun }: Pick<Entry, 'id' | 'dateBegun'>,
   key: string,
   burns: readonly BurnRequest[],
+  { own = [], isLost = false }: { readonly own?: readonly string[]; readonly isLost?: boolean } = {},
 ): Promise<void> {
-  const landed = await findOnChain(session, entry, key, { burns });
-  if (landed !== undefined)
+  const { kind, chain, pins } = await session.service();
+  const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
+  if (chain === null || pins === null || recorded.length === 0) return;
+  // The embedded engine shares its ledger.
+  if (kind === 'embedded' && !isLost) return;
+  const texts = recorded.map(({ type, proof }) => proofMemoText(type, proofHash(proof)));
+  const since = Date.parse(dateBegun) - CLOCK_SKEW_MS;
+  const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
+  for (const { failed, memo, signature, blockTimeMs } of past) {
+    if (failed || own.includes(signature) || !texts.some((text) => memo?.includes(text))) continue;
+    if (await isOfAnother(session, key, signature)) continue;
+    const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
+    const found = `but transaction ${signature} on chain has the proof${when}.`;
+    if (!isLost) throw outcomeUnknown(`The service says that the burn failed, ${found}`);
+    const forget = commandLine(session.settings, 'pending', 'forget', id);
     throw outcomeUnknown(
-      `The service does not know this request, but transaction ${landed.signature} on chain has a proof of it${sinceText(landed)}. The service may have been restored from a backup.`,
-      `See on chain what landed, and drop this operation: \`${commandLine(session.settings, 'pending', 'forget', entry.id)}\`. Then send only what has not landed.`,
+      `The service does not know this request, ${found} The service may have been restored from a backup.`,
+      `See on chain what landed, and drop this operation: \`${forget}\`. Then send only what has not landed.`,
     );
+  }
 }
 
 /** Whether the service lists a transaction as a burn that landed by another request. */
@@ -400,7 +360,7 @@ export function burnBatchWork(
       );
     const failed = asked.filter((_, at) => outcomes[at]?.status === 'error');
     const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
-    await requireFailed(session, entry, key, { burns: failed, own });
+    await afterwards(() => requireNotOnChain(session, entry, key, failed, { own }));
     entry.keep(name, outcomes);
   }
 
@@ -451,7 +411,8 @@ export function burnBatchWork(
   return {
     ...{ ask, elements, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
     outputs: failedOut === null ? [] : [failedOut],
-    requireUnsent: (entry, { key, indexes }) => requireUnsent(session, entry, key, pick(burns, indexes)),
+    requireUnsent: (entry, { key, indexes }) =>
+      requireNotOnChain(session, entry, key, pick(burns, indexes), { isLost: true }),
     unanswered: (operation) => {
       const parts = partsOf(operation);
       return {

@@ -267,7 +267,7 @@ async function workOfBatch(
   const { context, settings } = session;
   const wallet = run.wallet && typed === undefined;
   requireAgreed(session, entry, run, typed);
-  const location = () => keypairLocation(context, settings, typed ?? run.keypair ?? undefined);
+  const location = () => keypairLocation(settings, typed ?? run.keypair ?? undefined);
   const keypair = wallet ? null : absoluteSource(context, location());
   const failedOut = stillFree(session, run.failedOut);
   return batchWork(session, request, AS_BEGUN, { run: { wallet, keypair }, out: null, failedOut });

@@ -9,9 +9,14 @@ import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { PROFILES_FILE } from '../config/paths.js';
-import { type Profile, readProfileKey, readProfiles, requireProfile } from '../config/profile-file.js';
-import { rpcUrlsOf, solanaRpc } from '../config/resolve.js';
+import {
+  PROFILES_FILE,
+  type Profile,
+  readProfileKey,
+  readProfiles,
+  requireProfile,
+} from '../config/profile-file.js';
+import { rpcUrlsOf } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { readInputBytes } from '../input/read-input.js';
 import { typedPath } from '../keypair-source.js';
@@ -33,8 +38,6 @@ interface ProfileView extends Profile {
   readonly name: string;
   readonly current: boolean;
   readonly hasApiKey: boolean;
-  /** Present if the profile has no RPC node and the Solana CLI's is used. */
-  readonly rpcSource?: 'solana config';
   readonly file?: string;
 }
 
@@ -42,12 +45,10 @@ const viewProfile = (profile: ProfileView, style: Style): readonly string[] => [
   `${style.bold(profile.name)}${profile.current ? ' (current)' : ''}`,
   ...fieldLines(
     [
-      ...PROFILE_FIELDS.map((name): Field => {
-        const { rpcSource = '', [name]: value } = profile;
-        if (name === 'apiUrl') return ['api', profile.apiUrl ?? 'none: the embedded engine'];
-        const source = name === 'rpcUrl' && rpcSource !== '' ? ` (${rpcSource})` : '';
-        return [words(name), value && `${[value].flat().join(', ')}${source}`];
-      }),
+      ['api', profile.apiUrl ?? 'none: the embedded engine'],
+      ...PROFILE_FIELDS.map(
+        (name): Field => [words(name), profile[name] && [profile[name]].flat().join(', ')],
+      ),
       ['api key', profile.hasApiKey ? 'stored' : 'none'],
       ...(profile.pinned === undefined ? [] : pinnedFields(profile.pinned)),
       ...limitFields(profile.limits ?? {}),
@@ -141,7 +142,7 @@ const KEPT = (Object.keys(SETTING_ROWS) as SettingName[]).filter(
 );
 
 const PROFILE_FIELDS = Object.entries(SETTING_ROWS).flatMap(([name, { isInProfile }]) =>
-  isInProfile ? [name as keyof Omit<Profile, 'pinned' | 'limits'>] : [],
+  isInProfile && name !== 'apiUrl' ? [name as keyof Omit<Profile, 'pinned' | 'limits'>] : [],
 );
 
 /** The value as a profile stores it; `undefined` for a value that is never stored, such as a keypair. */
@@ -272,16 +273,13 @@ export const commands = {
   }),
   show: defineCommand({
     configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
-    run: async (session, [given]) => {
-      const { context, settings } = session;
-      const view = profileView(session, given ?? settings.profile.value);
-      const [node] = view.rpcUrl === undefined ? solanaRpc(context.home).value : [];
-      const rpc = node === undefined ? {} : { rpcUrl: node.shown, rpcSource: 'solana config' as const };
-      return { ...view, ...rpc, file: join(settings.configDir.value, PROFILES_FILE) };
-    },
+    run: async (session, [given]) => ({
+      ...profileView(session, given ?? session.settings.profile.value),
+      file: join(session.settings.configDir.value, PROFILES_FILE),
+    }),
     view: viewProfile,
     output: [
-      '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcSource"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
+      '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
     ],
     examples: ['flywheel profile show staging'],
   }),

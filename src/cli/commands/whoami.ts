@@ -6,7 +6,6 @@ import type { AnswerOf } from '../../contract/service.js';
 import { isFlywheelError } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import { solanaCliSetting } from '../config/paths.js';
 import { SETTING_ROWS } from '../config/settings-table.js';
 import { OwnerKeypair } from '../load-keypair.js';
 import { type Field, fieldLines } from '../output/table.js';
@@ -100,16 +99,10 @@ function keyText(key: AnswerOf<'describeKey'> | null): string {
 async function run(session: Session, _args: [], { check }: OptionsOf<typeof configure>): Promise<void> {
   const { context } = session;
   const settings = await context.effectiveSettings(session.settings);
-  const path = solanaCliSetting(context.home, 'keypair_path');
-  // Commands use the Solana CLI's keypair if no setting names one.
-  const keypair: Settings['keypair'] =
-    settings.keypair.value === null && path !== undefined
-      ? { value: path, source: 'solana config' }
-      : settings.keypair;
-  const { value: place, source } = keypair;
+  const { value: place, source } = settings.keypair;
   const owner = await attempt(() => (place === null ? null : new OwnerKeypair(context, place).address()));
   const rows = {
-    ...(await settingRows({ ...settings, keypair })),
+    ...(await settingRows(settings)),
     ...(await pinRows(session, settings)),
     owner: { ...owner, source },
   };

@@ -9,8 +9,10 @@ import { isAddress } from '../../values/address.js';
 import { isJsonObject } from '../../values/canonical-json.js';
 import { Secret } from '../../values/secret.js';
 import { shellLine } from '../shell-line.js';
-import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
 import { SETTING_ROWS } from './settings-table.js';
+
+export const PROFILES_FILE = 'profiles.json';
+export const API_KEYS_FILE = 'api-keys.json';
 
 export interface Profile {
   readonly apiUrl?: string;

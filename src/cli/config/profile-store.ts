@@ -13,8 +13,15 @@ import { servicePlace } from '../../values/host.js';
 import { Secret } from '../../values/secret.js';
 import { isEmptyJournal } from '../journal/schema.js';
 import { shellLine } from '../shell-line.js';
-import { API_KEYS_FILE, PROFILES_FILE } from './paths.js';
-import { type Profile, type ProfileFile, readKeys, readProfiles, requireProfile } from './profile-file.js';
+import {
+  API_KEYS_FILE,
+  PROFILES_FILE,
+  type Profile,
+  type ProfileFile,
+  readKeys,
+  readProfiles,
+  requireProfile,
+} from './profile-file.js';
 
 /** An empty database; its write lock is held during a change. The system releases it however a process ends. */
 const LOCK_FILE = 'profiles.lock';

@@ -1,8 +1,8 @@
 /** Resolves every setting with its source: flag, then environment, then profile, then default. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type NodeAddress, nodeAddress, solanaCliAddress } from '../../chain/node-address.js';
-import type { KeyKeeper, LimitSetting, Setting, Settings, Source } from '../../compose/settings.js';
+import { nodeAddress } from '../../chain/node-address.js';
+import type { KeyKeeper, Setting, Settings, Source } from '../../compose/settings.js';
 import { API_KEY_HEADER } from '../../contract/headers.js';
 import { configError, FlywheelError, isFlywheelError, usageError } from '../../errors/flywheel-error.js';
 import { fileProblem, readIfThere } from '../../files/read-file.js';
@@ -14,9 +14,16 @@ import { longFlag } from '../options.js';
 import { messageForm, outputMode } from '../output/color.js';
 import { shellLine } from '../shell-line.js';
 import { usesOf } from './command-uses.js';
-import { configDir, defaultDataDir, SOLANA_CONFIG_FILE, solanaCliSetting } from './paths.js';
 import { type Profile, readPinsFile, readProfileKey, readProfiles } from './profile-file.js';
-import { MAX_NODES, type Reading, SETTING_ROWS, type SettingName, type ValueOf } from './settings-table.js';
+import {
+  configDir,
+  defaultDataDir,
+  MAX_NODES,
+  type Reading,
+  SETTING_ROWS,
+  type SettingName,
+  type ValueOf,
+} from './settings-table.js';
 
 export type GlobalFlags = Readonly<Partial<Record<SettingName, string | boolean | readonly string[]>>>;
 
@@ -93,46 +100,23 @@ function findDatabase(
   isRemote: boolean,
 ): Settings['database'] {
   if (isRemote) return usual(null);
-  // The strongest source wins; within one source an address beats a file. `DATABASE_URL` is last, because other programs share it.
+  // The strongest source wins; within one source an address beats a file.
   const [address, file] = [findSetting('databaseUrl', places), findSetting('databaseUrlFile', places)];
   const [found] = [address, file]
     .filter((one) => one !== undefined)
     .sort((one, other) => STRENGTH.indexOf(one.source) - STRENGTH.indexOf(other.source));
-  const { DATABASE_URL: shared = '' } = places.env;
-  if (found === undefined) {
-    if (shared === '') return usual(null);
-    const value = new DatabaseAddress('DATABASE_URL', () => shared, { isOwn: false });
-    return { value, source: 'environment' };
-  }
+  if (found === undefined) return usual(null);
   const { text, source, where } = found;
   if (found === address) return { value: new DatabaseAddress(where, () => text), source };
   const path = resolve(cwd, text);
   const read = (): string => readSecretFile(path, where, platform);
-  return { value: new DatabaseAddress(where, read, { file: path }), source };
+  return { value: new DatabaseAddress(where, read, path), source };
 }
 
 export const rpcUrlsOf = ({ rpcUrl = [] }: Profile): readonly string[] => [rpcUrl].flat();
 
-function addresses(
-  texts: readonly string[],
-  source: Source,
-  read: (text: string) => NodeAddress,
-): Settings['rpcUrl'] {
-  if (texts.length <= MAX_NODES) return { value: texts.map(read), source };
-  throw configError(`At most ${MAX_NODES} RPC nodes are allowed.`);
-}
-
-/** Last resort: the Solana CLI's node. @throws `ERR_CONFIG_INVALID` */
-export function solanaRpc(home: string): Settings['rpcUrl'] {
-  const text = solanaCliSetting(home, 'json_rpc_url');
-  if (text === undefined) return usual([]);
-  return addresses([text], 'solana config', (url) =>
-    solanaCliAddress(url, `json_rpc_url in ~/${SOLANA_CONFIG_FILE}`),
-  );
-}
-
 /** @throws `ERR_CONFIG_INVALID` */
-function findNodes(home: string, { flags, env, profile }: Places): Settings['rpcUrl'] {
+function findNodes({ flags, env, profile }: Places): Settings['rpcUrl'] {
   const variable = (env['FLYWHEEL_RPC_URL'] ?? '').split(/[\s,]+/).filter((word) => word !== '');
   const named: readonly (readonly [readonly string[], Source, string])[] = [
     [[flags.rpcUrl ?? []].flat().map(String), 'flag', '--rpc-url'],
@@ -140,9 +124,10 @@ function findNodes(home: string, { flags, env, profile }: Places): Settings['rpc
     [rpcUrlsOf(profile), 'profile', 'rpcUrl of the profile'],
   ];
   const found = named.find(([texts]) => texts.length > 0);
-  if (found === undefined) return solanaRpc(home);
+  if (found === undefined) return usual([]);
   const [texts, source, where] = found;
-  return addresses(texts, source, (text) => nodeAddress(text, where));
+  if (texts.length > MAX_NODES) throw configError(`At most ${MAX_NODES} RPC nodes are allowed.`);
+  return { value: texts.map((text) => nodeAddress(text, where)), source };
 }
 
 /**
@@ -151,13 +136,12 @@ function findNodes(home: string, { flags, env, profile }: Places): Settings['rpc
  * @throws `ERR_CONFIG_INVALID` or `ERR_USAGE`, naming the source, never the address
  */
 function resolveRpc(
-  home: string,
   places: Places,
   isRemote: boolean,
 ): Pick<Settings, 'rpcUrl' | 'rpcQuorum' | 'rpcProblem'> {
   const { flags, env } = places;
   try {
-    return { rpcUrl: findNodes(home, places), rpcQuorum: setting('rpcQuorum', places), rpcProblem: null };
+    return { rpcUrl: findNodes(places), rpcQuorum: setting('rpcQuorum', places), rpcProblem: null };
   } catch (error) {
     const isTyped = flags.rpcUrl !== undefined || flags.rpcQuorum !== undefined;
     if (isRemote || isTyped || !isFlywheelError(error)) throw error;
@@ -253,7 +237,7 @@ function resolvePins(
   file: string | undefined,
   { pinned, limits }: Profile,
 ): Pick<Settings, 'pinned' | 'pinsFile' | 'limits'> {
-  const own: readonly LimitSetting[] = limits === undefined ? [] : [{ value: limits, source: 'profile' }];
+  const own: Settings['limits'] = limits === undefined ? [] : [{ value: limits, source: 'profile' }];
   if (file === undefined)
     return {
       pinned: pinned === undefined ? usual(null) : { value: pinned, source: 'profile' },
@@ -305,7 +289,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     database: findDatabase(context, places, isRemote),
     databasePool: setting('databasePool', places),
     project: setting('project', places),
-    ...resolveRpc(context.home, places, isRemote),
+    ...resolveRpc(places, isRemote),
     maxPriorityFee: setting('maxPriorityFee', places),
     commitment: setting('commitment', places),
     timeoutSeconds: setting('timeoutSeconds', places),

@@ -1,13 +1,16 @@
 /** The settings of all commands: option, variable, profile field, parser and help of each; and the global options made from them. */
+import { isAbsolute, join, resolve } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import {
   type Commitment,
   DEFAULT_MAX_PRIORITY_FEE_LAMPORTS,
   MAX_PRIORITY_FEE_LAMPORTS,
 } from '../../chain/chain.js';
+import type { Setting } from '../../compose/settings.js';
 import { DEFAULT_MAX_WAIT_SECONDS, DEFAULT_WAIT_SECONDS, REQUEST_TIMEOUT_MS } from '../../contract/limits.js';
 import { usageError } from '../../errors/flywheel-error.js';
 import { isProjectName, PROJECT_NAME_RULE } from '../../values/text.js';
+import type { CliContext } from '../context.js';
 import { collect } from '../options.js';
 import { OUTPUT_MODES } from '../output/color.js';
 import { type Use, usesOf } from './command-uses.js';
@@ -239,3 +242,25 @@ export function requireUse(program: CommandUnknownOpts, path: string): void {
     throw usageError(`\`${path}\` does not accept ${option.long}.`, 'See `flywheel help settings`.');
   }
 }
+
+/** Where the directories of configuration and data are looked for. */
+type Place = Pick<CliContext, 'env' | 'home' | 'cwd' | 'platform'>;
+
+const baseDir = (place: Place, xdg: string, windows: string, unix: string): string => {
+  const given = place.env[xdg];
+  if (given !== undefined && isAbsolute(given)) return given;
+  if (place.platform === 'win32') return place.env[windows] ?? join(place.home, 'AppData', 'Roaming');
+  return join(place.home, unix);
+};
+
+export function configDir(place: Place): Setting<string> {
+  const given = place.env['FLYWHEEL_CONFIG_DIR'];
+  if (given !== undefined && given !== '') return { value: resolve(place.cwd, given), source: 'environment' };
+  return {
+    value: join(baseDir(place, 'XDG_CONFIG_HOME', 'APPDATA', '.config'), 'flywheel'),
+    source: 'default',
+  };
+}
+
+export const defaultDataDir = (place: Place): string =>
+  join(baseDir(place, 'XDG_DATA_HOME', 'LOCALAPPDATA', join('.local', 'share')), 'flywheel');

@@ -6,7 +6,7 @@ import { type FlywheelError, invalidInput } from '../../errors/flywheel-error.js
 import { parseKeypairText } from '../../files/keypair-file.js';
 import { checkWritable, writeFileAtomic } from '../../files/write-file.js';
 import type { Session } from '../command.js';
-import { defaultDataDir } from '../config/paths.js';
+import { defaultDataDir } from '../config/settings-table.js';
 import { inputError } from '../input/read-input.js';
 
 export const FORCE_OPTION = new Option(

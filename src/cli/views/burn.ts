@@ -11,24 +11,11 @@ import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
 import { countText, linkField, tokensText } from './unit.js';
 
-interface Burned {
-  /** Whole tokens. */
-  readonly amount: number;
-  readonly symbol: string | null;
-  /** `null` if only a network request could tell. */
-  readonly left: Pick<BurnsForesight, 'burnWallet' | 'supply'> | null;
-}
-
-export const viewBurn = (
-  burn: BurnResult,
-  { amount, symbol, left }: Burned,
-  style: Style,
-): readonly string[] => [
-  style.good(`Burned ${tokensText(sumAmounts([amount]), symbol)}.`),
+/** @param amount - with its unit */
+export const viewBurn = (burn: BurnResult, amount: string, style: Style): readonly string[] => [
+  style.good(`Burned ${amount}.`),
   ...fieldLines(
     [
-      ['burn wallet', left && `${tokensText(left.burnWallet.after, symbol)} left`],
-      ['supply', left && `${tokensText(left.supply.after, symbol)} left`],
       ['transaction', burn.txHash],
       linkField(style, 'tx', burn.txHash),
       ['proof hash', burn.hash],

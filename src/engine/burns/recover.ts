@@ -4,12 +4,12 @@ import { callsIn } from '../../chain/transaction/message.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { BurnRecord, LostTransaction, TokenRecord } from '../../store/records.js';
+import type { BurnRecord, LostTransaction } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
-import type { Moved } from '../unknown-transactions.js';
+import type { lostOf } from '../unknown-transactions.js';
 import { isThisBurn, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
@@ -75,14 +75,15 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
  */
 export async function takeSignedAgain(
   tx: StoreTransaction,
-  token: TokenRecord,
-  moved: readonly Moved[],
+  tokenId: string,
+  moved: Awaited<ReturnType<typeof lostOf>>,
 ): Promise<readonly LostTransaction[]> {
-  const open = moved.length === 0 ? [] : await tx.burns.open(token.id);
+  const token = await tx.tokens.find({ id: tokenId });
+  const open = token === undefined || moved.length === 0 ? [] : await tx.burns.open(tokenId);
   const lost: LostTransaction[] = [];
   for (const { wire, ...one } of moved) {
     const calls = callsIn(decodeTransaction(wire).message);
-    const burn = open.find((burn) => burn.amount === one.burned && isThisBurn(token, burn, calls));
+    const burn = token && open.find((burn) => burn.amount === one.burned && isThisBurn(token, burn, calls));
     if (burn === undefined) {
       lost.push(one);
       continue;

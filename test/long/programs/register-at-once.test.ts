@@ -7,10 +7,7 @@ import { SQUADS_FEE, SQUADS_TREASURY } from '../../support/registration.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { flywheel } from '../../support/spawn.js';
 
-const { project, node, machine, register, close } = await sharedDatabase(
-  await openDatabase(),
-  'FLYWHEEL_DATABASE_URL',
-);
+const { project, node, machine, register, close } = await sharedDatabase(await openDatabase());
 afterAll(close);
 
 const filesIn = (dataDir: string): readonly string[] =>

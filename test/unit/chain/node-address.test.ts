@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { clusterName, nodeAddress, solanaCliAddress } from '../../../src/chain/node-address.js';
+import { clusterName, nodeAddress } from '../../../src/chain/node-address.js';
 
 describe('nodeAddress', () => {
   it.each([
@@ -48,11 +48,6 @@ describe('nodeAddress', () => {
     expect(address.hide('bad KEY12345 for pass/word\nand tok-en, v2')).toBe('bad *** for *** and ***, v2');
     expect(address.hide(`not Basic ${Buffer.from('me:pass/word').toString('base64')}`)).toBe('not Basic ***');
     expect(nodeAddress('https://rpc.example.com/', 'x').shown).toBe('https://rpc.example.com');
-  });
-
-  it('knows the short names of the Solana CLI only there', () => {
-    expect(solanaCliAddress('d', 'x').reveal().host).toBe('api.devnet.solana.com');
-    expect(solanaCliAddress('m', 'x').reveal().host).toBe('api.mainnet-beta.solana.com');
   });
 });
 

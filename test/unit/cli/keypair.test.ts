@@ -94,11 +94,11 @@ describe('a keypair', () => {
     ['the words of a wallet', Array.from({ length: 12 }, () => 'abandon').join(' ')],
   ])('is not shown in the place of a file name: %s', async (_name, text) => {
     const { context } = testCli({ env: { FLYWHEEL_KEYPAIR: text } });
-    const location = keypairLocation(context, resolveSettings(context, {}), undefined);
+    const location = keypairLocation(resolveSettings(context, {}), undefined);
     const { code, message } = await refused(location, context);
     expect([code, message]).toEqual(['ERR_KEYPAIR_INVALID', expect.stringMatching(/^FLYWHEEL_KEYPAIR: /)]);
     expect(message.includes(text)).toBe(false);
     const typed = testCli().context;
-    expect(() => keypairLocation(typed, resolveSettings(typed, {}), text)).toThrow(/^--keypair [^'"[{]*$/);
+    expect(() => keypairLocation(resolveSettings(typed, {}), text)).toThrow(/^--keypair [^'"[{]*$/);
   });
 });

@@ -18,11 +18,6 @@ async function withProfile(env: Record<string, string> = {}): Promise<TestCli> {
   await run('profile', 'add', 'staging', '--api-url', `${API}/`, '--api-key-stdin');
   return testCli({ home, env });
 }
-function withSolanaConfig(text: string, home = emptyDirectory()): string {
-  mkdirSync(join(home, '.config/solana/cli'), { recursive: true });
-  writeFileSync(join(home, '.config/solana/cli/config.yml'), text);
-  return home;
-}
 
 async function row(cli: TestCli, ...words: string[]) {
   const { exit, stdout, stderr } = await cli.run('whoami', ...words);
@@ -98,8 +93,8 @@ describe('the owner', () => {
     const keypair = generateKeypair();
     const file = join(home, 'id.json');
     writeFileSync(file, JSON.stringify([...keypair]), { mode: 0o600 });
-    const cli = testCli({ home: withSolanaConfig(`keypair_path: ${file}\n`, home) });
-    const source = 'solana config';
+    const cli = testCli({ home, env: { FLYWHEEL_KEYPAIR: file } });
+    const source = 'environment';
     expect(await row(cli)).toMatchObject({
       keypair: { value: file, source },
       owner: { value: createKeypairSigner(keypair).address, source },
@@ -170,36 +165,6 @@ describe('a setting', () => {
 });
 
 describe('the RPC nodes', () => {
-  it('are those of the Solana CLI where nothing else names some', async () => {
-    const home = withSolanaConfig(
-      "---\njson_rpc_url: 'https://solana.example.com' # mine\nkeypair_path: x\n",
-    );
-    const source = 'solana config';
-    expect((await row(testCli({ home }))).rpcUrl).toEqual({ value: 'https://solana.example.com', source });
-    await testCli({ home }).run('profile', 'add', 'p', '--api-url', API);
-    expect(JSON.parse((await testCli({ home }).run('profile', 'show')).stdout)).toMatchObject({
-      ...{ rpcUrl: 'https://solana.example.com', rpcSource: source },
-    });
-  });
-
-  it.each([
-    ['json_rpc_url: d', 'https://api.devnet.solana.com'],
-    ['json_rpc_url: "mainnet-beta"', 'https://api.mainnet-beta.solana.com'],
-    ['json_rpc_url:   http://localhost:8899   ', 'http://localhost:8899'],
-    ['json_rpc_url: ""\nwebsocket_url: x', null],
-    ['websocket_url: https://json_rpc_url: x', null],
-    ['json_rpc_url: sekret-nonsense', null],
-  ])('of the Solana CLI are read from %j', async (text, value) => {
-    expect((await row(testCli({ home: withSolanaConfig(text) }))).rpcUrl.value).toBe(value);
-  });
-
-  it('of the Solana CLI that are none are refused, and not shown, where a chain would be read through them', async () => {
-    const home = withSolanaConfig('json_rpc_url: sekret-nonsense');
-    const refused = await row(testCli({ home }), '--api-url', API);
-    expect(refused.error).toBe('ERR_CONFIG_INVALID');
-    expect(JSON.stringify(refused)).not.toContain('sekret');
-  });
-
   it('are sixteen at most', async () => {
     const words = (count: number) =>
       Array.from({ length: count }, (_, at) => ['--rpc-url', `https://${at}.example.com`]).flat();

@@ -102,7 +102,7 @@ async function runFile(
 /** A dry run signs nothing; it uses a keypair only to compare the owner. */
 function keypairOf({ context, settings }: Session, typed: string | undefined, dryRun: boolean) {
   try {
-    return absoluteSource(context, keypairLocation(context, settings, typed));
+    return absoluteSource(context, keypairLocation(settings, typed));
   } catch (error) {
     if (!dryRun || typed !== undefined || !isFlywheelError(error, 'ERR_KEYPAIR_INVALID')) throw error;
     return null;

@@ -49,7 +49,7 @@ const approveOptions = (command: Command) =>
 
 /** @throws `ERR_KEYPAIR_INVALID` when the keypair is missing or other users can read it. */
 function ownerKeypair({ context, settings }: Session, typed: string | undefined): OwnerKeypair {
-  const source = keypairLocation(context, settings, typed);
+  const source = keypairLocation(settings, typed);
   requireKeypair(context, source);
   return new OwnerKeypair(context, source);
 }
@@ -227,12 +227,11 @@ export const commands = {
       const batchId = parseBatchId(id);
       const { context, settings } = session;
       // A typed path is checked now, the default path only when the owner's vote is needed.
-      const typed =
-        options.keypair === undefined ? undefined : keypairLocation(context, settings, options.keypair);
+      const typed = options.keypair === undefined ? undefined : keypairLocation(settings, options.keypair);
       await cancelBatch(
         session,
         batchId,
-        () => loadKeypair(context, typed ?? keypairLocation(context, settings, undefined)),
+        () => loadKeypair(context, typed ?? keypairLocation(settings, undefined)),
         typed === undefined ? null : await new OwnerKeypair(context, typed).address(),
       );
     },
