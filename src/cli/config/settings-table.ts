@@ -114,7 +114,7 @@ const SETTINGS_TABLE = {
   ),
   databaseUrl: row(
     'service',
-    ['FLYWHEEL_DATABASE_URL', 'DATABASE_URL', 'profile'],
+    ['FLYWHEEL_DATABASE_URL', 'profile'],
     'PostgreSQL address: postgres://user:password@host/name',
   ),
   databasePool: row('service', ['FLYWHEEL_DATABASE_POOL'], 'maximum connections per process, 4 or more', {
