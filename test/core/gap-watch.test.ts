@@ -187,6 +187,21 @@ describe('a store that is older than the chain', () => {
     expect(await copy.read((tx) => tx.usage.used(used))).toBe(4_000_000n);
   });
 
+  it('is no more than what is left when two look like one burn of the store', async () => {
+    const copies = [await copyOf(test.store), await copyOf(test.store)] as const;
+    const plain = aBurnRequest(2, { persistOnchain: false });
+    const deaf = chainOver(chain, {
+      submit: () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'No.')),
+    });
+    await failureOf(engineBeside(test, { chain: deaf, store: test.store }).burn(plain, call()));
+    await (await engineOnCopy(copies[0])).burn(plain, call());
+    const second = await engineOnCopy(copies[1]);
+    await expectBehind(second.burn(plain, call()));
+    await second.gaps.accept(1);
+    await second.burn(plain, call());
+    expect((await findOn(test.store))?.lost).toHaveLength(1);
+  });
+
   it('is found of what its keys signed before the registration, in another store', async () => {
     const signature = await burnOn(engineOn(test.store), 2);
     const fresh = await openSqliteStore({ path: `${emptyDirectory()}/store.db` });

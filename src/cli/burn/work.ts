@@ -13,6 +13,7 @@ import { sumAmounts } from '../input/amount.js';
 import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import {
   burnsDoneThere,
+  type Found,
   lookingAgain,
   noteDone,
   requireAnswersKey,
@@ -66,7 +67,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
   return {
     ...{ ask, elements },
-    requireUnsent: (entry, { key }) => requireNotOnChain(session, entry, key, [request], { isLost: true }),
+    requireUnsent: (entry, { key }, lost) => requireNotOnChain(session, entry, key, [request], { lost }),
     unanswered: (operation) =>
       once && operation.answer(ANSWER) === undefined
         ? { requests: [{ key: operation.key, indexes: [0] }] }
@@ -109,7 +110,7 @@ async function requireNotForgotten(session: Session, entry: Entry, request: Burn
   const there = await burnsDoneThere(session, [request], true)([key]);
   if (there === null || there.known.has(key)) return;
   const landed = there.found.find(({ state }) => state !== 'failed');
-  if (landed === undefined) return requireNotOnChain(session, entry, key, [request], { isLost: true });
+  if (landed === undefined) return requireNotOnChain(session, entry, key, [request], { lost: there.found });
   const forget = `\`${commandLine(session.settings, 'pending', 'forget', id)}\``;
   throw notSent(
     `This burn may have landed: an equal one has, on ${landed.date} in transaction ${landed.id}, and the service no longer knows its key.`,
@@ -175,11 +176,22 @@ async function sendBurns<Value>(
 
 /** Maximum difference between the clocks of this machine and the chain. */
 const CLOCK_SKEW_MS = 30_000;
+const WRONG_CLOCK_MS = 86_400_000;
 /** Transactions that are searched at most, however many a node lists. */
 const MAX_PAST = 20_000;
 
+/** Transactions since then with proofs that burns record. */
+async function withProofs(session: Session, sinceMs: number, burns: readonly BurnRequest[]) {
+  const { chain, pins } = await session.service();
+  const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
+  const texts = recorded.map(({ type, proof }) => proofMemoText(type, proofHash(proof)));
+  if (chain === null || pins === null || texts.length === 0) return [];
+  const past = await chain.history(pins.mint, { sinceMs, limit: MAX_PAST });
+  return past.filter(({ failed, memo }) => !failed && texts.some((text) => memo?.includes(text)));
+}
+
 /**
- * Searches the chain for recorded proofs of burns that failed for the service, or whose request it does not know (`isLost`).
+ * Looks on chain for burns that failed for the service, or (`lost`: what it has of their proofs) whose request it does not know.
  * @param key - of the request, whose other burns landed by the transactions `own`
  * @throws `ERR_OUTCOME_UNKNOWN` with one found that is not of another request
  */
@@ -188,39 +200,35 @@ async function requireNotOnChain(
   { id, dateBegun }: Pick<Entry, 'id' | 'dateBegun'>,
   key: string,
   burns: readonly BurnRequest[],
-  { own = [], isLost = false }: { readonly own?: readonly string[]; readonly isLost?: boolean } = {},
+  { lost, own = [] }: { readonly lost?: readonly Found[]; readonly own?: readonly string[] } = {},
 ): Promise<void> {
-  const { kind, chain, pins } = await session.service();
-  const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
-  if (chain === null || pins === null || recorded.length === 0) return;
   // The embedded engine shares its ledger.
-  if (kind === 'embedded' && !isLost) return;
-  const texts = recorded.map(({ type, proof }) => proofMemoText(type, proofHash(proof)));
-  const since = Date.parse(dateBegun) - CLOCK_SKEW_MS;
-  const past = await chain.history(pins.mint, { sinceMs: since, limit: MAX_PAST });
-  for (const { failed, memo, signature, blockTimeMs } of past) {
-    if (failed || own.includes(signature) || !texts.some((text) => memo?.includes(text))) continue;
-    if (await isOfAnother(session, key, signature)) continue;
+  if (lost === undefined && (await session.service()).kind === 'embedded') return;
+  const known = new Set(lost?.map(({ id: txHash }) => txHash) ?? own);
+  const since = Date.parse(dateBegun) - (lost ? WRONG_CLOCK_MS : CLOCK_SKEW_MS);
+  for (const { signature, blockTimeMs } of await withProofs(session, since, burns)) {
+    // A request that the service knows by now is sent again.
+    if (known.has(signature) || (await isOfAnother(session, lost ? null : key, signature))) continue;
     const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
     const found = `but transaction ${signature} on chain has the proof${when}.`;
-    if (!isLost) throw outcomeUnknown(`The service says that the burn failed, ${found}`);
-    const forget = commandLine(session.settings, 'pending', 'forget', id);
+    if (lost === undefined) throw outcomeUnknown(`The service says that the burn failed, ${found}`);
     throw outcomeUnknown(
       `The service does not know this request, ${found} The service may have been restored from a backup.`,
-      `See on chain what landed, and drop this operation: \`${forget}\`. Then send only what has not landed.`,
+      `See on chain what landed, and drop this operation: \`${commandLine(session.settings, 'pending', 'forget', id)}\`. Then send only what has not landed.`,
+      { keyUnused: false },
     );
   }
 }
 
-/** Whether the service lists a transaction as a burn that landed by another request. */
-async function isOfAnother(session: Session, key: string, txHash: string): Promise<boolean> {
+/** Whether the service lists a transaction as a burn of another request than that of the key. @param key - `null`: of any */
+async function isOfAnother(session: Session, key: string | null, txHash: string): Promise<boolean> {
   const opened = await session.service();
   const isListed = async (more: { readonly idempotencyKey?: string }): Promise<boolean> => {
-    const asked = { txHash, status: 'SUCCESS', limit: 1, ...more } as const;
+    const asked = { txHash, ...(key !== null && { status: 'SUCCESS' as const }), limit: 1, ...more };
     return (await opened.service.listBurns(asked, callWith(session, opened))).value.items.length > 0;
   };
   try {
-    return (await isListed({})) && !(await isListed({ idempotencyKey: key }));
+    return (await isListed({})) && (key === null || !(await isListed({ idempotencyKey: key })));
   } catch (error) {
     if (await isUnoffered(session, error)) return false;
     throw error;
@@ -411,8 +419,8 @@ export function burnBatchWork(
   return {
     ...{ ask, elements, rest: how.rest, allowChanged: how.allowChanged, requireKnown, perform, present },
     outputs: failedOut === null ? [] : [failedOut],
-    requireUnsent: (entry, { key, indexes }) =>
-      requireNotOnChain(session, entry, key, pick(burns, indexes), { isLost: true }),
+    requireUnsent: (entry, { key, indexes }, lost) =>
+      requireNotOnChain(session, entry, key, pick(burns, indexes), { lost }),
     unanswered: (operation) => {
       const parts = partsOf(operation);
       return {

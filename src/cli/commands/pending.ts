@@ -315,10 +315,8 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
     );
 }
 
-const MAX_SHOWN = 40;
-
 async function notThere(session: Session, journal: Journal, id: string): Promise<FlywheelError> {
-  const message = `No operation ${JSON.stringify(id.slice(0, MAX_SHOWN))} is pending.`;
+  const message = `No operation ${JSON.stringify(id)} is pending.`;
   if (!isUuid(id))
     return invalidInput(message, `List pending operations: \`${commandLine(session.settings, 'pending')}\``);
   const ofService = (await leftByService(session, journal)).find((work) => work.id === id);

@@ -493,7 +493,7 @@ async function findRemaining(
   const landedByIt = firstOf(next, countBy(ownLanded)).map(({ digest }) => digest);
   await compare(session, operation, { elements, own: [...own, ...landedByIt] }, answer);
   const unknown = operation.isNew ? [] : requests.filter(({ key }) => !answer.known.has(key));
-  for (const request of unknown) await requireUnsent?.(operation, request);
+  for (const request of unknown) await requireUnsent?.(operation, request, found);
   // For a burn, its own requests are done or in progress. A pipeline that has not landed needs the operation to continue.
   const settled = new Set(firstOf(next, countBy(kind === 'batch' ? ownLanded : elementsOf(ownFound))));
   const unsettled = next.filter((element) => !settled.has(element));

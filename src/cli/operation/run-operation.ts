@@ -26,6 +26,7 @@ import { countText } from '../views/unit.js';
 import {
   type AskDoneThere,
   askWhatIsDone,
+  type Found,
   findBatch,
   foreseeUnchanged,
   landedOf,
@@ -69,7 +70,7 @@ export interface Work<Result> {
   /** `undefined`: no other request could have done the same. */
   unanswered(operation: Entry): Unanswered | undefined;
   /** Before a request is sent again that the service does not know. @throws `ERR_OUTCOME_UNKNOWN` if some of it is on chain */
-  requireUnsent?(operation: Entry, request: Unanswered['requests'][number]): Promise<void>;
+  requireUnsent?(entry: Entry, one: Unanswered['requests'][number], there: readonly Found[]): Promise<void>;
   /** Removes elements from the requests without an answer. @returns whether anything is left to send. */
   leaveOut(entry: Entry, indexes: ReadonlySet<number>): boolean;
   /** Starts the rest for `--rest`, and checks it; sends nothing. @returns false where other requests landed all of it. */

@@ -79,20 +79,21 @@ export async function takeSignedAgain(
   moved: Awaited<ReturnType<typeof lostOf>>,
 ): Promise<readonly LostTransaction[]> {
   const token = await tx.tokens.find({ id: tokenId });
-  const open = token === undefined || moved.length === 0 ? [] : await tx.burns.open(tokenId);
+  const open = new Set(token === undefined || moved.length === 0 ? [] : await tx.burns.open(tokenId));
   const lost: LostTransaction[] = [];
   for (const { wire, ...one } of moved) {
     const calls = callsIn(decodeTransaction(wire).message);
-    const burn = token && open.find((burn) => burn.amount === one.burned && isThisBurn(token, burn, calls));
+    const burn = [...open].find((own) => token && own.amount === one.burned && isThisBurn(token, own, calls));
     if (burn === undefined) {
       lost.push(one);
       continue;
     }
-    // Another process may have taken it over meanwhile.
+    // What else looks the same is lost. Another process may have taken the burn over meanwhile.
+    open.delete(burn);
     if (burn.signature === one.signature) continue;
     if (await tx.burns.reopen(burn)) await tx.requests.reopen(burn.requestId);
-    const { signature } = one;
-    await tx.burns.resign(burn.sequence, burn.signature, { ...burn, signature, transaction: wire });
+    const again = { ...burn, signature: one.signature, transaction: wire };
+    await tx.burns.resign(burn.sequence, burn.signature, again);
   }
   return lost;
 }
