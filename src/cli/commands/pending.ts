@@ -316,7 +316,7 @@ async function resumeOne(session: Session, journal: Journal, id: string, terms: 
 }
 
 async function notThere(session: Session, journal: Journal, id: string): Promise<FlywheelError> {
-  const message = `No operation ${JSON.stringify(id)} is pending.`;
+  const message = `No operation ${JSON.stringify(id.slice(0, 40))} is pending.`;
   if (!isUuid(id))
     return invalidInput(message, `List pending operations: \`${commandLine(session.settings, 'pending')}\``);
   const ofService = (await leftByService(session, journal)).find((work) => work.id === id);
