@@ -55,8 +55,6 @@ function fileOf(source: string): string {
       'hardware wallets work through a browser wallet only',
       'Use --wallet instead of --keypair: `flywheel batch approve BATCH_ID --wallet`',
     );
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location) || location === 'ASK')
-    throw refuseKey(location, 'prompts are not supported', 'Name a keypair file.');
   return location;
 }
 

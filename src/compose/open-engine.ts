@@ -34,7 +34,7 @@ import { findProject, type Project } from './project.js';
 import { openDataRpc } from './rpc.js';
 import type { Settings } from './settings.js';
 import { readSquadsProgram } from './squads-program.js';
-import { findLedgerGap, requireTogether } from './two-files.js';
+import { requireTogether } from './two-files.js';
 
 export interface LedgerEngine {
   readonly engine: Engine;
@@ -199,7 +199,7 @@ async function openLedger(
     }),
   );
   const { store, chain } = between({ store: ownStore, chain: local });
-  await (findsGap ? findLedgerGap : requireTogether)(store, chain, config.genesis);
+  await requireTogether(store, chain, config.genesis, findsGap);
   const keyring = options.keyring ?? createFileKeyring(files.keys);
   const engine = engineOver(opened, { treasury: config.treasury, clock, store, chain }, keyring, options);
   return {

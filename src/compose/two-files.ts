@@ -7,7 +7,6 @@ import type { LocalChain } from '../chain/local/local-chain.js';
 import { takeSignedAgain } from '../engine/burns/recover.js';
 import { lostOf } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { LostTransaction } from '../store/records.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 
@@ -17,50 +16,36 @@ const refuse = (message: string): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint: RESTORE });
 
 /**
- * Binds a new pair, and refuses files that do not match.
+ * Binds a new pair, and refuses files that do not match. What the store has signed again since it was copied is its own.
  * @param expected - genesis of the directory's configuration
+ * @param findsGap - records transactions that the store lacks as a gap instead of refusing it
  * @throws `ERR_STORE_UNAVAILABLE`; `ERR_STORE_BEHIND` for an older store, which stays unchanged
  */
 export async function requireTogether(
   store: Store,
   chain: LocalChain,
   expected: string | null,
+  findsGap: boolean,
 ): Promise<void> {
   const moved = await movedUnknown(store, chain, expected);
-  const refuseLost = async (tx: StoreTransaction, lost: readonly LostTransaction[]): Promise<void> => {
+  const judge = async (tx: StoreTransaction): Promise<void> => {
+    const [token] = await tx.tokens.list();
+    const lost = token === undefined ? [] : await takeSignedAgain(tx, token.id, moved);
+    // This write also stores the newest block as known; the gap records the missing transactions from then on.
+    if (findsGap && token) return tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
     const open = await tx.gaps.allOpen();
     const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
-    if (count === 0) return;
-    throw new FlywheelError(
-      'ERR_STORE_BEHIND',
-      `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
-      { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
-    );
+    if (count > 0)
+      throw new FlywheelError(
+        'ERR_STORE_BEHIND',
+        `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
+        { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
+      );
   };
-  await (moved.length === 0 ? store.read((tx) => refuseLost(tx, [])) : tellApart(store, moved, refuseLost));
-  if ((await store.progress()).genesis === null)
+  await (moved.length === 0 && !findsGap ? store.read(judge) : store.transaction(judge));
+  if (!findsGap && (await store.progress()).genesis === null)
     await store.transaction(({ lineages }) => lineages.bind(chain.ledger.genesis));
 }
-
-/** Records transactions that the store lacks as a gap. @throws `ERR_STORE_UNAVAILABLE` for every other mismatch */
-export async function findLedgerGap(store: Store, chain: LocalChain, expected: string | null): Promise<void> {
-  const moved = await movedUnknown(store, chain, expected);
-  // This write also stores the newest block as known; the gap records the missing transactions from then on.
-  await tellApart(store, moved, (tx, lost, tokenId) =>
-    tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, lost),
-  );
-}
-
-/** What the store has signed again since it was copied is its own; `work` gets the others. */
-const tellApart = (
-  store: Store,
-  moved: Awaited<ReturnType<typeof movedUnknown>>,
-  work: (tx: StoreTransaction, lost: readonly LostTransaction[], tokenId: string) => Promise<void>,
-): Promise<void> =>
-  store.transaction(async (tx) => {
-    const [token] = await tx.tokens.list();
-    if (token !== undefined) await work(tx, await takeSignedAgain(tx, token.id, moved), token.id);
-  });
 
 /**
  * Transactions after the newest known block that moved this project's tokens and are not in the store.

@@ -166,24 +166,17 @@ function notReady(cause: unknown): FlywheelError {
   return new FlywheelError('ERR_UNAVAILABLE', what, { cause });
 }
 
-function once<Made>(make: () => Made): () => Made {
-  let made: Made | undefined;
-  return () => (made ??= make());
-}
-
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, requests } = context;
   const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
-  const document = once(() =>
-    openApiDocument({
-      ...{ apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes },
-      serverUrl: basePath === '' ? '/' : basePath,
-    }),
-  );
-  const json = once(() => JSON.stringify(document(), null, 2));
-  const page = once(() => docsPage(document()));
+  const document = openApiDocument({
+    ...{ apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes },
+    serverUrl: basePath === '' ? '/' : basePath,
+  });
+  const json = JSON.stringify(document, null, 2);
+  const page = docsPage(document);
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
     await deps.engine.ready().catch((cause: unknown) => {
@@ -199,11 +192,11 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   });
   get('/openapi.json', async (_request, reply) => {
     reply.type('application/json; charset=utf-8');
-    return json();
+    return json;
   });
   get('/docs', async (_request, reply) => {
     reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type('text/html; charset=utf-8');
-    return page();
+    return page;
   });
   get('/', async (_request, reply) => {
     reply.code(302).header('location', `${basePath}/docs`).type('text/plain; charset=utf-8');

@@ -189,7 +189,7 @@ describe('a store that is older than the chain', () => {
 
   it('is no more than what is left when two look like one burn of the store', async () => {
     const copies = [await copyOf(test.store), await copyOf(test.store)] as const;
-    const plain = aBurnRequest(2, { persistOnchain: false });
+    const plain = aBurnRequest(2);
     const deaf = chainOver(chain, {
       submit: () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'No.')),
     });

@@ -11,7 +11,6 @@ const ELEMENTS = 80;
 /** Of each request: commit 1 stores the intents, commit 2 the outcomes with the answer. */
 const COMMITS = sampleOf([2, 1], 1);
 const TOKEN = 1_000_000n;
-const LOOK_MS = 20;
 
 let world: Machines;
 let client: pg.Client;
@@ -62,7 +61,7 @@ async function burnedOver({ machine, project, nth, hasArrived }: Case): Promise<
   const until = async (body: unknown, key: string): Promise<Response> => {
     const answer = await post(body, key);
     if (answer.status !== 409 && answer.status !== 503) return answer;
-    await setTimeout(LOOK_MS);
+    await setTimeout(20);
     return until(body, key);
   };
   // Everything that is written once a project exists by now.

@@ -45,9 +45,7 @@ interface BurnMeans {
 
 export type BurnContext = BurnMeans & { readonly principal: Principal };
 
-type Numbered = Pick<BurnIntent, 'sequence'>;
-
-type NumberedBurn = Burn & Numbered;
+type NumberedBurn = Burn & Pick<BurnIntent, 'sequence'>;
 
 type SignedBurn = NumberedBurn & Pick<BurnIntent, 'signature' | 'transaction' | 'lastValidBlockHeight'>;
 
@@ -56,16 +54,16 @@ const PLACE_DIGITS = 7;
 /** Offset of this registration: another registration of the same burn wallet also counts sequences from 1. */
 const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
 
-const numberInUnits = ({ sequence }: Numbered): Instruction =>
+const numberInUnits = ({ sequence }: NumberedBurn): Instruction =>
   setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS));
 
-const numberInBytes = (token: TokenRecord, { sequence }: Numbered): Instruction =>
+const numberInBytes = (token: TokenRecord, { sequence }: NumberedBurn): Instruction =>
   setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES));
 
 /** Encodes the sequence number in a limit that costs nothing, so that equal burns differ in bytes. */
 function distinct(
   token: TokenRecord,
-  burn: Numbered,
+  burn: NumberedBurn,
   { priority, units = COMPUTE_UNITS }: SigningTerms,
 ): readonly Instruction[] {
   // With a priority fee, units cost money and lower the priority, so the data-size limit carries the number.

@@ -23,8 +23,6 @@ import { closeTestNodes, startTestNode, type TestNode } from '../../test-cluster
 
 /** Slots advance on demand; every blockhash has expired by then. */
 const LIFETIME_SLOTS = 400;
-/** A chain believes the finalized height that it was told for 5 seconds. */
-const HEIGHT_KEPT_MS = 5_000;
 
 let test: TestEngine;
 let node: TestNode;
@@ -68,7 +66,8 @@ afterAll(async () => {
 
 function expire(): void {
   node.advance(LIFETIME_SLOTS);
-  aheadMs += HEIGHT_KEPT_MS;
+  // A chain believes the finalized height that it was told for 5 seconds.
+  aheadMs += 5_000;
 }
 
 const burn = async (key: string = randomUUID()): Promise<string> =>
