@@ -54,6 +54,10 @@ export const refused = (rejection: Rejection): Failed => ({
   rejection,
 });
 
+export const notSigned = (reason: string): Failed => ({
+  ...{ kind: 'failed', at: 0, reason, records: [], rejection: null },
+});
+
 /**
  * @returns one outcome per unit, in order.
  * @throws `ERR_UNAVAILABLE` when no node has the history of an expired unit: signing it again could run it twice.
@@ -146,8 +150,8 @@ interface Settlement {
   /** Just stored, so certainly not sent before. */
   readonly areNew: boolean;
   readonly lease: Lease;
-  /** @param expired - their indexes. @returns the units that replace them. */
-  readonly renew: (expired: readonly number[]) => Promise<readonly Unit[]>;
+  /** @param expired - their indexes. @returns the units that replace them, or why there is none. */
+  readonly renew: (expired: readonly number[]) => Promise<readonly (Unit | Failed)[]>;
 }
 
 /**
@@ -177,8 +181,11 @@ export async function settle(
     const expired = left.filter((at) => fates[at]?.kind === 'expired');
     for (const [nth, unit] of (expired.length === 0 ? [] : await renew(expired)).entries()) {
       const at = expired[nth] as number;
-      current[at] = unit;
-      unsent.add(at);
+      if ('kind' in unit) fates[at] = unit;
+      else {
+        current[at] = unit;
+        unsent.add(at);
+      }
     }
     const open = left.filter((at) => unsent.has(at) || isOpen(fates[at]));
     const isNew = open.map((at) => unsent.delete(at));

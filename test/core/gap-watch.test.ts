@@ -171,7 +171,7 @@ describe('a store that is older than the chain', () => {
       submit: () => Promise.reject(new FlywheelError('ERR_UNAVAILABLE', 'No node answers.')),
     });
     const unsent = engineBeside(test, { chain: deaf, store: test.store });
-    await failureOf(unsent.burn(aBurnRequest(2), call('again')));
+    for (const key of ['again', 'failed']) await failureOf(unsent.burn(aBurnRequest(2), call(key)));
     const copy = await copyOf(test.store);
     cluster.node.advance(LIFETIME_SLOTS);
     const before = engineOn(test.store);
@@ -183,6 +183,8 @@ describe('a store that is older than the chain', () => {
     expect((await findOn(copy))?.lost.map(({ signature }) => signature)).toEqual([lost]);
     await engine.gaps.accept(1);
     expect(await burnOn(engine, 2, 'again')).toBe(again);
+    // Nothing tells that what was lost is not this burn, repeated under its key.
+    expect((await failureOf(burnOn(engine, 2, 'failed'))).message).toContain(lost);
     const used = { tokenId: tokenId(), day: utcDay(Date.now()), kind: 'burn' } as const;
     expect(await copy.read((tx) => tx.usage.used(used))).toBe(4_000_000n);
   });

@@ -316,6 +316,30 @@ it('a burn that was signed again after its store was copied is not burned again 
   expect([(await operator.run(...resigned)).exit, await burned()]).toEqual([0, 2]);
 });
 
+it('what a restored store does not know to have been signed of a file is not signed again', async () => {
+  await begin('embedded');
+  const mixed = burns(0, 300).map((burn, at) => ({ ...burn, persistOnchain: at % 2 === 0 }));
+  const words = ['burn-batch', operator.write('a.json', mixed), '--yes', '--json'];
+  const older = join(operator.directory, 'older');
+  for (const more of ['', ' group by status having count(*) > 200']) {
+    await operator.runWith({ signal: 'SIGKILL', when: `${MOMENTS.burnedInPart}${more}` }, ...words);
+    await letGo(operator.dataDir);
+    if (more === '') await keep(operator.dataDir, STORE, older);
+  }
+  await restore(operator.dataDir, STORE, older);
+  const { hint } = problemOf(await operator.run('db', 'accept-gap'));
+  const [, missing = ''] = /--expect (\d+)/.exec(hint ?? '') ?? [];
+  expect((await operator.run('db', 'accept-gap', '--yes', '--expect', missing)).exit).toBe(0);
+  const told = await operator.run(...words);
+  const { success, errors } = JSON.parse(told.stdout);
+  // A proof on chain says whose burn it is.
+  expect([
+    told.exit,
+    errors.every(({ proof }: { proof: { order: number } }) => proof.order % 2 === 1),
+  ]).toEqual([3, true]);
+  expect(await burned()).toBe(success.length + Number(missing) / 2);
+});
+
 it.each(['burn', 'burn --once', 'burn-batch'])(
   '%s: what a restored store has lost is not sent again when its proof is on chain',
   async (how) => {

@@ -29,6 +29,7 @@ import {
   writeOutcomes,
 } from './chunk.js';
 import { type Burn, isRefusal, prepareBurns, type Refusal } from './elements.js';
+import { takeLost } from './recover.js';
 
 /** A failed burn does not use up its idempotency key. */
 export const burn = keyedOperation('burn', {
@@ -136,18 +137,18 @@ class BurnRun {
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.keyed;
     const context = { deps, principal, token: requireToken(principal) };
+    const burns = this.elements.slice(from, to).flatMap((element) => (isRefusal(element) ? [] : element));
+    if (earlier !== undefined) this.#refuseAll(await takeLost(context, this.#held, earlier, burns));
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;
     const settled = [...(await this.#settle(context, pendingOf(found), false))];
     const known = new Set(found.map(({ index }) => index));
-    const missing = this.elements
-      .slice(from, to)
-      .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
+    const missing = burns.filter(({ index }) => !known.has(index) && this.#outcomes[index] === undefined);
     if (missing.length > 0) {
-      const burns = await this.#write(context, missing);
-      this.#hasBegun ||= burns.length > 0;
-      settled.push(...(await this.#settle(context, burns, true)));
+      const written = await this.#write(context, missing);
+      this.#hasBegun ||= written.length > 0;
+      settled.push(...(await this.#settle(context, written, true)));
     }
     for (const burn of [...found.filter(({ status }) => status !== 'PENDING'), ...settled])
       this.#outcomes[burn.index] = outcomeOf(burn, this.inputs[burn.index] as BurnShape);
@@ -156,9 +157,12 @@ class BurnRun {
 
   async #settle(context: BurnContext, burns: readonly PendingBurn[], areNew: boolean) {
     if (burns.length === 0) return [];
-    const lease = this.#lease;
-    invariant(lease !== undefined, 'Burns that are stored are of a request that is held.');
-    return settleBurns(context, burns, { areNew, lease });
+    return settleBurns(context, burns, { areNew, lease: this.#held });
+  }
+
+  get #held(): HeldLease {
+    invariant(this.#lease !== undefined, 'Burns that are stored are of a request that is held.');
+    return this.#lease;
   }
 
   /**

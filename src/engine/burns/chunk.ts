@@ -27,9 +27,10 @@ import { capExceededMessage, countUses, dailyCap, dayOfUse, landedMs } from '../
 import { type EngineDeps, tellSettled, tellSigned } from '../deps.js';
 import type { Lease } from '../lease.js';
 import type { Principal } from '../operation.js';
-import { type Failed, type Landed, settle, type Unit } from '../settle.js';
+import { type Failed, type Landed, notSigned, settle, type Unit } from '../settle.js';
 import { budgetFor, maxFeeLamports, type SigningTerms, signingTerms } from '../signing-terms.js';
 import type { Burn, Refusal } from './elements.js';
+import { findLost, maybeLost } from './lost.js';
 
 /** Memo and burn together use less than 15,000 (squads-v4.md, section 10). */
 const COMPUTE_UNITS = 100_000;
@@ -257,11 +258,14 @@ export async function settleBurns(
 ): Promise<readonly SettledBurn[]> {
   const { deps } = source;
   const burns = [...pending];
-  const renew = async (expired: readonly number[]): Promise<readonly Unit[]> => {
+  const renew = async (expired: readonly number[]): Promise<readonly (Unit | Failed)[]> => {
     const before = expired.map((at) => burns[at] as PendingBurn);
     const renewed = await signAgain(source, before, lease);
-    for (const [nth, at] of expired.entries()) burns[at] = renewed[nth] as PendingBurn;
-    return renewed.map(unitOf);
+    return renewed.map((one, nth) => {
+      if ('kind' in one) return one;
+      burns[expired[nth] as number] = one;
+      return unitOf(one);
+    });
   };
   const ends = await settle(deps.chain, { units: burns.map(unitOf), areNew, lease, renew });
   tellSettled(deps, lease.id, 'BURN', burns.map(unitOf), ends);
@@ -278,9 +282,11 @@ function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | 
   if (end.kind === 'landed')
     return { ...settled, status: end.isFinal ? 'FINAL' : 'CONFIRMED', errorCode: null, errorMessage: null };
   const errorMessage =
-    end.rejection === null
-      ? `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`
-      : `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`;
+    end.rejection !== null
+      ? `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`
+      : record === undefined
+        ? end.reason
+        : `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`;
   return { ...settled, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage };
 }
 
@@ -288,16 +294,23 @@ async function signAgain(
   { deps, token }: BurnMeans,
   expired: readonly PendingBurn[],
   lease: Lease,
-): Promise<readonly PendingBurn[]> {
+): Promise<readonly (PendingBurn | Failed)[]> {
+  const lost = await deps.store.read(async (tx) =>
+    findLost(tx, await tx.requests.find({ id: lease.id }), expired),
+  );
+  const safe = expired.filter(({ index }) => !lost.has(index));
   const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
-  const recent = await burnSigningTerms(deps.chain, token, expired);
-  const renewed = await signBurns(token, wallet, expired, recent);
+  const renewed = await signBurns(token, wallet, safe, await burnSigningTerms(deps.chain, token, expired));
   await lease.write(async (tx) => {
-    for (const [at, { sequence, signature }] of expired.entries())
+    for (const [at, { sequence, signature }] of safe.entries())
       await tx.burns.resign(sequence, signature, renewed[at] as PendingBurn);
   });
   tellSigned(deps, lease.id, 'BURN', renewed.map(unitOf));
-  return renewed;
+  const again = renewed.values();
+  return expired.map(({ index }) => {
+    const like = lost.get(index);
+    return like === undefined ? (again.next().value as PendingBurn) : notSigned(maybeLost(like));
+  });
 }
 
 /** Writes outcomes. Only finalized burns add to the daily usage. */

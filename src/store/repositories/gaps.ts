@@ -1,7 +1,7 @@
 /** Compares the chain with the store: known signatures, gaps, and the line of history. */
 import { sql } from 'kysely';
 import { piecesOf } from '../columns.js';
-import type { GapRecord, LostTransaction } from '../records.js';
+import type { GapRecord, LostTransaction, RequestRecord } from '../records.js';
 import type { Row } from '../schema.js';
 import { insertAll, type StoreSession, tableOf } from '../session.js';
 
@@ -54,6 +54,10 @@ export const gapRepository = (session: StoreSession) => {
     allOpen,
 
     open: async (tokenId: string): Promise<GapRecord | undefined> => (await allOpen(tokenId))[0],
+
+    /** Missing transactions that were found after a request was begun. */
+    foundSince: ({ tokenId, dateCreated }: Pick<RequestRecord, 'tokenId' | 'dateCreated'>) =>
+      list({ tokenId }, sql`and date_found > ${dateCreated} order by ordinal`),
 
     /**
      * Adds those of the transactions that have no record to the project's open gap.
