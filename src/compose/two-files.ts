@@ -4,10 +4,9 @@
  * transaction that moved this project's tokens and that the store lacks means that the store is older.
  */
 import type { LocalChain } from '../chain/local/local-chain.js';
-import { takeSignedAgain } from '../engine/burns/recover.js';
 import { lostOf } from '../engine/unknown-transactions.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
-import type { Store, StoreTransaction } from '../store/store.js';
+import type { Store } from '../store/store.js';
 import { isoTime } from '../values/time.js';
 
 const RESTORE = 'Restore store.db and ledger.db together from one backup. Nothing was written.';
@@ -16,7 +15,7 @@ const refuse = (message: string): FlywheelError =>
   new FlywheelError('ERR_STORE_UNAVAILABLE', message, { hint: RESTORE });
 
 /**
- * Binds a new pair, and refuses files that do not match. What the store has signed again since it was copied is its own.
+ * Binds a new pair, and refuses files that do not match.
  * @param expected - genesis of the directory's configuration
  * @param findsGap - records transactions that the store lacks as a gap instead of refusing it
  * @throws `ERR_STORE_UNAVAILABLE`; `ERR_STORE_BEHIND` for an older store, which stays unchanged
@@ -27,23 +26,22 @@ export async function requireTogether(
   expected: string | null,
   findsGap: boolean,
 ): Promise<void> {
-  const moved = await movedUnknown(store, chain, expected);
-  const judge = async (tx: StoreTransaction): Promise<void> => {
-    const [token] = await tx.tokens.list();
-    const lost = token === undefined ? [] : await takeSignedAgain(tx, token.id, moved);
+  const lost = await lostTransactions(store, chain, expected);
+  if (findsGap)
     // This write also stores the newest block as known; the gap records the missing transactions from then on.
-    if (findsGap && token) return tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
-    const open = await tx.gaps.allOpen();
-    const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
-    if (count > 0)
-      throw new FlywheelError(
-        'ERR_STORE_BEHIND',
-        `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
-        { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
-      );
-  };
-  await (moved.length === 0 && !findsGap ? store.read(judge) : store.transaction(judge));
-  if (!findsGap && (await store.progress()).genesis === null)
+    return store.transaction(async (tx) => {
+      const [token] = await tx.tokens.list();
+      if (token) await tx.gaps.add({ tokenId: token.id, dateFound: isoTime(tx.nowMs) }, lost);
+    });
+  const open = await store.read((tx) => tx.gaps.allOpen());
+  const count = open.reduce((sum, { transactions }) => sum + transactions, lost.length);
+  if (count > 0)
+    throw new FlywheelError(
+      'ERR_STORE_BEHIND',
+      `store.db lacks ${count} transaction${count === 1 ? '' : 's'} of this project that are in ledger.db: store.db is older, or somebody else signs with the same keys.`,
+      { hint: `Review and accept the missing transactions: \`flywheel db accept-gap\`. Or: ${RESTORE}` },
+    );
+  if ((await store.progress()).genesis === null)
     await store.transaction(({ lineages }) => lineages.bind(chain.ledger.genesis));
 }
 
@@ -51,7 +49,7 @@ export async function requireTogether(
  * Transactions after the newest known block that moved this project's tokens and are not in the store.
  * @throws `ERR_STORE_UNAVAILABLE` if the ledger lacks that block, or belongs to another project
  */
-async function movedUnknown(
+async function lostTransactions(
   store: Store,
   chain: LocalChain,
   expected: string | null,

@@ -9,7 +9,6 @@ import type { Lineage } from '../store/repositories/gaps.js';
 import type { Store, StoreTransaction } from '../store/store.js';
 import { isoTime, utcDay } from '../values/time.js';
 import { recordAct, requireRegistration } from './admin/project.js';
-import { takeSignedAgain } from './burns/recover.js';
 import { countUses } from './caps.js';
 import type { EngineDeps, Sources } from './deps.js';
 import { unknownOf } from './unknown-transactions.js';
@@ -235,8 +234,7 @@ export class GapWatch {
     if (marks.length > 0 || lost.length > 0)
       await store.transaction(
         async (tx) => {
-          const others = await takeSignedAgain(tx, tokenId, lost);
-          await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, others);
+          await tx.gaps.add({ tokenId, dateFound: isoTime(tx.nowMs) }, lost);
           for (const { account, signature } of marks) await tx.gaps.setMark(tokenId, account, signature);
         },
         { tokenId },

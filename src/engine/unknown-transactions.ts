@@ -171,15 +171,13 @@ function marksOf(news: readonly News[], left: ReadonlySet<string>) {
   });
 }
 
-type Moved = LostTransaction & { readonly wire: Uint8Array };
-
 /** @throws as {@link whatMoved} */
 export async function lostOf(
   chain: Pick<Chain, 'lookUp'>,
   project: OwnAccounts,
   signatures: readonly string[],
-): Promise<readonly Moved[]> {
-  const lost: Moved[] = [];
+): Promise<readonly LostTransaction[]> {
+  const lost: LostTransaction[] = [];
   for (let from = 0; from < signatures.length; from += READ_AT_ONCE) {
     const some = signatures.slice(from, from + READ_AT_ONCE);
     const moved = await Promise.all(some.map((signature) => whatMoved(chain, project, signature)));
@@ -242,11 +240,10 @@ export async function whatMoved(
   chain: Pick<Chain, 'lookUp'>,
   accounts: OwnAccounts,
   signature: string,
-): Promise<Moved | undefined> {
+): Promise<LostTransaction | undefined> {
   const [record] = await chain.lookUp([signature]);
   if (record == null || record.wire === null) throw cannotReturn(signature);
-  const { wire } = record;
-  const { message } = decodeTransaction(wire);
+  const { message } = decodeTransaction(record.wire);
   const signers = message.staticKeys.slice(0, message.signers);
   const { token, flywheel } = accounts;
   if (!signers.includes(token.burnWallet) && !signers.includes(flywheel.operator)) return undefined;
@@ -257,5 +254,5 @@ export async function whatMoved(
   const { burned, airdropped } = amountsOf(accounts, calls, tokenChanges);
   return burned + airdropped === 0n
     ? undefined
-    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped, wire };
+    : { signature, memo: memosOf(message), dateLanded: dateLanded(record) ?? null, burned, airdropped };
 }

@@ -212,6 +212,12 @@ class BurnRun {
     const [lease, reply] = [this.#lease, this.#reply()];
     const { tokenId } = this.keyed.principal.key;
     if (reply === null && lease === undefined) return;
+    const [alone] = this.isAlone ? this.#outcomes : [];
+    if (lease !== undefined && alone?.status === 'error' && alone.type === 'ERR_STORE_BEHIND') {
+      await lease.write((tx) => writeOutcomes(tx, tokenId, settled));
+      // Its key stays in use: a repeat under it burns nothing.
+      throw new FlywheelError('ERR_STORE_BEHIND', alone.message);
+    }
     if (lease !== undefined && reply !== null)
       return lease.writeLast(async (tx, holder) => {
         const isHeld = await tx.requests.completeHeld(lease.id, holder, reply);

@@ -3,7 +3,7 @@
  * from looking its signature up. A burn is one transaction: compute limit, optional memo of the proof, BurnChecked.
  */
 import type { Chain } from '../../chain/chain.js';
-import { COMPUTE_BUDGET_PROGRAM, tokenProgramAddress } from '../../chain/programs.js';
+import { tokenProgramAddress } from '../../chain/programs.js';
 import {
   memo,
   proofMemoText,
@@ -12,14 +12,14 @@ import {
 } from '../../chain/small-programs.js';
 import { decodeTokenAccount } from '../../chain/tokens/accounts.js';
 import { burnChecked } from '../../chain/tokens/instructions.js';
-import type { Call, Instruction } from '../../chain/transaction/message.js';
+import type { Instruction } from '../../chain/transaction/message.js';
 import { type Signer, sign } from '../../chain/transaction/sign.js';
 import { compileLegacyMessage } from '../../chain/transaction/wire.js';
+import type { ErrorCode } from '../../errors/codes.js';
 import { invariant } from '../../errors/flywheel-error.js';
 import type { BurnIntent, BurnOutcome, BurnRecord, TokenRecord } from '../../store/records.js';
 import type { Room } from '../../store/repositories/burns.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { sameBytes } from '../../values/bytes.js';
 import { sha256 } from '../../values/digest.js';
 import { isoTime, utcDay } from '../../values/time.js';
 import { solText, tokenText } from '../../values/token-amount.js';
@@ -55,22 +55,18 @@ const PLACE_DIGITS = 7;
 /** Offset of this registration: another registration of the same burn wallet also counts sequences from 1. */
 const placeOf = ({ id }: TokenRecord): number => Number.parseInt(sha256(id).slice(0, PLACE_DIGITS), 16);
 
-const numberInUnits = ({ sequence }: NumberedBurn): Instruction =>
-  setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS));
-
-const numberInBytes = (token: TokenRecord, { sequence }: NumberedBurn): Instruction =>
-  setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES));
-
 /** Encodes the sequence number in a limit that costs nothing, so that equal burns differ in bytes. */
 function distinct(
   token: TokenRecord,
-  burn: NumberedBurn,
+  { sequence }: NumberedBurn,
   { priority, units = COMPUTE_UNITS }: SigningTerms,
 ): readonly Instruction[] {
+  if (priority === undefined) return [setComputeUnitLimit(COMPUTE_UNITS + (sequence % DISTINCT_LIMITS))];
   // With a priority fee, units cost money and lower the priority, so the data-size limit carries the number.
-  return priority === undefined
-    ? [numberInUnits(burn)]
-    : [...budgetFor(priority, units), numberInBytes(token, burn)];
+  return [
+    ...budgetFor(priority, units),
+    setLoadedAccountsDataSizeLimit(LOADED_BYTES + ((placeOf(token) + sequence) % DISTINCT_LOADED_BYTES)),
+  ];
 }
 
 function burnInstructions(token: TokenRecord, terms: Burn): readonly Instruction[] {
@@ -112,21 +108,6 @@ export async function signBurns<One extends NumberedBurn>(
     ...(burns[at] as One),
     ...{ signature, transaction: bytes, lastValidBlockHeight },
   }));
-}
-
-/** Whether a transaction is this burn, whenever it was signed. @param calls - its instructions */
-export function isThisBurn(token: TokenRecord, burn: NumberedBurn, calls: readonly Call[]): boolean {
-  const has = ({ program, accounts, data }: Instruction): boolean =>
-    calls.some(
-      (call) =>
-        call.program === program &&
-        sameBytes(call.data, data) &&
-        call.accounts.join() === accounts.map(({ address }) => address).join(),
-    );
-  const own = burnInstructions(token, burn);
-  const others = calls.filter(({ program }) => program !== COMPUTE_BUDGET_PROGRAM);
-  const isNumbered = [numberInUnits(burn), numberInBytes(token, burn)].some(has);
-  return isNumbered && others.length === own.length && own.every(has);
 }
 
 type BurnWalletBalance = Awaited<ReturnType<typeof readBurnWallet>>;
@@ -281,13 +262,22 @@ function outcomeOf({ deps, token }: BurnMeans, burn: PendingBurn, end: Landed | 
   };
   if (end.kind === 'landed')
     return { ...settled, status: end.isFinal ? 'FINAL' : 'CONFIRMED', errorCode: null, errorMessage: null };
-  const errorMessage =
-    end.rejection !== null
-      ? `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`
-      : record === undefined
-        ? end.reason
-        : `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`;
-  return { ...settled, status: 'FAILED', errorCode: 'ERR_BURN_TOKENOMICS_FAILED', errorMessage };
+  const failed = (code: ErrorCode, errorMessage: string): BurnOutcome => ({
+    ...settled,
+    status: 'FAILED',
+    errorCode: code,
+    errorMessage,
+  });
+  if (end.rejection !== null)
+    return failed(
+      'ERR_BURN_TOKENOMICS_FAILED',
+      `The chain refused the burn of the wallet ${token.burnWallet}: ${end.reason}.`,
+    );
+  if (record === undefined) return failed('ERR_STORE_BEHIND', end.reason);
+  return failed(
+    'ERR_BURN_TOKENOMICS_FAILED',
+    `The burn of ${token.symbol} failed on chain: ${end.reason} (transaction ${burn.signature}).`,
+  );
 }
 
 async function signAgain(
@@ -309,7 +299,7 @@ async function signAgain(
   const again = renewed.values();
   return expired.map(({ index }) => {
     const like = lost.get(index);
-    return like === undefined ? (again.next().value as PendingBurn) : notSigned(maybeLost(like));
+    return like === undefined ? (again.next().value as PendingBurn) : notSigned(maybeLost(like).message);
   });
 }
 

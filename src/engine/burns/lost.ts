@@ -5,7 +5,7 @@
 import { proofMemoText } from '../../chain/small-programs.js';
 import type { LostTransaction, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import type { Burn } from './elements.js';
+import type { Burn, Refusal } from './elements.js';
 
 /**
  * @returns by index of the burn: with a proof on chain the transaction is that burn, without one any burn of the amount may be it.
@@ -32,5 +32,7 @@ export async function findLost(
   return found;
 }
 
-export const maybeLost = ({ signature }: Pick<LostTransaction, 'signature'>): string =>
-  `The store was restored from an older copy. Transaction ${signature}, which the copy lacked, may be this burn, so it was not signed again. Check it before you send this burn again.`;
+export const maybeLost = ({ signature }: Pick<LostTransaction, 'signature'>): Refusal => ({
+  code: 'ERR_STORE_BEHIND',
+  message: `The store was restored from an older copy. Transaction ${signature}, which the copy lacked, may be this burn, so it was not signed again. Check it before you send this burn under another key.`,
+});

@@ -1,7 +1,5 @@
 /** Recovery of burns without a lease: pending burns get an outcome, confirmed burns are watched until finalized. */
 import type { Trace } from '../../chain/chain.js';
-import { callsIn } from '../../chain/transaction/message.js';
-import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
 import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/records.js';
@@ -10,8 +8,7 @@ import { isoTime } from '../../values/time.js';
 import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
-import type { lostOf } from '../unknown-transactions.js';
-import { type BurnContext, isThisBurn, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
+import { type BurnContext, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 import type { Burn, Refusal } from './elements.js';
 import { findLost, maybeLost } from './lost.js';
 
@@ -71,37 +68,6 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
 }
 
 /**
- * Takes over burns that were signed again after the store was copied. Their numbers name them, and a burn is signed again only
- * when its stored signature is proven never to land.
- * @param moved - transactions that the store lacks.
- * @returns those of them that are no burn of the store.
- */
-export async function takeSignedAgain(
-  tx: StoreTransaction,
-  tokenId: string,
-  moved: Awaited<ReturnType<typeof lostOf>>,
-): Promise<readonly LostTransaction[]> {
-  const token = await tx.tokens.find({ id: tokenId });
-  const open = new Set(token === undefined || moved.length === 0 ? [] : await tx.burns.open(tokenId));
-  const lost: LostTransaction[] = [];
-  for (const { wire, ...one } of moved) {
-    const calls = callsIn(decodeTransaction(wire).message);
-    const burn = [...open].find((own) => token && own.amount === one.burned && isThisBurn(token, own, calls));
-    if (burn === undefined) {
-      lost.push(one);
-      continue;
-    }
-    // What else looks the same is lost. Another process may have taken the burn over meanwhile.
-    open.delete(burn);
-    if (burn.signature === one.signature) continue;
-    if (await tx.burns.reopen(burn)) await tx.requests.reopen(burn.requestId);
-    const again = { ...burn, signature: one.signature, transaction: wire };
-    await tx.burns.resign(burn.sequence, burn.signature, again);
-  }
-  return lost;
-}
-
-/**
  * Takes over elements of a request that have no record and landed before the store was restored from an older copy.
  * @returns those that may have landed and must not be signed, with reasons.
  */
@@ -123,7 +89,7 @@ export async function takeLost(
     const like = lost.get(burn.index);
     if (like === undefined) continue;
     if (burn.persistOnchain) landed.push([burn, like]);
-    else refusals.set(burn.index, { code: 'ERR_BURN_TOKENOMICS_FAILED', message: maybeLost(like) });
+    else refusals.set(burn.index, maybeLost(like));
   }
   if (landed.length === 0) return refusals;
   const { sequences, day } = await store.reserve(token.id, landed.length);
@@ -163,7 +129,6 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
   if (request === undefined) return 0;
   try {
     return await underLease(deps, { request, lost: takenOver }, caller, async (lease) => {
-      // A restored copy may have pending burns that were signed again since, and landed.
       await deps.gaps.require(request.tokenId);
       const token = await store.read((tx) => tx.tokens.find({ id: request.tokenId }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');
