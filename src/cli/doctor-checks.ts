@@ -1,16 +1,5 @@
-/** Checks of `flywheel doctor` on the user's files (owner, mode, links), with the repair of modes, and on each RPC node by itself. */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+/** Checks of `flywheel doctor` on the user's files (owner, mode, links), and on each RPC node by itself. */
+import { accessSync, constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type NodeAddress, type NodeReport, type NodeState, requireQuorum } from '../chain/node-address.js';
@@ -59,42 +48,33 @@ interface Oddity {
   readonly path: string;
   readonly what: string;
   readonly hint: string;
-  /** The right mode, if the user owns the file and only its mode is wrong; else `null`. */
-  readonly mode: number | null;
 }
 
-/** Other users may need a file that has a second name (hard link), so its mode is never changed. */
-const hasOtherNames = (stats: Stats): boolean => stats.isFile() && stats.nlink > 1;
-
-const rightMode = (stats: Stats): number => (stats.isDirectory() ? 0o700 : 0o600);
-
 function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
-  const odd = (what: string, hint: string, line: readonly string[], mode: number | null = null): Oddity => ({
-    ...{ path, what, mode },
-    hint: `${hint}: ${shellLine([...line, path])}${mode === null ? '' : ', or flywheel doctor --repair'}`,
+  const odd = (what: string, hint: string, ...line: readonly string[]): Oddity => ({
+    ...{ path, what, hint: `${hint}: ${shellLine([...line, path])}` },
   });
   if (stats.isSymbolicLink())
     return odd(
       'is a symbolic link, which may point to a file of another user',
       'Replace the link with the file, or remove the link',
-      ['ls', '-l'],
+      ...['ls', '-l'],
     );
   if (stats.uid !== uid)
-    return odd(`belongs to another user (uid ${stats.uid})`, 'Take ownership', [
-      'sudo',
-      'chown',
-      String(uid),
-    ]);
+    return odd(
+      `belongs to another user (uid ${stats.uid})`,
+      'Take ownership',
+      ...['sudo', 'chown', String(uid)],
+    );
   if ((stats.mode & OTHERS) === 0) return undefined;
-  if (hasOtherNames(stats))
+  if (stats.isFile() && stats.nlink > 1)
     return odd(
       'is accessible to other users and has a hard link elsewhere',
       'Replace the file with a copy, or remove it',
-      ['ls', '-li'],
+      ...['ls', '-li'],
     );
-  const mode = rightMode(stats);
   const what = `is accessible to other users (mode ${(stats.mode & PERMISSIONS).toString(8)})`;
-  return odd(what, 'Run', ['chmod', mode.toString(8)], mode);
+  return odd(what, 'Run', 'chmod', stats.isDirectory() ? '700' : '600');
 }
 
 /** The directory, then everything below it. Links are not followed, except the directory itself. */
@@ -145,38 +125,8 @@ export const checkFiles = (name: string, directory: string, platform: string): r
     const shown = odd.slice(0, MAX_NAMED).map(({ path, what, hint }) => bad(`${path} ${what}.`, hint));
     const more = odd.length - shown.length;
     const rest = `${more} more in ${directory} ${more === 1 ? 'is' : 'are'} not private to you.`;
-    return more === 0 ? shown : [...shown, bad(rest, 'Run: flywheel doctor --repair')];
+    return more === 0 ? shown : [...shown, bad(rest, `Run: ${shellLine(['chmod', '-R', 'go=', directory])}`)];
   });
-
-/** Changes a mode only after checking the opened file again: owned by the user, no link, no second name. */
-function mend({ path }: Oddity, uid: number): boolean {
-  const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(handle);
-    if (stats.uid !== uid || hasOtherNames(stats) || !(stats.isFile() || stats.isDirectory())) return false;
-    fchmodSync(handle, rightMode(stats));
-    return true;
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** Repairs modes of the user's own files only. @returns one finding per changed file or error */
-export function repairModes(directories: readonly string[], platform: string): readonly Finding[] {
-  if (platform === 'win32') return [];
-  const { uid } = userInfo();
-  return directories.flatMap((directory) =>
-    findings('repair', directory, () =>
-      odditiesOf(entriesOf(directory)).flatMap((odd) =>
-        findings('repair', odd.path, () =>
-          odd.mode !== null && mend(odd, uid)
-            ? [fine('repair', `${odd.path}: mode ${odd.mode.toString(8)} now`)]
-            : [],
-        ),
-      ),
-    ),
-  );
-}
 
 const RPC = 'rpc';
 /** The time of a chain is an agreement of its validators, and may be wrong by this much. */

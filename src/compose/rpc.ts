@@ -122,11 +122,9 @@ export function effectiveSettings(settings: Settings): Settings {
   const { value: dataDir } = settings.dataDir;
   const place = settings.apiUrl.value === null ? placeOf(settings) : null;
   if (place === null || place.kind === 'database') return settings;
-  // {@link placeOf} has ignored the database here, so it is removed.
   const key = settings.apiKey.value === null ? readSecret(apiKeyFile(dataDir, null)) : null;
   const own: Settings = {
     ...settings,
-    database: { value: null, source: 'default' },
     ...(key !== null && { apiKey: { value: key, source: 'data directory' } }),
   };
   if (place.kind !== 'cluster') return own;

@@ -54,10 +54,6 @@ export const refused = (rejection: Rejection): Failed => ({
   rejection,
 });
 
-export const notSigned = (reason: string): Failed => ({
-  ...{ kind: 'failed', at: 0, reason, records: [], rejection: null },
-});
-
 /**
  * @returns one outcome per unit, in order.
  * @throws `ERR_UNAVAILABLE` when no node has the history of an expired unit: signing it again could run it twice.

@@ -1,10 +1,10 @@
-/** `flywheel doctor`: checks settings, files, service and chain. Changes nothing without `--repair`. */
+/** `flywheel doctor`: checks settings, files, service and chain. Changes nothing. */
 import { BLOCKHASH_LIFETIME_BLOCKS } from '../../chain/chain.js';
 import { EXIT } from '../../errors/exit-codes.js';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import { defineCommand, type Session } from '../command.js';
 import type { OpenedService } from '../context.js';
-import { check, checkFiles, checkRpc, type Finding, repairModes } from '../doctor-checks.js';
+import { check, checkFiles, checkRpc, type Finding } from '../doctor-checks.js';
 import { ofRevokedKey, withPlace } from '../hints.js';
 import { loadKeypair } from '../load-keypair.js';
 import { safeLine } from '../output/safe-text.js';
@@ -65,9 +65,6 @@ async function checkDatabase({ context, settings }: Session, look: Look): Promis
   let several: string | null = null;
   const isNamed = settings.project.value !== null || settings.apiKey.value !== null;
   await look('database', async () => {
-    const { database } = await context.effectiveSettings(settings);
-    if (database.value === null)
-      return `not used: ${settings.dataDir.value} has a project on the embedded ledger, and ${address.name} may be for other programs`;
     const opened = await context.openDatabase(settings);
     const { serverVersion, latencyMs, schema, projects } = await opened.status();
     const { count, first } = projects;
@@ -137,12 +134,8 @@ const marked = (mark: string, text: string, width: number): readonly string[] =>
 
 export const commands = {
   doctor: defineCommand({
-    configure: (command) => command.option('--repair', 'make your files and directories private'),
-    run: async (session, _args, { repair = false }) => {
-      const { apiUrl, configDir, dataDir } = session.settings;
-      const directories = [configDir.value, ...(apiUrl.value === null ? [dataDir.value] : [])];
-      const repaired = repair ? repairModes(directories, session.context.platform) : [];
-      const findings = [...repaired, ...(await runChecks(session))];
+    run: async (session) => {
+      const findings = await runChecks(session);
       const checks = findings.map(({ exit: _exit, ...finding }) => finding);
       session.output.result({ ok: checks.every(({ ok }) => ok), checks }, (style) =>
         checks.flatMap(({ name, ok, detail, hint }) => [
@@ -156,13 +149,13 @@ export const commands = {
     details: [
       'For a project of this machine, also checks that tokens and SOL suffice for a batch.',
       'With a remote API, also checks each RPC node: reachable, Solana, cluster, slots behind, Squads program.',
-      'Lists files that other users can read or own, and links. --repair fixes the modes of your own files and follows no link.',
-      'Exits with the code of the first problem, or 0. Changes nothing without --repair.',
+      'Lists files that other users can read or own, and links.',
+      'Changes nothing. Exits with the code of the first problem, or 0.',
     ],
     output: [
       '{ "ok": true|false, "checks": [ { "name", "ok", "detail", "hint"?, "error"?, "rpc"? } ] }',
       '"rpc" of each RPC node: { "url", "source", "cluster", "genesisHash", "slot", "slotsBehind", "version", "latencyMs", "clockAheadMs" }',
     ],
-    examples: ['flywheel doctor', 'flywheel doctor --rpc-url devnet', 'flywheel doctor --repair'],
+    examples: ['flywheel doctor', 'flywheel doctor --rpc-url devnet'],
   }),
 };

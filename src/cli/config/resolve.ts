@@ -280,7 +280,7 @@ export function resolveSettings(context: CliContext, flags: GlobalFlags): Settin
     profile: chosen,
     apiUrl,
     apiKeyHeader: { ...header, value: headerName.toLowerCase() },
-    // A getter: `doctor` must run, and repair the key file, while that file is unusable.
+    // A getter: `doctor` must run while the key file is unusable.
     get apiKey() {
       return resolveApiKey(context, found, apiUrl.value, config.value);
     },

@@ -27,10 +27,9 @@ import { capExceededMessage, countUses, dailyCap, dayOfUse, landedMs } from '../
 import { type EngineDeps, tellSettled, tellSigned } from '../deps.js';
 import type { Lease } from '../lease.js';
 import type { Principal } from '../operation.js';
-import { type Failed, type Landed, notSigned, settle, type Unit } from '../settle.js';
+import { type Failed, type Landed, settle, type Unit } from '../settle.js';
 import { budgetFor, maxFeeLamports, type SigningTerms, signingTerms } from '../signing-terms.js';
-import type { Burn, Refusal } from './elements.js';
-import { findLost, maybeLost } from './lost.js';
+import { type Burn, findLost, maybeLost, type Refusal } from './elements.js';
 
 /** Memo and burn together use less than 15,000 (squads-v4.md, section 10). */
 const COMPUTE_UNITS = 100_000;
@@ -297,9 +296,12 @@ async function signAgain(
   });
   tellSigned(deps, lease.id, 'BURN', renewed.map(unitOf));
   const again = renewed.values();
+  const none = { kind: 'failed', at: 0, records: [], rejection: null } as const;
   return expired.map(({ index }) => {
     const like = lost.get(index);
-    return like === undefined ? (again.next().value as PendingBurn) : notSigned(maybeLost(like).message);
+    return like === undefined
+      ? (again.next().value as PendingBurn)
+      : { ...none, reason: maybeLost(like).message };
   });
 }
 

@@ -9,8 +9,7 @@ import type { EngineDeps, Sources } from '../deps.js';
 import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
 import { type BurnContext, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
-import type { Burn, Refusal } from './elements.js';
-import { findLost, maybeLost } from './lost.js';
+import { type Burn, findLost, maybeLost, type Refusal } from './elements.js';
 
 /**
  * Looks up confirmed burns of one or all projects; sends nothing. A burn removed by a fork is sent again with the same bytes by

@@ -1,4 +1,5 @@
-/** `flywheel doctor`: its checks, the exit code of the first problem, and its repairs. */
+/** `flywheel doctor`: its checks and the exit code of the first problem. */
+import { execSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -106,7 +107,7 @@ describe('doctor', () => {
     expect(named(await look(cli), 'keypair')?.detail).toBe(owner);
   });
 
-  it("finds what others can use, and mends what is the user's, through no link and no second name", async () => {
+  it('finds what others can use, and says what mends it', async () => {
     const cli = testCli();
     const data = join(cli.home, '.local/share/flywheel');
     const at = (name: string) => join(data, name);
@@ -125,23 +126,22 @@ describe('doctor', () => {
     expect(found.map(({ ok }) => ok)).toEqual([false, false, false, false]);
     for (const name of ['api-key', 'keys', 'link', 'second'])
       expect(found.some(({ detail }) => detail.startsWith(at(name)))).toBe(true);
-    const hints = found.map(({ hint }) => hint?.split(',')[0]);
+    const hints = found.map(({ hint }) => hint);
     expect(hints).toEqual(
       expect.arrayContaining([`Run: chmod 600 ${at('api-key')}`, `Run: chmod 700 ${at('keys')}`]),
     );
-    expect(all(await look(cli, '--repair'), 'repair')).toHaveLength(2);
+    for (const hint of hints) if (hint?.startsWith('Run: ')) execSync(hint.slice('Run: '.length));
     expect([at('api-key'), at('keys'), outside].map(mode)).toEqual([0o600, 0o700, 0o644]);
-    expect(all(await look(cli, '--repair'), 'repair')).toHaveLength(0);
     for (const name of ['link', 'second']) rmSync(at(name));
     expect(all(await look(cli), 'data files').map(({ ok }) => ok)).toEqual([true]);
   });
 
-  it('says which directory cannot be read, and repairs the others', async () => {
+  it('says which directory cannot be read', async () => {
     const cli = testCli();
     const data = join(cli.home, '.local/share/flywheel');
     mkdirSync(dirname(data), { recursive: true, mode: 0o700 });
     symlinkSync('flywheel', data);
-    const found = all(await look(cli, '--repair'), 'repair');
+    const found = all(await look(cli), 'data files');
     expect(found).toMatchObject([{ ok: false, error: 'ERR_CONFIG_INVALID' }]);
     expect(found[0]?.detail).toContain(data);
   });
