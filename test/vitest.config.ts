@@ -13,8 +13,7 @@ interface Kind {
 const WORKERS = process.argv.includes('quick') ? 2 : 3;
 
 const QUICK = [
-  'unit/*.test.ts',
-  'unit/!(rpc-node)/**/*.test.ts',
+  'unit/**/*.test.ts',
   ...['attacks', 'contract', 'specification', 'architecture'].map((folder) => `${folder}/**/*.test.ts`),
 ];
 
@@ -70,8 +69,6 @@ export default defineConfig({
         include: [...QUICK, '{conformance,core,abuse,e2e,simulation}/**/*.test.ts'],
         timeoutMs: 300_000,
       }),
-      // By itself, because undici changes the global `fetch` and other clients must see a process without our modules.
-      project('alone', { include: ['unit/rpc-node/*.test.ts'], timeoutMs: 120_000 }),
     ],
   },
 });
