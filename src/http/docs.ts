@@ -38,7 +38,7 @@ function operationSection(name: string, operation: OpenApiDocument['paths'][stri
   ].join('\n');
 }
 
-export function docsPage({ info, paths, components }: OpenApiDocument): string {
+function docsPage({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
       ([method, operation]) => [`${method.toUpperCase()} ${escapeHtml(path)}`, operation] as const,
@@ -60,3 +60,9 @@ export function docsPage({ info, paths, components }: OpenApiDocument): string {
     `<section id="schemas"><h2>Schemas</h2>${schemas.join('')}</section></body></html>`,
   ].join('\n');
 }
+
+/** Some 400 KB of text, which take 20 ms to make. */
+export const docsOf = (document: OpenApiDocument) => ({
+  json: JSON.stringify(document, null, 2),
+  page: docsPage(document),
+});

@@ -17,7 +17,7 @@ import { sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
 import type { Secret } from '../values/secret.js';
 import { checkMediaType, hasBody, parseBody } from './body.js';
-import { CONTENT_SECURITY_POLICY, docsPage } from './docs.js';
+import { CONTENT_SECURITY_POLICY, docsOf } from './docs.js';
 import {
   givenIdempotencyKey,
   metaHeaders,
@@ -171,12 +171,10 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
-  const document = openApiDocument({
-    ...{ apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes },
-    serverUrl: basePath === '' ? '/' : basePath,
-  });
-  const json = JSON.stringify(document, null, 2);
-  const page = docsPage(document);
+  const terms = { apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes };
+  const serverUrl = basePath === '' ? '/' : basePath;
+  let made: ReturnType<typeof docsOf> | undefined;
+  const docs = () => (made ??= docsOf(openApiDocument({ ...terms, serverUrl })));
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
     await deps.engine.ready().catch((cause: unknown) => {
@@ -192,11 +190,11 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   });
   get('/openapi.json', async (_request, reply) => {
     reply.type('application/json; charset=utf-8');
-    return json;
+    return docs().json;
   });
   get('/docs', async (_request, reply) => {
     reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type('text/html; charset=utf-8');
-    return page;
+    return docs().page;
   });
   get('/', async (_request, reply) => {
     reply.code(302).header('location', `${basePath}/docs`).type('text/plain; charset=utf-8');
