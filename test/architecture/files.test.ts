@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/codes.js';
-import { ROOT, sources } from './sources.js';
+import { ROOT, sources, tests } from './sources.js';
+
+/** Exported by the library. */
+const LIBRARY = /^src\/(?:index\.ts|contract\/schemas\/)/;
 
 describe('files', () => {
   it('open with a sentence on what is decided in them', () => {
@@ -38,6 +41,23 @@ describe('the edge of the process', () => {
         /(?<![\w.'"/`-])process\.(?!platform|arch|versions|report)\w/.test(withoutComments(text)),
     );
     expect(touching.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('exports', () => {
+  it('are each used in another file', () => {
+    const users = new Map<string, Set<string>>();
+    for (const { path, text } of [...sources, ...tests])
+      for (const [name] of text.matchAll(/[A-Za-z_$][\w$]*/g))
+        users.set(name, (users.get(name) ?? new Set()).add(path));
+    const unused = sources
+      .filter(({ path }) => !LIBRARY.test(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^export (?:abstract |async )?(?:class|const|function\*?|interface|type) (\w+)/gm)]
+          .filter(([, name = '']) => users.get(name)?.size === 1)
+          .map(([, name]) => `${path}: ${name}`),
+      );
+    expect(unused).toEqual([]);
   });
 });
 

@@ -30,3 +30,4 @@ const read = (path: string): Source => {
 };
 
 export const sources: readonly Source[] = filesIn('src').map(read);
+export const tests: readonly Source[] = ['test', 'build'].flatMap(filesIn).map(read);
