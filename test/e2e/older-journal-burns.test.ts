@@ -504,7 +504,7 @@ it('a file goes on at another address of its service, which is not pinned', asyn
 });
 
 it('a file of which all has landed by other requests says so when the journal is lost', async () => {
-  await begin('remote');
+  await begin('embedded');
   expect((await burnFile(operator.write('a.json', burns(0, 2)))).exit).toBe(0);
   expect((await burnFile(operator.write('b.json', burns(1, 3)), '--rest')).exit).toBe(0);
   await restore(journalHome(operator), JOURNAL, null);
