@@ -709,7 +709,7 @@ describe('another machine that lands a part of the file', () => {
     ['burn-batch', 'POST', /burn-batch$/, 2, 7, { refuse: 429 }],
   ] as const;
 
-  it.each(sampleOf(MEANWHILE, 4))('%s, at its %s of %s, is seen before more is sent', async (...row) => {
+  it.each(sampleOf(MEANWHILE, 3))('%s, at its %s of %s, is seen before more is sent', async (...row) => {
     const [kind, method, path, size, exit, then = 'pass'] = row;
     const name = `meanwhile ${kind} ${path} ${size} ${JSON.stringify(then)}`;
     const home = emptyDirectory();

@@ -95,7 +95,7 @@ const CASES = KEPT.flatMap((title) => {
   return at < 0 ? [] : [{ title, fault, refusals: REFUSALS.slice(at % REFUSALS.length).slice(0, 1) }];
 });
 
-describe.each(sampleOf(CASES, 3))('$title', ({ title, fault, refusals }) => {
+describe.each(sampleOf(CASES, 2))('$title', ({ title, fault, refusals }) => {
   const deed = DEEDS[title] as Deed;
   const breakOff: Record<typeof fault, (tried: Attempt) => Promise<string>> = {
     killed: async (tried) => {

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 /** Kinds of worlds, each once; `npm run simulate -- --minutes M` runs more. */
 const WORLDS = [
-  ['embedded', 3, 3],
-  ['remote', 502, 4],
+  ['embedded', 3, 2],
+  ['remote', 502, 3],
 ] as const;
 
 /** The simulator replaces clock and random numbers of its process, so it needs its own. */

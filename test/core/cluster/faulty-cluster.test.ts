@@ -61,7 +61,7 @@ const worlds: readonly [string, readonly FaultRule[]][] = [
 ];
 
 describe(`burns land once each, a batch runs once, and the books balance (seed ${SEED})`, () => {
-  it.each(sampleOf(worlds, 3))(
+  it.each(sampleOf(worlds, 2))(
     'on a cluster that %s',
     async (_what, faults) => {
       const under = await openOnCluster({ faults, seed: SEED, wrap: impatient });
