@@ -67,12 +67,6 @@ function oddityOf(path: string, stats: Stats, uid: number): Oddity | undefined {
       ...['sudo', 'chown', String(uid)],
     );
   if ((stats.mode & OTHERS) === 0) return undefined;
-  if (stats.isFile() && stats.nlink > 1)
-    return odd(
-      'is accessible to other users and has a hard link elsewhere',
-      'Replace the file with a copy, or remove it',
-      ...['ls', '-li'],
-    );
   const what = `is accessible to other users (mode ${(stats.mode & PERMISSIONS).toString(8)})`;
   return odd(what, 'Run', 'chmod', stats.isDirectory() ? '700' : '600');
 }

@@ -202,8 +202,6 @@ async function requireNotOnChain(
   burns: readonly BurnRequest[],
   { lost, own = [] }: { readonly lost?: readonly Found[]; readonly own?: readonly string[] } = {},
 ): Promise<void> {
-  // The embedded engine shares its ledger.
-  if (lost === undefined && (await session.service()).kind === 'embedded') return;
   const known = new Set(lost?.map(({ id: txHash }) => txHash) ?? own);
   const since = Date.parse(dateBegun) - (lost ? WRONG_CLOCK_MS : CLOCK_SKEW_MS);
   for (const { signature, blockTimeMs } of await withProofs(session, since, burns)) {

@@ -128,6 +128,7 @@ export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: 
   if (request === undefined) return 0;
   try {
     return await underLease(deps, { request, lost: takenOver }, caller, async (lease) => {
+      // What a restored store lacks is found before anything is signed again.
       await deps.gaps.require(request.tokenId);
       const token = await store.read((tx) => tx.tokens.find({ id: request.tokenId }));
       invariant(token !== undefined, 'Burns are of a token that is never removed.');

@@ -131,8 +131,8 @@ describe('doctor', () => {
       expect.arrayContaining([`Run: chmod 600 ${at('api-key')}`, `Run: chmod 700 ${at('keys')}`]),
     );
     for (const hint of hints) if (hint?.startsWith('Run: ')) execSync(hint.slice('Run: '.length));
-    expect([at('api-key'), at('keys'), outside].map(mode)).toEqual([0o600, 0o700, 0o644]);
-    for (const name of ['link', 'second']) rmSync(at(name));
+    expect([at('api-key'), at('keys'), at('second')].map(mode)).toEqual([0o600, 0o700, 0o600]);
+    rmSync(at('link'));
     expect(all(await look(cli), 'data files').map(({ ok }) => ok)).toEqual([true]);
   });
 
