@@ -125,7 +125,7 @@ export const ERRORS = {
     503,
     'the chain has burns of this project that the store does not know: an older copy of the store was restored. A server still answers reads',
     {
-      hint: 'Nothing was sent. The operator of the service must review the missing transactions: `flywheel db accept-gap`.',
+      hint: 'Nothing was sent. The operator of the service must review the missing transactions: `flywheel db accept-gap`. If the message names a transaction, check it, and drop the operation: `flywheel pending forget`.',
     },
   ),
   ERR_SIGNER_FAILED: wire(

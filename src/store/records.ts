@@ -4,7 +4,7 @@ import type { NewRow, Row } from './schema.js';
 export type TokenRecord = Row<'tokens'>;
 export type FlywheelRecord = Row<'flywheels'>;
 export type ApiKeyRecord = Row<'apiKeys'>;
-export type RequestRecord = Omit<Row<'requests'>, 'dayCount'>;
+export type RequestRecord = Omit<Row<'requests'>, 'dayCount' | 'lastGap'>;
 /** A transaction on chain that moved tokens of a project and has no other record in the store. */
 export type LostTransaction = Omit<
   Row<'gapTransactions'>,

@@ -303,6 +303,8 @@ export const TABLES = {
       reply: optional(text()),
       /** Number of noted days at its creation. */
       dayCount: integer(),
+      /** Ordinal of the newest gap transaction at its creation. */
+      lastGap: integer(),
       dateCreated: text(),
     },
     unique: [['tokenId', 'operation', 'value']],

@@ -324,7 +324,10 @@ it('what a restored store does not know to have been signed of a file is not sig
   const words = ['burn-batch', operator.write('a.json', mixed), '--yes', '--json'];
   const older = join(operator.directory, 'older');
   for (const more of ['', ' group by status having count(*) > 200']) {
-    await operator.runWith({ signal: 'SIGKILL', when: `${MOMENTS.burnedInPart}${more}` }, ...words);
+    // The machine of the copy had a wrong clock.
+    const clockAheadMs = more === '' ? 600_000 : 0;
+    const when = `${MOMENTS.burnedInPart}${more}`;
+    await operator.runWith({ signal: 'SIGKILL', when, clockAheadMs }, ...words);
     await letGo(operator.dataDir);
     if (more === '') await keep(operator.dataDir, STORE, older);
   }
@@ -334,12 +337,13 @@ it('what a restored store does not know to have been signed of a file is not sig
   expect((await operator.run('db', 'accept-gap', '--yes', '--expect', missing)).exit).toBe(0);
   const told = await operator.run(...words);
   const { success, errors } = JSON.parse(told.stdout);
-  // A proof on chain says whose burn it is.
-  expect([
-    told.exit,
-    errors.every(({ proof }: { proof: { order: number } }) => proof.order % 2 === 1),
-  ]).toEqual([3, true]);
-  expect(await burned()).toBe(success.length + Number(missing) / 2);
+  const isRecorded = ({ proof }: { proof: { order: number } }) => proof.order % 2 === 0;
+  // What has a proof on chain is known not to have landed otherwise.
+  expect([told.exit, errors.filter(isRecorded).length]).toEqual([3, Number(missing) / 2]);
+  expectProblem(told, 3, { hint: 'Check the transactions' });
+  for (const more of [['--rest'], []]) expect((await operator.run(...words, ...more)).exit).not.toBe(0);
+  expect(await burned()).toBe(success.length + Number(missing));
+  expect((await operator.run('db', 'check')).exit).toBe(0);
 });
 
 it.each(['burn', 'burn --once', 'burn-batch'])(

@@ -197,13 +197,14 @@ export class ClusterChain implements Chain {
     });
   }
 
-  /** Cached for a while. If nodes differ, the highest rent counts. */
+  /** Cached for a while. @throws `ERR_CHAIN_MISMATCH` when nodes differ */
   async rent(): Promise<Rent> {
     const nowMs = this.#clock.nowMs();
     if (this.#rent !== undefined && nowMs - this.#rent.askedMs < RENT_FOR_MS) return this.#rent.rent;
     const voices = await this.#pool.ask(questions.rent);
-    const most = voices.map(({ value }) => value).reduce((high, next) => (next > high ? next : high));
-    this.#rent = { rent: rentFromEmpty(most), askedMs: nowMs };
+    const [{ value: rent }] = voices as readonly [(typeof voices)[number]];
+    if (voices.some(({ value }) => value !== rent)) throw disagreeing('disagree about the rent');
+    this.#rent = { rent: rentFromEmpty(rent), askedMs: nowMs };
     return this.#rent.rent;
   }
 

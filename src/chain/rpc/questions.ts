@@ -18,6 +18,7 @@ import type {
   TransactionError,
   TransactionRecord,
 } from '../chain.js';
+import { TRANSACTION_SIZE_LIMIT_BYTES } from '../transaction/message.js';
 import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction, unsigned } from '../transaction/wire.js';
 import type { Question } from './ask.js';
@@ -206,16 +207,20 @@ export const transaction = (signature: Signature) =>
 /** Page size of a node (agave, `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`). */
 export const SIGNATURES_PER_PAGE = 1_000;
 
+const MAX_SIGNATURE_LENGTH = 88;
+
 const pastTransaction = z
   .object({
-    signature: z.string(),
+    signature: z.string().max(MAX_SIGNATURE_LENGTH),
     slot: count,
     memo: z.string().nullish(),
     blockTime: timeMs,
     err: transactionError,
   })
   .transform(({ memo = null, blockTime, err, ...rest }): Omit<PastTransaction, 'isAgreed'> => {
-    return { ...rest, memo, blockTimeMs: blockTime, failed: err !== null };
+    // A node must not decide how much memory a list takes.
+    const kept = memo !== null && memo.length <= TRANSACTION_SIZE_LIMIT_BYTES ? memo : null;
+    return { ...rest, memo: kept, blockTimeMs: blockTime, failed: err !== null };
   });
 
 /** `getSignaturesForAddress`: one page, newest first, at most `wanted` entries. */

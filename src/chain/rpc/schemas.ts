@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Address, isAddress } from '../../values/address.js';
 import { base58Decode } from '../../values/bytes.js';
 import { isJsonObject } from '../../values/canonical-json.js';
-import { InexactNumber } from '../../values/exact-number.js';
+import { InexactNumber, jsonText } from '../../values/exact-number.js';
 import type { TokenChange, TransactionError, TransactionRecord } from '../chain.js';
 import { type Call, lookedUp, type Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
@@ -79,7 +79,7 @@ function variantOf(value: unknown): readonly [name?: string, details?: unknown] 
  */
 export function readTransactionError(err: unknown): TransactionError | null {
   if (err === null || err === undefined) return null;
-  const unclear: TransactionError = { kind: 'transaction', error: cut(JSON.stringify(err)) };
+  const unclear: TransactionError = { kind: 'transaction', error: cut(jsonText(err)) };
   const [name, details] = variantOf(err);
   if (name === undefined) return unclear;
   if (name !== 'InstructionError' || details === undefined) {
@@ -109,16 +109,12 @@ const tokenBalance = z.object({
   uiTokenAmount: z.object({ amount: z.string().regex(/^[0-9]{1,20}$/) }),
 });
 
-/** Base58 length of the longest instruction data, 10 KiB. */
-const MAX_DATA_LENGTH = 14_000;
+/** Instructions of a transaction, inner ones included. */
+const MAX_INSTRUCTIONS = 64;
+/** Base58 length. Decoding takes its square, and no instruction that is read has longer data. */
+const MAX_DATA_LENGTH = 2_000;
 
-const innerCall = z.object({
-  programIdIndex: count,
-  accounts: z.array(count),
-  data: readBy('base58', (text) =>
-    typeof text === 'string' && text.length <= MAX_DATA_LENGTH ? base58Decode(text) : undefined,
-  ),
-});
+const innerCall = z.object({ programIdIndex: count, accounts: z.array(count), data: z.string() });
 
 const toldMeta = z.object({
   preBalances: told(z.array(u64)),
@@ -176,12 +172,15 @@ function tokenChangesOf({ preTokenBalances, postTokenBalances }: ToldMeta, keys:
 }
 
 function innerCallsOf({ innerInstructions }: ToldMeta, keys: readonly Address[]) {
-  if (innerInstructions === undefined) return undefined;
+  const told = innerInstructions?.flatMap(({ instructions }) => instructions);
+  if (told === undefined || told.length > MAX_INSTRUCTIONS) return undefined;
   const calls: Call<Address>[] = [];
-  for (const { programIdIndex, accounts, data } of innerInstructions.flatMap((one) => one.instructions)) {
+  for (const { programIdIndex, accounts, data: text } of told) {
     const program = keys[programIdIndex];
     const named = accounts.map((index) => keys[index]);
-    if (program === undefined || !named.every((one) => one !== undefined)) return undefined;
+    const data = text.length > MAX_DATA_LENGTH ? new Uint8Array() : base58Decode(text);
+    if (program === undefined || data === undefined || !named.every((one) => one !== undefined))
+      return undefined;
     calls.push({ program, accounts: named, data });
   }
   return calls;

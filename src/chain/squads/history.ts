@@ -44,7 +44,7 @@ async function readActs(
   multisig: Address,
   accounts: readonly Address[],
 ): Promise<{ readonly isWhole: boolean; readonly acts: readonly Act[] } | null> {
-  const named = (await naming(chain, accounts, 0))?.filter(({ failed }) => !failed);
+  const named = (await naming(chain, accounts))?.filter(({ failed }) => !failed);
   if (named === undefined) return null;
   const all = new Set(named.map(({ signature }) => signature));
   const isWhole = all.size <= MAX_READ;
@@ -67,14 +67,10 @@ async function namingMembers(
   named: readonly PastTransaction[],
 ): Promise<ReadonlySet<Signature> | null> {
   const members = (await readMultisig(chain, multisig)).value?.members ?? [];
-  const sinceMs = named.reduce(
-    (oldest, { blockTimeMs }) => Math.min(oldest, blockTimeMs ?? 0),
-    Number.MAX_SAFE_INTEGER,
-  );
   const keys = members.map(({ key }) => key);
-  const theirs = (await naming(chain, keys, sinceMs))?.map(({ signature }) => signature);
+  const theirs = await naming(chain, keys);
   if (theirs === undefined) return null;
-  const wanted = new Set(theirs);
+  const wanted = new Set(theirs.map(({ signature }) => signature));
   return new Set(named.flatMap(({ signature }) => (wanted.has(signature) ? signature : [])));
 }
 
@@ -87,10 +83,9 @@ function ownCalls(record: TransactionRecord): readonly Call[] | null {
 }
 
 /** All transactions that name one of the accounts. @returns `undefined` when some may be missing, as when a node does not answer. */
-async function naming(chain: ChainReader, accounts: readonly Address[], sinceMs: number) {
+async function naming(chain: ChainReader, accounts: readonly Address[]) {
   try {
-    const past = { sinceMs, limit: MAX_LISTED };
-    const lists = await Promise.all(accounts.map((account) => chain.history(account, past)));
+    const lists = await Promise.all(accounts.map((account) => chain.history(account, { limit: MAX_LISTED })));
     return lists.some(({ length }) => length >= MAX_LISTED) ? undefined : lists.flat();
   } catch (error) {
     if (isFlywheelError(error, 'ERR_UNAVAILABLE')) return undefined;

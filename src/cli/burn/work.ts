@@ -258,6 +258,14 @@ interface BurnBatchBody {
 
 type Outcomes = readonly ElementOutcome[];
 
+const CHECK_LOST =
+  'Check the transactions in the messages of the failed burns. Send those that have not landed in a new file.';
+
+/** The service lost what became of it. */
+const mayHaveLanded = (one: ElementOutcome): boolean =>
+  one.status === 'error' && one.type === 'ERR_STORE_BEHIND';
+const hasFailed = (one?: ElementOutcome): boolean => one?.status === 'error' && !mayHaveLanded(one);
+
 /** @param how - `strict`: send nothing if any element would fail. */
 export function burnBatchWork(
   session: Session,
@@ -364,7 +372,7 @@ export function burnBatchWork(
         'ERR_RESPONSE_INVALID',
         'The answer of the service lacks burns of the request.',
       );
-    const failed = asked.filter((_, at) => outcomes[at]?.status === 'error');
+    const failed = asked.filter((_, at) => hasFailed(outcomes[at]));
     const own = outcomes.flatMap((outcome) => (outcome.status === 'success' ? outcome.txHash : []));
     await afterwards(() => requireNotOnChain(session, entry, key, failed, { own }));
     entry.keep(name, outcomes);
@@ -406,8 +414,9 @@ export function burnBatchWork(
       output.result(null, (style) => viewBurnBatch(listed, style));
     }
     if (failed.length === 0) return undefined;
-    const hint =
-      failedOut === null
+    const hint = failures.some(mayHaveLanded)
+      ? CHECK_LOST
+      : failedOut === null
         ? 'Add --rest to send the failed burns again, or --failed-out to write them to a file that you can correct.'
         : `Correct the failed entries in ${failedOut.path} and send that file, or send them unchanged with --rest.`;
     const message = `${grouped(failed.length)} of ${countText(outcomes.length, 'burn')} failed.`;
@@ -443,9 +452,9 @@ export function burnBatchWork(
     // A rest in progress continues; otherwise a rest starts with all failed elements.
     prepare: async (entry) => {
       if (!how.rest || !hasRest(entry.state)) return true;
-      const indexes = latestOutcomes(partsOf(entry)).flatMap(({ index, status }) =>
-        status === 'error' ? index : [],
-      );
+      const latest = latestOutcomes(partsOf(entry));
+      if (latest.some(mayHaveLanded)) throw notSent('Burns of the file may have landed.', CHECK_LOST);
+      const indexes = latest.flatMap(({ index, status }) => (status === 'error' ? index : []));
       await noteDone(session, entry, { ask, elements });
       const notes = async (left: readonly number[]) => {
         await requireAllowed(left);

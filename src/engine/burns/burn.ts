@@ -11,7 +11,7 @@ import {
 import { invalidRequest, parseInput } from '../../contract/validate.js';
 import { type ErrorCode, isErrorCode } from '../../errors/codes.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { BurnRecord, RequestRecord } from '../../store/records.js';
+import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { EngineLimits } from '../deps.js';
 import { HeldLease } from '../lease.js';
@@ -28,8 +28,7 @@ import {
   writeIntents,
   writeOutcomes,
 } from './chunk.js';
-import { type Burn, isRefusal, prepareBurns, type Refusal } from './elements.js';
-import { takeLost } from './recover.js';
+import { type Burn, findLost, isRefusal, maybeLost, prepareBurns, type Refusal } from './elements.js';
 
 /** A failed burn does not use up its idempotency key. */
 export const burn = keyedOperation('burn', {
@@ -137,14 +136,17 @@ class BurnRun {
   async #runChunk(from: number, to: number): Promise<readonly SettledBurn[]> {
     const { deps, principal, earlier } = this.keyed;
     const context = { deps, principal, token: requireToken(principal) };
-    const burns = this.elements.slice(from, to).flatMap((element) => (isRefusal(element) ? [] : element));
-    if (earlier !== undefined) this.#refuseAll(await takeLost(context, this.#held, earlier, burns));
     const found =
       earlier === undefined ? [] : await deps.store.read((tx) => tx.burns.ofRequest(earlier.id, from, to));
     this.#hasBegun ||= found.length > 0;
     const settled = [...(await this.#settle(context, pendingOf(found), false))];
     const known = new Set(found.map(({ index }) => index));
-    const missing = burns.filter(({ index }) => !known.has(index) && this.#outcomes[index] === undefined);
+    const unknown = this.elements
+      .slice(from, to)
+      .flatMap((element) => (isRefusal(element) || known.has(element.index) ? [] : element));
+    const lost = await this.#findLost(unknown);
+    for (const [index, like] of lost) this.#refuse(index, maybeLost(like));
+    const missing = unknown.filter(({ index }) => !lost.has(index));
     if (missing.length > 0) {
       const written = await this.#write(context, missing);
       this.#hasBegun ||= written.length > 0;
@@ -153,6 +155,12 @@ class BurnRun {
     for (const burn of [...found.filter(({ status }) => status !== 'PENDING'), ...settled])
       this.#outcomes[burn.index] = outcomeOf(burn, this.inputs[burn.index] as BurnShape);
     return settled;
+  }
+
+  /** Only a request that was begun before can have lost burns. */
+  async #findLost(burns: readonly Burn[]): Promise<ReadonlyMap<number, LostTransaction>> {
+    const { deps, earlier } = this.keyed;
+    return earlier === undefined ? new Map() : deps.store.read((tx) => findLost(tx, earlier, burns));
   }
 
   async #settle(context: BurnContext, burns: readonly PendingBurn[], areNew: boolean) {
@@ -212,11 +220,15 @@ class BurnRun {
     const [lease, reply] = [this.#lease, this.#reply()];
     const { tokenId } = this.keyed.principal.key;
     if (reply === null && lease === undefined) return;
-    const [alone] = this.isAlone ? this.#outcomes : [];
-    if (lease !== undefined && alone?.status === 'error' && alone.type === 'ERR_STORE_BEHIND') {
-      await lease.write((tx) => writeOutcomes(tx, tokenId, settled));
-      // Its key stays in use: a repeat under it burns nothing.
-      throw new FlywheelError('ERR_STORE_BEHIND', alone.message);
+    if (lease !== undefined && reply === null) {
+      const burns = this.elements.flatMap((element) => (isRefusal(element) ? [] : element));
+      const [like] = (await this.#findLost(burns)).values();
+      if (like !== undefined) {
+        await lease.write((tx) => writeOutcomes(tx, tokenId, settled));
+        // Its key stays in use: a repeat under it burns nothing.
+        const { code, message } = maybeLost(like);
+        throw new FlywheelError(code, message, { retryAfterSeconds: 60 });
+      }
     }
     if (lease !== undefined && reply !== null)
       return lease.writeLast(async (tx, holder) => {

@@ -284,9 +284,8 @@ async function signAgain(
   expired: readonly PendingBurn[],
   lease: Lease,
 ): Promise<readonly (PendingBurn | Failed)[]> {
-  const lost = await deps.store.read(async (tx) =>
-    findLost(tx, await tx.requests.find({ id: lease.id }), expired),
-  );
+  const request = { id: lease.id, tokenId: token.id };
+  const lost = await deps.store.read((tx) => findLost(tx, request, expired));
   const safe = expired.filter(({ index }) => !lost.has(index));
   const wallet = deps.keyring.get(token.burnWallet, 'burn wallet');
   const renewed = await signBurns(token, wallet, safe, await burnSigningTerms(deps.chain, token, expired));

@@ -107,18 +107,15 @@ const invalidProof = (reason: string, cause?: unknown): FlywheelError =>
 
 /**
  * Finds burns that may have landed in transactions that the store lacked when an older copy of it was restored while their request
- * ran: the copy does not know that they were signed, or signed again.
- * @returns by index of the burn: with a proof on chain the transaction is that burn, without one any burn of the amount may be it.
+ * ran: the copy does not know that they were signed, or signed again. Without a proof on chain, any burn of the amount may be it.
+ * @returns by index of the burn
  */
 export async function findLost(
   tx: StoreTransaction,
-  request: RequestRecord | undefined,
+  request: Pick<RequestRecord, 'id' | 'tokenId'>,
   burns: readonly Burn[],
 ): Promise<ReadonlyMap<number, LostTransaction>> {
-  const since = request === undefined ? [] : await tx.gaps.foundSince(request);
-  const signatures = since.map(({ signature }) => signature);
-  const taken = await tx.signatures.known(signatures, ['burns']);
-  const left = new Set(since.filter(({ signature }) => !taken.has(signature)));
+  const left = new Set(await tx.gaps.acceptedSince(request));
   const found = new Map<number, LostTransaction>();
   for (const { index, amount, persistOnchain, proofType, proofHash } of burns) {
     const text = persistOnchain ? proofMemoText(proofType, proofHash) : null;

@@ -2,14 +2,12 @@
 import type { Trace } from '../../chain/chain.js';
 import type { RecoveryScope } from '../../contract/admin.js';
 import { invariant, isFlywheelError } from '../../errors/flywheel-error.js';
-import type { BurnRecord, LostTransaction, RequestRecord } from '../../store/records.js';
+import type { BurnRecord } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
-import { isoTime } from '../../values/time.js';
 import type { EngineDeps, Sources } from '../deps.js';
-import { type Caller, isWorkedOn, type Lease, underLease } from '../lease.js';
+import { type Caller, isWorkedOn, underLease } from '../lease.js';
 import { claimRequest, takenOver } from '../requests.js';
-import { type BurnContext, pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
-import { type Burn, findLost, maybeLost, type Refusal } from './elements.js';
+import { pendingOf, settleBurns, writeFinal, writeOutcomes } from './chunk.js';
 
 /**
  * Looks up confirmed burns of one or all projects; sends nothing. A burn removed by a fork is sent again with the same bytes by
@@ -64,50 +62,6 @@ async function reopen(tx: StoreTransaction, undone: readonly BurnRecord[]): Prom
     reopened += 1;
   }
   return reopened;
-}
-
-/**
- * Takes over elements of a request that have no record and landed before the store was restored from an older copy.
- * @returns those that may have landed and must not be signed, with reasons.
- */
-export async function takeLost(
-  { deps: { store }, token, principal }: BurnContext,
-  lease: Lease,
-  request: RequestRecord,
-  burns: readonly Burn[],
-): Promise<ReadonlyMap<number, Refusal>> {
-  const lost = await store.read(async (tx) => {
-    const stored = await tx.burns.ofRequest(request.id, burns[0]?.index, (burns.at(-1)?.index ?? 0) + 1);
-    const known = new Set(stored.map(({ index }) => index));
-    const unknown = burns.filter(({ index }) => !known.has(index));
-    return findLost(tx, request, unknown);
-  });
-  const refusals = new Map<number, Refusal>();
-  const landed: (readonly [Burn, LostTransaction])[] = [];
-  for (const burn of burns) {
-    const like = lost.get(burn.index);
-    if (like === undefined) continue;
-    if (burn.persistOnchain) landed.push([burn, like]);
-    else refusals.set(burn.index, maybeLost(like));
-  }
-  if (landed.length === 0) return refusals;
-  const { sequences, day } = await store.reserve(token.id, landed.length);
-  await lease.write(async (tx) => {
-    const common = { day, keyId: principal.key.id, dateCreated: isoTime(tx.nowMs) };
-    const rows = landed.map(([burn, { signature }], at) => ({
-      ...{ ...burn, ...common, signature, sequence: sequences[at] as number },
-      ...{ transaction: new Uint8Array(), lastValidBlockHeight: 0n },
-    }));
-    await tx.burns.insertMany(request, rows);
-    // Their use was counted when the gap was accepted.
-    await tx.burns.settleMany(
-      rows.map(({ sequence, dateCreated }, at) => ({
-        ...{ sequence, dateSettled: landed[at]?.[1].dateLanded ?? dateCreated },
-        ...{ status: 'FINAL', errorCode: null, errorMessage: null, feeLamports: null },
-      })),
-    );
-  });
-  return refusals;
 }
 
 export async function carryOnBurns(deps: EngineDeps, requestId: string, caller: Caller): Promise<number> {

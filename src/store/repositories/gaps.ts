@@ -55,9 +55,13 @@ export const gapRepository = (session: StoreSession) => {
 
     open: async (tokenId: string): Promise<GapRecord | undefined> => (await allOpen(tokenId))[0],
 
-    /** Missing transactions that were found after a request was begun. */
-    foundSince: ({ tokenId, dateCreated }: Pick<RequestRecord, 'tokenId' | 'dateCreated'>) =>
-      list({ tokenId }, sql`and date_found > ${dateCreated} order by ordinal`),
+    /** Accepted transactions that were found after a request was begun. */
+    acceptedSince: ({ id, tokenId }: Pick<RequestRecord, 'id' | 'tokenId'>) =>
+      list(
+        { tokenId },
+        sql`and date_accepted is not null
+          and ordinal > (select last_gap from requests where id = ${id}) order by ordinal`,
+      ),
 
     /**
      * Adds those of the transactions that have no record to the project's open gap.

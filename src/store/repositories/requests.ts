@@ -12,15 +12,17 @@ const HAS_ENDED = sql<boolean>`not exists (select 1 from burns where burns.reque
 /** Number of noted days. */
 const DAYS = sql<number>`(select coalesce(max(day_count), 0) from noted_days)`;
 
+const LAST_GAP = sql<number>`(select coalesce(max(ordinal), 0) from gap_transactions)`;
+
 export const requestRepository = (session: StoreSession) => {
   const { db } = session;
-  const { change, changes, find } = tableOf(session, 'requests', 'dayCount');
+  const { change, changes, find } = tableOf(session, 'requests', 'dayCount', 'lastGap');
   return {
     find,
 
     /** @returns `false`, with nothing written, if (token, operation, value) is taken */
     async insert(request: RequestRecord): Promise<boolean> {
-      const row = { ...request, dayCount: DAYS };
+      const row = { ...request, dayCount: DAYS, lastGap: LAST_GAP };
       return (await insertAll(session, 'requests', [row], { mayBeThere: true })) === 1;
     },
 

@@ -161,19 +161,6 @@ describe('a batch that members have ended with other tools', () => {
     expect(await books()).toEqual(['6', '6']);
   });
 
-  it('is executed where the clock of the store is far ahead of the chain', async () => {
-    test = await openTestEngine({ dailyBurn: '20' });
-    const started = await init(6);
-    await executeAndDie(started, 2);
-    await closeOutside(test, started);
-    const chain = chainOver(test.chain, {
-      history: (account, { sinceMs, ...past }) =>
-        test.chain.history(account, { ...past, ...(sinceMs && { sinceMs: sinceMs + 3_600_000 }) }),
-    });
-    const { value } = await execute(started, engineBeside(test, { chain }));
-    expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6 });
-  });
-
   it('does not take for its own what others execute in transactions that name it', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(3);

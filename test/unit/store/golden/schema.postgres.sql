@@ -197,6 +197,7 @@ create table "requests" (
   "lease_until_ms" bigint not null,
   "reply" text collate "C",
   "day_count" bigint not null,
+  "last_gap" bigint not null,
   "date_created" text collate "C" not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),

@@ -195,6 +195,7 @@ create table "requests" (
   "lease_until_ms" integer not null,
   "reply" text,
   "day_count" integer not null,
+  "last_gap" integer not null,
   "date_created" text not null,
   primary key ("id"),
   unique ("token_id", "operation", "value"),
