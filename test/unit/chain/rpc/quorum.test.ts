@@ -137,6 +137,15 @@ describe('two nodes that have to agree', () => {
     });
   });
 
+  it('have to agree on the rent', async () => {
+    const rents = [890_880, Number.MAX_SAFE_INTEGER].map((rent) =>
+      youngNode({ getMinimumBalanceForRentExemption: () => rent }),
+    );
+    expect(await failureOf(read(await Promise.all(rents)).chain.rent())).toMatchObject({
+      message: 'The RPC nodes disagree about the rent.',
+    });
+  });
+
   it('have to agree on when a listed transaction landed, and whether it failed', async () => {
     const lists = (slot: number, err: object | null = null) => ({
       getSignaturesForAddress: () => [{ signature: 'abc', slot, err, memo: null, blockTime: null }],

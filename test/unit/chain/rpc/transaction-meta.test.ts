@@ -96,9 +96,15 @@ describe('inner calls', () => {
     ['with an account that nobody names', calls([{ ...call, accounts: [5] }])],
     ['in another form', calls([{ parsed: {}, program: 'spl-token' }])],
     ['with data that is no base58', calls([{ ...call, data: '0' }])],
+    ['more than a transaction can have', calls(Array.from({ length: 65 }, () => call))],
     ['in no list', { innerInstructions: [{ index: 0, instructions: null }] }],
   ])('%s tell nothing', (_what, meta) => {
     expect(metaOf(meta, bytes).innerCalls).toBeUndefined();
+  });
+
+  it('are read without data that is too long to be of a program that matters', () => {
+    const [long] = metaOf(calls([{ ...call, data: '2'.repeat(14_000) }]), bytes).innerCalls ?? [];
+    expect(long?.data).toHaveLength(0);
   });
 
   it('have addresses of tables only where all of them are addresses', () => {

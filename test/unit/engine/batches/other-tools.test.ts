@@ -161,6 +161,27 @@ describe('a batch that members have ended with other tools', () => {
     expect(await books()).toEqual(['6', '6']);
   });
 
+  it('is executed whatever times and transactions a node invents beside it', async () => {
+    test = await openTestEngine({ dailyBurn: '20' });
+    const started = await init(6);
+    await executeAndDie(started, 2);
+    await closeOutside(test, started);
+    const members: readonly string[] = [test.project.registration.operator, test.project.owner.address];
+    const late = { blockTimeMs: Date.now() + 3_600_000, isAgreed: false };
+    const chain = chainOver(test.chain, {
+      history: async (account, past) => {
+        const listed = await test.chain.history(account, past);
+        if (members.includes(account)) return listed;
+        const invented = Array.from({ length: 20_001 }, (_, at) => `invented ${at}`);
+        const own = { slot: 1, memo: null, failed: false, ...late };
+        const lies = invented.map((signature) => ({ ...own, signature }));
+        return [...listed.map((one) => ({ ...one, ...late })), ...lies];
+      },
+    });
+    const { value } = await execute(started, engineBeside(test, { chain }));
+    expect(value.result).toMatchObject({ total: 6, totalSuccessful: 6 });
+  });
+
   it('does not take for its own what others execute in transactions that name it', async () => {
     test = await openTestEngine({ dailyBurn: '20' });
     const started = await init(3);
