@@ -49,7 +49,10 @@ export interface Question<Value> {
    * for an owner of 100,000 letters.
    */
   readonly result: z.ZodType<Value>;
-  /** Difference of two answers, to follow "they disagree about …"; `undefined` where they agree. */
+  /**
+   * Difference of two answers, to follow "they disagree about …"; `undefined` where they agree. The right one is of a state that
+   * is no older, and the left one is used.
+   */
   differ?(left: NoInfer<Value>, right: NoInfer<Value>): string | undefined;
 }
 

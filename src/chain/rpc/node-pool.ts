@@ -4,6 +4,7 @@
  * When a node fails, the next one is tried at once. After a full round, every node that may still answer is tried again after a
  * backoff, until the total time is over.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { FlywheelError } from '../../errors/flywheel-error.js';
 import type { Clock } from '../../values/time.js';
 import { clusterName } from '../node-address.js';
@@ -111,8 +112,8 @@ export class NodePool {
   }
 
   /**
-   * The answer on which the quorum agrees, from the newest state. If nodes differ, the state may have changed between their
-   * answers: the question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
+   * The first answer of a quorum that agrees on it. If nodes differ, the state may have changed between their answers: the
+   * question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
    * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` if the nodes still differ.
    */
   async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Voice<Value>> {
@@ -120,10 +121,9 @@ export class NodePool {
     for (let comparison = 1; ; comparison += 1) {
       const voices = await this.ask(question, { minContextSlot });
       const [first] = voices as readonly [Voice<Value>];
-      const last = voices.at(-1) as Voice<Value>;
       const other = voices.find(({ value }) => question.differ?.(first.value, value) !== undefined);
-      if (other === undefined) return last;
-      minContextSlot = last.slot ?? minContextSlot;
+      if (other === undefined) return first;
+      minContextSlot = voices.at(-1)?.slot ?? minContextSlot;
       if (comparison === MAX_COMPARISONS)
         throw new FlywheelError(
           'ERR_CHAIN_MISMATCH',
@@ -145,7 +145,7 @@ export class NodePool {
     const round: Round<Value> = { ...this.#round(question, voices, terms), isOptional: true };
     if (await this.#askAround(round, 1)) {
       const [first, ...others] = round.found.map(({ value }) => value) as [Value, ...Value[]];
-      return others.every((other) => other === first) ? first : null;
+      return others.every((other) => isDeepStrictEqual(other, first)) ? first : null;
     }
     // A refusal may concern one block only.
     if ([...round.failures.values()].some(({ kind }) => kind !== 'refused'))

@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { Address } from '../../values/address.js';
 import { base58Encode, type ReadonlyBytes } from '../../values/bytes.js';
 import { isJsonObject } from '../../values/canonical-json.js';
-import type { AccountState } from '../account.js';
+import { type AccountState, decodeClock } from '../account.js';
 import type {
   Commitment,
   PastTransaction,
@@ -18,6 +18,7 @@ import type {
   TransactionError,
   TransactionRecord,
 } from '../chain.js';
+import { CLOCK_SYSVAR } from '../programs.js';
 import { TRANSACTION_SIZE_LIMIT_BYTES } from '../transaction/message.js';
 import { isSigned } from '../transaction/sign.js';
 import { decodeTransaction, unsigned } from '../transaction/wire.js';
@@ -55,11 +56,24 @@ const account = z
 
 /** Names the first item that differs. */
 const firstDifference =
-  <Value>(named: string, names: readonly string[], areSame: (left: Value, right: Value) => boolean) =>
+  <Value>(
+    named: string,
+    names: readonly string[],
+    areSame: (left: Value, right: Value, name: string | undefined) => boolean,
+  ) =>
   (left: readonly Value[], right: readonly Value[]): string | undefined => {
-    const at = left.findIndex((one, index) => !areSame(one, right[index] as Value));
+    const at = left.findIndex((one, index) => !areSame(one, right[index] as Value, names[index]));
     return at < 0 ? undefined : `${named} ${names[at]}`;
   };
+
+/**
+ * The clock changes in every slot, and two nodes rarely answer from the same one: the earlier time is used, and no node alone can
+ * make it later.
+ */
+const sameState = (left: AccountState | null, right: AccountState | null, of: string | undefined): boolean =>
+  isDeepStrictEqual(left, right) || (of === CLOCK_SYSVAR && secondsOf(left) <= secondsOf(right));
+
+const secondsOf = (clock: AccountState | null): bigint => decodeClock(clock)?.unixTimestamp ?? 0n;
 
 /** `getMultipleAccounts`, at most 100 addresses. */
 export const accounts = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
@@ -69,7 +83,7 @@ export const accounts = (addresses: readonly Address[], commitment: Commitment =
       connection.getMultipleAccountsInfoAndContext(addresses.map(key), { commitment, ...from(slot) }),
     hasContext: true,
     result: listOf(account.nullable(), (length) => length === addresses.length),
-    differ: firstDifference('the account', addresses, isDeepStrictEqual),
+    differ: firstDifference('the account', addresses, sameState),
   });
 
 export const latestBlockhash = question({

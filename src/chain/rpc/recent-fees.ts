@@ -15,7 +15,7 @@ function percentile(values: readonly bigint[], part: number): bigint | undefined
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 }
 
-/** Prices from one node; a false price is bounded by the user's limit. */
+/** Prices come from one node; a false price is bounded by the user's limit. */
 export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
   const prices = new Map<string, { readonly microLamports: bigint; readonly askedMs: number }>();
   let lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
@@ -35,7 +35,8 @@ export function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigi
       return microLamports;
     },
     async computeUnitsOf(message) {
-      const tried = await pool.maybe(questions.trial(message));
+      // With too few units a transaction fails, so no node of a quorum alone says how many.
+      const tried = await pool.maybe(questions.trial(message), pool.quorum);
       return tried?.refusal === null ? tried.computeUnits : null;
     },
   };

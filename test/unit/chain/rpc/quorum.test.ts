@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
+import { decodeClock, encodeClock } from '../../../../src/chain/account.js';
+import { CLOCK_SYSVAR, SYSTEM_PROGRAM, TOKEN_PROGRAM } from '../../../../src/chain/programs.js';
 import { EXIT } from '../../../../src/errors/exit-codes.js';
 import { namedAddress } from '../../../support/oracle.js';
 import { rpcChain } from '../../../support/rpc-chain.js';
@@ -66,6 +67,24 @@ describe('two nodes that have to agree', () => {
     expect((await chain.chain.getAccounts([address]))[0]?.lamports).toBe(8n);
     expect(asked(first)[1]).toMatchObject({ minContextSlot: 104 });
     expect(chain.waits).toEqual([400]);
+  });
+
+  it('tell the earlier time where one of them is late, and no time that only the first one has reached', async () => {
+    const clock = (seconds: number) => {
+      const data = encodeClock({ slot: 100n, epoch: 1n, unixTimestamp: BigInt(seconds) });
+      return wireAccount(data, SYSTEM_PROGRAM, 1);
+    };
+    const [first, late] = [
+      await youngNode(holding(clock(50), 100)),
+      await youngNode(holding(clock(54), 110)),
+    ];
+    const [state] = await read([first, late]).chain.getAccounts([CLOCK_SYSVAR]);
+    expect(decodeClock(state)?.unixTimestamp).toBe(50n);
+    const error = await failureOf(read([late, first]).chain.getAccounts([CLOCK_SYSVAR]));
+    expect(error.code).toBe('ERR_UNAVAILABLE');
+    late.methods = holding(clock(54), 100);
+    const told = await failureOf(read([late, first]).chain.getAccounts([CLOCK_SYSVAR]));
+    expect(told.message).toContain(`disagree about the account ${CLOCK_SYSVAR}.`);
   });
 
   it('wait for the one that is behind, and ask a third where one is gone', async () => {

@@ -75,6 +75,13 @@ describe('the compute units of a message', () => {
     expect(await priorityFees.computeUnitsOf(message)).toBe(4_321);
   });
 
+  it('are not known where two nodes of a quorum differ', async () => {
+    const said = [4_321, 1].map((unitsConsumed) => stubNode(trial({ err: null, unitsConsumed })));
+    const urls = (await Promise.all(said)).map(({ url }) => url);
+    const unitsBy = (quorum: number) => rpcChain(urls, { quorum }).chain.fees?.computeUnitsOf(message);
+    expect([await unitsBy(1), await unitsBy(2)]).toEqual([4_321, null]);
+  });
+
   it.each([
     ['fails', trial({ err: 'AccountNotFound', unitsConsumed: 0 })],
     ['does not say', trial({ err: null })],
