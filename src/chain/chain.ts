@@ -110,7 +110,7 @@ export interface PastTransaction {
   readonly signature: Signature;
   readonly slot: number;
   readonly failed: boolean;
-  /** Memos of the top-level instructions, as a node joins them. Memos of inner instructions are missing. */
+  /** Memos of the top-level instructions, as a node joins them, if asked for. Memos of inner instructions are missing. */
   readonly memo: string | null;
   readonly blockTimeMs: number | null;
   /** Every node that was asked lists it: one node alone cannot make a reader stop there. */
@@ -123,6 +123,8 @@ export interface Past {
   readonly limit?: number;
   /** The answering node must have reached this slot. */
   readonly sinceSlot?: number;
+  /** @default without, to save memory */
+  readonly withMemos?: true;
 }
 
 /** A transaction that may have been submitted. */

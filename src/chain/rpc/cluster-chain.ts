@@ -180,10 +180,12 @@ export class ClusterChain implements Chain {
       // A node that lists a transaction twice is one teller.
       for (const entry of new Map(listed.map((one) => [one.signature, one])).values()) {
         const { signature, slot, failed } = entry;
-        const told = found.get(signature) ?? { entry, tellers: 0 };
-        if (told.entry.slot !== slot || told.entry.failed !== failed)
+        const { entry: told, tellers } = found.get(signature) ?? { entry, tellers: 0 };
+        // Some nodes store no memos.
+        const memo = told.memo ?? entry.memo;
+        if (told.slot !== slot || told.failed !== failed || memo !== (entry.memo ?? memo))
           throw disagreeing(`disagree about the transaction ${signature}`);
-        found.set(signature, { ...told, tellers: told.tellers + 1 });
+        found.set(signature, { entry: { ...told, memo }, tellers: tellers + 1 });
       }
     }
     const listing = [...found.values()]
@@ -262,7 +264,7 @@ export class ClusterChain implements Chain {
   async #listOf(
     { node, value: first }: Voice<readonly Listed[]>,
     account: Address,
-    { sinceMs = 0, limit, sinceSlot: minContextSlot }: Past & { readonly limit: number },
+    { sinceMs = 0, limit, sinceSlot: minContextSlot, withMemos }: Past & { readonly limit: number },
   ): Promise<readonly Listed[]> {
     // A node that is behind does not know where the page begins, and lists nothing.
     const terms = { minContextSlot, only: node };
@@ -273,7 +275,8 @@ export class ClusterChain implements Chain {
       if (known.has(signature) || slot > (listed.at(-1)?.slot ?? slot)) throw repeating();
       for (const { signature } of page) known.add(signature);
       const isLast = page.length < Math.min(limit - listed.length, SIGNATURES_PER_PAGE);
-      listed.push(...page);
+      // A node must not decide how much memory a list takes.
+      listed.push(...(withMemos ? page : page.map((one) => ({ ...one, memo: null }))));
       const isLate = page.some(({ blockTimeMs }) => blockTimeMs !== null && blockTimeMs < sinceMs);
       if (isLast || isLate || listed.length >= limit)
         return listed.filter(({ blockTimeMs }) => blockTimeMs === null || blockTimeMs >= sinceMs);

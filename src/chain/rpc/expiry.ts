@@ -60,7 +60,9 @@ async function traceGroup(
   // The finalized height may have been told too high.
   if (question !== undefined && (await pool.agreed(question, sinceSlot)).value)
     return group.map(({ signature }) => [signature, { kind: 'open' }]);
-  const signedAbove = lastValidBlockHeight - BLOCKHASH_LIFETIME_BLOCKS;
+  // With a quorum the last height may have been told too high by a lifetime.
+  const lifetimes = pool.quorum === 1 ? 1n : 2n;
+  const signedAbove = lastValidBlockHeight - lifetimes * BLOCKHASH_LIFETIME_BLOCKS;
   const listed = new Set<Signature>();
   const older = await olderThan(pool, payerOf(first), signedAbove, sinceSlot, listed);
   const found: Traced[] = [];

@@ -112,8 +112,8 @@ export class NodePool {
   }
 
   /**
-   * The first answer of a quorum that agrees on it. If nodes differ, the state may have changed between their answers: the
-   * question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
+   * The first answer of a quorum that agrees on it, with the newest slot of all. If nodes differ, the state may have changed
+   * between their answers: the question is repeated from the newer slot on, up to `MAX_COMPARISONS` times.
    * @throws as {@link ask}, and `ERR_CHAIN_MISMATCH` if the nodes still differ.
    */
   async agreed<Value>(question: Question<Value>, sinceSlot?: number): Promise<Voice<Value>> {
@@ -121,9 +121,10 @@ export class NodePool {
     for (let comparison = 1; ; comparison += 1) {
       const voices = await this.ask(question, { minContextSlot });
       const [first] = voices as readonly [Voice<Value>];
+      const slot = voices.at(-1)?.slot;
       const other = voices.find(({ value }) => question.differ?.(first.value, value) !== undefined);
-      if (other === undefined) return first;
-      minContextSlot = voices.at(-1)?.slot ?? minContextSlot;
+      if (other === undefined) return { ...first, slot };
+      minContextSlot = slot ?? minContextSlot;
       if (comparison === MAX_COMPARISONS)
         throw new FlywheelError(
           'ERR_CHAIN_MISMATCH',

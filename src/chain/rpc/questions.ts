@@ -66,14 +66,25 @@ const firstDifference =
     return at < 0 ? undefined : `${named} ${names[at]}`;
   };
 
-/**
- * The clock changes in every slot, and two nodes rarely answer from the same one: the earlier time is used, and no node alone can
- * make it later.
- */
-const sameState = (left: AccountState | null, right: AccountState | null, of: string | undefined): boolean =>
-  isDeepStrictEqual(left, right) || (of === CLOCK_SYSVAR && secondsOf(left) <= secondsOf(right));
+/** As far as an honest node may be behind. */
+const MAX_BETWEEN_CLOCKS = { slots: 150n, seconds: 60n } as const;
 
-const secondsOf = (clock: AccountState | null): bigint => decodeClock(clock)?.unixTimestamp ?? 0n;
+const isWithin = (most: bigint, left: bigint, right: bigint): boolean =>
+  left <= right && right - left <= most;
+
+/**
+ * The clock changes in every slot, and two nodes rarely answer from the same one: the earlier time is used, so that no node alone
+ * makes it later.
+ */
+function sameClock(left: AccountState | null, right: AccountState | null): boolean {
+  const [one, other] = [decodeClock(left), decodeClock(right)];
+  if (one === undefined || other === undefined || one.epoch !== other.epoch) return false;
+  const { slots, seconds } = MAX_BETWEEN_CLOCKS;
+  return isWithin(slots, one.slot, other.slot) && isWithin(seconds, one.unixTimestamp, other.unixTimestamp);
+}
+
+const sameState = (left: AccountState | null, right: AccountState | null, of: string | undefined): boolean =>
+  isDeepStrictEqual(left, right) || (of === CLOCK_SYSVAR && sameClock(left, right));
 
 /** `getMultipleAccounts`, at most 100 addresses. */
 export const accounts = (addresses: readonly Address[], commitment: Commitment = COMMITMENT) =>
@@ -232,7 +243,6 @@ const pastTransaction = z
     err: transactionError,
   })
   .transform(({ memo = null, blockTime, err, ...rest }): Omit<PastTransaction, 'isAgreed'> => {
-    // A node must not decide how much memory a list takes.
     const kept = memo !== null && memo.length <= TRANSACTION_SIZE_LIMIT_BYTES ? memo : null;
     return { ...rest, memo: kept, blockTimeMs: blockTime, failed: err !== null };
   });

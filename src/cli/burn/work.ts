@@ -186,7 +186,7 @@ async function withProofs(session: Session, sinceMs: number, burns: readonly Bur
   const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
   const texts = recorded.map(({ type, proof }) => proofMemoText(type, proofHash(proof)));
   if (chain === null || pins === null || texts.length === 0) return [];
-  const past = await chain.history(pins.mint, { sinceMs, limit: MAX_PAST });
+  const past = await chain.history(pins.mint, { sinceMs, limit: MAX_PAST, withMemos: true });
   return past.filter(({ failed, memo }) => !failed && texts.some((text) => memo?.includes(text)));
 }
 

@@ -58,7 +58,7 @@ describe('history', () => {
       [info(1_000), info(1_001, { memo: null }), info(1_002, { blockTime: null }), info(4_000)],
     ];
     const { reader, calls } = await node({ getSignaturesForAddress: () => pages.shift() });
-    const past = await reader.history(namedAddress('mint'), { sinceMs: 3_000_000 });
+    const past = await reader.history(namedAddress('mint'), { sinceMs: 3_000_000, withMemos: true });
     expect(past).toHaveLength(1_000 + 3);
     expect(past.slice(1, 3)).toMatchObject([
       { signature: 's1', failed: true },

@@ -402,6 +402,15 @@ describe('what is not found', () => {
     expect(await trace(one)).toEqual([end]);
   });
 
+  it('is proven by two nodes only beside one older by two lifetimes: its last height may have been told too high', async () => {
+    const { states, trace } = await cluster(2, 2);
+    for (const state of states)
+      Object.assign(state, { height: 400, older: [{ signature: OLDER, slot: 51 }] });
+    expect(await trace(one)).toEqual(['forgotten']);
+    for (const state of states) state.older = [{ signature: OLDER, slot: 50 }];
+    expect(await trace(one)).toEqual(['never']);
+  });
+
   it('is not proven by several nodes behind one address, of which one has no history', async () => {
     const { state, trace } = await cluster();
     state.height = 400;

@@ -34,10 +34,14 @@ const read = (nodes: readonly StubNode[], maxWaitMs = 0, quorum = 2) =>
 describe('two nodes that have to agree', () => {
   it('are both asked, the second for a state that is no older than the first one', async () => {
     const nodes = [await youngNode(holding(account, 100)), await youngNode(holding(account, 103))] as const;
-    const [state] = await read(nodes).chain.getAccounts([address]);
+    const { chain } = read(nodes);
+    const [state] = await chain.getAccounts([address]);
     expect(state?.lamports).toBe(7n);
     expect(asked(nodes[0])).toEqual([{ encoding: 'base64', commitment: 'confirmed', minContextSlot: 0 }]);
     expect(asked(nodes[1])).toEqual([{ encoding: 'base64', commitment: 'confirmed', minContextSlot: 100 }]);
+    expect((await failureOf(chain.getAccounts([address]))).message).toContain(
+      'is behind the cluster by 3 slots',
+    );
   });
 
   it.each([
@@ -69,22 +73,19 @@ describe('two nodes that have to agree', () => {
     expect(chain.waits).toEqual([400]);
   });
 
-  it('tell the earlier time where one of them is late, and no time that only the first one has reached', async () => {
-    const clock = (seconds: number) => {
-      const data = encodeClock({ slot: 100n, epoch: 1n, unixTimestamp: BigInt(seconds) });
+  it('tell the earlier time where one of them is late, and make it neither later nor earlier by far', async () => {
+    const clock = (seconds: number, slot = 100, epoch = 1) => {
+      const data = encodeClock({ slot: BigInt(slot), epoch: BigInt(epoch), unixTimestamp: BigInt(seconds) });
       return wireAccount(data, SYSTEM_PROGRAM, 1);
     };
-    const [first, late] = [
-      await youngNode(holding(clock(50), 100)),
-      await youngNode(holding(clock(54), 110)),
-    ];
-    const [state] = await read([first, late]).chain.getAccounts([CLOCK_SYSVAR]);
-    expect(decodeClock(state)?.unixTimestamp).toBe(50n);
-    const error = await failureOf(read([late, first]).chain.getAccounts([CLOCK_SYSVAR]));
-    expect(error.code).toBe('ERR_UNAVAILABLE');
-    late.methods = holding(clock(54), 100);
-    const told = await failureOf(read([late, first]).chain.getAccounts([CLOCK_SYSVAR]));
-    expect(told.message).toContain(`disagree about the account ${CLOCK_SYSVAR}.`);
+    const [late, node] = [await youngNode(holding(clock(150, 90), 100)), await youngNode()];
+    node.methods = { ...node.methods, ...holding(clock(154, 100), 110) };
+    const told = (nodes: readonly StubNode[]) => read(nodes).chain.getAccounts([CLOCK_SYSVAR]);
+    expect(decodeClock((await told([late, node]))[0])?.unixTimestamp).toBe(150n);
+    for (const lie of [clock(155, 90), clock(154, 101), clock(80, 90), clock(150, 90, 0), null]) {
+      const liar = await youngNode(holding(lie, 110));
+      expect((await failureOf(told([liar, node]))).message).toContain(`about the account ${CLOCK_SYSVAR}.`);
+    }
   });
 
   it('wait for the one that is behind, and ask a third where one is gone', async () => {
@@ -179,6 +180,28 @@ describe('two nodes that have to agree', () => {
       if (isSame) expect([...(await told)]).toMatchObject([{ signature: 'abc', isAgreed: true }]);
       else expect((await failureOf(told)).message).toBe('The RPC nodes disagree about the transaction abc.');
     }
+  });
+
+  it('hide no memo of a list from who asks for memos, and name one memo', async () => {
+    const list = (memo: string | null) => ({
+      getSignaturesForAddress: () => [{ signature: 'abc', slot: 5, err: null, memo, blockTime: null }],
+    });
+    const [without, having, other] = [
+      await youngNode(list(null)),
+      await youngNode(list('m')),
+      await youngNode(list('n')),
+    ];
+    const past = { limit: 20, withMemos: true } as const;
+    for (const nodes of [
+      [without, having],
+      [having, without],
+    ])
+      expect([...(await read(nodes).chain.history(address, past))]).toMatchObject([{ memo: 'm' }]);
+    const error = await failureOf(read([having, other]).chain.history(address, past));
+    expect(error.message).toBe('The RPC nodes disagree about the transaction abc.');
+    expect([...(await read([having, other]).chain.history(address, { limit: 20 }))]).toMatchObject([
+      { memo: null },
+    ]);
   });
 
   it('hide nothing of a list, and one alone does not say where it ends', async () => {
