@@ -18,9 +18,7 @@ import { databaseOf } from './place.js';
 import type { Settings } from './settings.js';
 
 export interface ServeOptions
-  extends Required<
-    Pick<HttpServerOptions, 'metricsToken' | 'rates' | 'keyRates' | 'corsOrigins' | 'bearer'>
-  > {
+  extends Required<Pick<HttpServerOptions, 'metricsToken' | 'rates' | 'keyRates' | 'bearer'>> {
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;

@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { REQUEST_ID_HEADER } from '../contract/headers.js';
 import { FlywheelError } from '../errors/flywheel-error.js';
 import { readBytes } from './body.js';
-import { checkRequestHeaders, corsOptions, MAX_HEADER_LINES } from './headers.js';
+import { checkRequestHeaders, MAX_HEADER_LINES } from './headers.js';
 import { logEnd } from './log.js';
 import { type HttpServerDeps, type HttpServerOptions, httpSettings } from './options.js';
 import { brokenRequest, isOwnFault, servedError, toProblem } from './problem.js';
@@ -45,7 +44,7 @@ function answerText(error: FlywheelError, requestId: string): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
 }
 
-/** Creates a server that does not listen yet. @throws `ERR_CONFIG_INVALID` for an invalid header name, base path or origin. */
+/** Creates a server that does not listen yet. @throws `ERR_CONFIG_INVALID` for an invalid header name or base path. */
 export async function createHttpServer(
   deps: HttpServerDeps,
   options: HttpServerOptions = {},
@@ -139,7 +138,6 @@ export async function createHttpServer(
     if (error !== undefined) throw error;
     return readBytes(raw, limits.maxBodyBytes);
   };
-  if (settings.corsOrigins.length > 0) await app.register(cors, corsOptions(settings));
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw;
     if (socket.writableEnded) return void reply.hijack();

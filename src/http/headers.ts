@@ -1,7 +1,6 @@
 /** Header lines of requests and answers. Headers that two programs could parse differently are refused. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReplyMeta } from '../contract/call.js';
 import * as names from '../contract/headers.js';
@@ -70,22 +69,4 @@ export function operationHeaders({ deprecated }: Operation, basePath: string): R
 export const metaHeaders = ({ replayed, cost }: ReplyMeta): Record<string, string> => ({
   ...(replayed ? { [names.IDEMPOTENT_REPLAYED_HEADER]: 'true' } : {}),
   ...(cost === undefined ? {} : { [names.BATCH_COST_HEADER]: encodeBatchCost(cost) }),
-});
-
-/** Browsers cache a preflight answer for 10 minutes. */
-export const corsOptions = ({ corsOrigins, apiKeyHeader, bearer }: HttpSettings): FastifyCorsOptions => ({
-  // A function, so that a preflight from another origin gets the normal 405.
-  origin: (origin, done) => done(null, origin !== undefined && corsOrigins.includes(origin)),
-  methods: ['GET', 'POST'],
-  allowedHeaders: [
-    ...[apiKeyHeader, 'content-type', names.IDEMPOTENCY_KEY_HEADER, names.REQUEST_ID_HEADER],
-    ...(bearer ? ['authorization'] : []),
-  ],
-  exposedHeaders: [
-    ...[names.REQUEST_ID_HEADER, names.RATE_LIMIT_HEADER, names.RATE_LIMIT_POLICY_HEADER],
-    ...[names.RETRY_AFTER_HEADER, names.IDEMPOTENT_REPLAYED_HEADER, names.BATCH_COST_HEADER],
-    ...['deprecation', 'link'],
-  ],
-  maxAge: 600,
-  strictPreflight: false,
 });

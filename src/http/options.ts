@@ -45,7 +45,6 @@ export interface HttpServerOptions {
   readonly limits?: Partial<HttpLimits>;
   readonly rates?: Partial<Record<OperationId, Rate>>;
   readonly keyRates?: Readonly<Record<string, Partial<Record<OperationId, Rate>>>>;
-  readonly corsOrigins?: readonly string[];
   /** Accept the API key as `authorization: Bearer …` too. @default false */
   readonly bearer?: boolean;
   readonly version?: string;
@@ -53,10 +52,7 @@ export interface HttpServerOptions {
 
 export type HttpSettings = Required<HttpServerOptions> & { readonly limits: HttpLimits };
 
-const isOrigin = (text: string): boolean =>
-  /^https?:\/\/[^/\s*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-
-/** @throws `ERR_CONFIG_INVALID` for an invalid header name, base path or origin. */
+/** @throws `ERR_CONFIG_INVALID` for an invalid header name or base path. */
 export function httpSettings(options: HttpServerOptions): HttpSettings {
   const check = (isGood: boolean, what: string, text: string): void => {
     if (isGood) return;
@@ -64,12 +60,9 @@ export function httpSettings(options: HttpServerOptions): HttpSettings {
   };
   const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
   const basePath = (options.basePath ?? '').replace(/\/+$/, '');
-  const { corsOrigins = [] } = options;
   check(/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader), 'a header name', apiKeyHeader);
   check(/^(\/[A-Za-z0-9._~-]+)*$/.test(basePath), 'a base path', basePath);
-  for (const origin of corsOrigins)
-    check(isOrigin(origin), 'an origin such as https://app.example.com', origin);
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const defaults = { ...{ rates: {}, keyRates: {}, bearer: false, version: '0.0.0' }, metricsToken: null };
-  return { ...defaults, ...options, apiKeyHeader, basePath, corsOrigins, limits };
+  return { ...defaults, ...options, apiKeyHeader, basePath, limits };
 }

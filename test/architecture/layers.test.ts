@@ -64,7 +64,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['cli'],
   conf: ['cli'],
-  '@fastify/cors': ['http', 'rpc-node'],
+  '@fastify/cors': ['rpc-node'],
   fastify: ['http', 'rpc-node'],
   kysely: ['store', 'store/sqlite', 'store/postgres'],
   libsql: ['files', 'store/sqlite', 'compose'],

@@ -76,7 +76,6 @@ describe('flywheel serve', () => {
     ['--rate', 'constructor=10/s'],
     ['--rate', 'burn=10/s@'],
     ['--shutdown-grace', '-1'],
-    ['--cors-origin', '*'],
   ] as const;
   it.each(sampleOf(REFUSED, 1))('refuses to start with %s %s', async (option, value) => {
     const { exit, stdout, stderr } = await besides(home, 'serve', '--port', '0', option, value);

@@ -76,7 +76,6 @@ export const openSimServer = (
     maxBodyBytes: MAX_BODY_BYTES,
     metricsToken: null,
     bearer: false,
-    corsOrigins: [],
     rates: {},
     keyRates: {},
     between: simFiles(process, watch),

@@ -66,24 +66,18 @@ const serveOptions = (command: Command) =>
       'rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: contract 1.5)',
       collect,
     )
-    .option(
-      '--cors-origin <origin>',
-      'allow browser pages of this origin (repeatable; default: none)',
-      collect,
-    )
     .option('--bearer', 'also accept the API key as "authorization: Bearer …"')
     .addOption(
       integer('--shutdown-grace <seconds>', 'time for running requests at shutdown', 0, 3_600).default(30),
     );
 
 function parse(options: OptionsOf<typeof serveOptions>, { context }: Session): ServeOptions {
-  const { host, port, logLevel = 'info', maxBody, shutdownGrace, rate, corsOrigin, bearer } = options;
+  const { host, port, logLevel = 'info', maxBody, shutdownGrace, rate, bearer } = options;
   const { FLYWHEEL_METRICS_TOKEN: token = '' } = context.env;
   return {
     ...{ host, port, logLevel, maxBodyBytes: maxBody, shutdownGraceMs: shutdownGrace * 1_000 },
     metricsToken: token === '' ? null : new Secret(token),
     ...rateOptions(rate),
-    corsOrigins: corsOrigin ?? [],
     bearer: bearer === true,
   };
 }

@@ -41,7 +41,7 @@ function open(flags: Partial<GlobalFlags> = {}, env: Record<string, string> = {}
 }
 
 const SERVER: OpenServerOptions = {
-  ...{ keyRates: {}, rates: {}, corsOrigins: [], bearer: false, metricsToken: null },
+  ...{ keyRates: {}, rates: {}, bearer: false, metricsToken: null },
   ...{ logLevel: 'silent', maxBodyBytes: 1_000_000 },
 };
 

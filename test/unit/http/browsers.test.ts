@@ -1,97 +1,38 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HttpServerOptions } from '../../../src/http/options.js';
 import { Secret } from '../../../src/values/secret.js';
-import { type FakeService, fakeService, GOOD_KEY } from '../../support/fake-service.js';
+import { fakeService, GOOD_KEY } from '../../support/fake-service.js';
 import { type RunningServer, startServer } from '../../support/http.js';
 import { sendRaw } from '../../support/http-raw.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 
 const BURN = '/v1/tokenomics/burn';
 const PAGE = 'https://app.example.com';
-const PREFLIGHT = {
-  'access-control-request-method': 'POST',
-  'access-control-request-headers': 'content-type,x-service-api-key',
-};
 
 describe('pages in a browser', () => {
-  let fake: FakeService;
   const opened: RunningServer[] = [];
 
   afterEach(async () => {
     for (const server of opened.splice(0)) await server.closeGracefully(1_000);
   });
   const open = async (options: HttpServerOptions = {}): Promise<RunningServer> => {
-    fake = fakeService();
-    const server = await startServer({ service: fake.service }, options);
+    const server = await startServer({ service: fakeService().service }, options);
     opened.push(server);
     return server;
   };
-  const ask = (server: RunningServer, method: string, headers: Record<string, string>): Promise<Response> =>
-    fetch(server.url + BURN, {
-      method,
-      headers: { 'x-service-api-key': GOOD_KEY, 'content-type': 'application/json', ...headers },
-      ...(method === 'POST' ? { body: JSON.stringify(EXAMPLES.burn.request) } : {}),
-    });
-  const corsOf = ({ headers }: Response) =>
-    [...headers].filter(([name]) => /^(access-control|vary)/.test(name));
 
-  it('may read nothing unless their origin is named', async () => {
+  it('may read nothing', async () => {
     const server = await open();
-    const preflight = await ask(server, 'OPTIONS', { origin: PAGE, ...PREFLIGHT });
-    expect([preflight.status, corsOf(preflight)]).toEqual([405, []]);
-    const answer = await ask(server, 'POST', { origin: PAGE });
-    expect([answer.status, corsOf(answer)]).toEqual([200, []]);
-  });
-
-  it('of a named origin may ask, and read the answer with its headers', async () => {
-    const server = await open({
-      corsOrigins: ['http://localhost:3000', PAGE],
-      apiKeyHeader: 'x-brand-api-key',
-      bearer: true,
-    });
-    const preflight = await ask(server, 'OPTIONS', { origin: PAGE, ...PREFLIGHT });
-    expect([preflight.status, await preflight.text()]).toEqual([204, '']);
-    expect(Object.fromEntries(preflight.headers)).toMatchObject({
-      'access-control-allow-origin': PAGE,
-      'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers':
-        'x-brand-api-key, content-type, x-idempotency-key, x-request-id, authorization',
-      'access-control-max-age': '600',
-      vary: 'Origin',
-    });
-    expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
-    const answer = await ask(server, 'POST', { origin: PAGE, 'x-brand-api-key': GOOD_KEY });
-    expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE);
-    expect(answer.headers.get('access-control-expose-headers')).toContain(
-      'x-request-id, ratelimit, ratelimit-policy, retry-after',
-    );
-    const refused = await ask(server, 'POST', { origin: PAGE });
-    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, PAGE]);
-    expect(fake.calls).toHaveLength(1);
-  });
-
-  it.each([
-    'https://app.example.com.evil.test',
-    'http://app.example.com',
-    'https://app.example.com:8443',
-    'null',
-  ])('of %s may not, when only another is named', async (origin) => {
-    const server = await open({ corsOrigins: [PAGE] });
-    const preflight = await ask(server, 'OPTIONS', { origin, ...PREFLIGHT });
-    expect([preflight.status, corsOf(preflight)]).toEqual([405, [['vary', 'Origin']]]);
-    expect(corsOf(await ask(server, 'POST', { origin }))).toEqual([['vary', 'Origin']]);
-  });
-
-  it.each([
-    '*',
-    'null',
-    'app.example.com',
-    'https://*.example.com',
-    'https://app.example.com/',
-    'https://u:p@app.example.com',
-    '',
-  ])('cannot be let in as %j, which is no origin', async (origin) => {
-    await expect(open({ corsOrigins: [origin] })).rejects.toMatchObject({ code: 'ERR_CONFIG_INVALID' });
+    const ask = (method: string, headers: Record<string, string>): Promise<Response> =>
+      fetch(server.url + BURN, {
+        ...{ method, headers: { 'x-service-api-key': GOOD_KEY, origin: PAGE, ...headers } },
+        ...(method === 'POST' ? { body: JSON.stringify(EXAMPLES.burn.request) } : {}),
+      });
+    const preflight = await ask('OPTIONS', { 'access-control-request-method': 'POST' });
+    const answer = await ask('POST', { 'content-type': 'application/json' });
+    expect([preflight.status, answer.status]).toEqual([405, 200]);
+    const names = [...preflight.headers.keys(), ...answer.headers.keys()];
+    expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
   it('that have made their own name point here get no metrics', async () => {

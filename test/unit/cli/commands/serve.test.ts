@@ -24,8 +24,7 @@ describe('serve', () => {
     const key = '00000000-0000-4000-8000-000000000007';
     const { exit } = await cli.run(
       ...['serve', '--host', '::1', '--port', '0', '--log-level', 'warn', '--max-body', '2048', '--bearer'],
-      ...['--shutdown-grace', '0', '--cors-origin', 'https://a.example'],
-      ...['--cors-origin', 'https://b.example'],
+      ...['--shutdown-grace', '0'],
       ...['--rate', 'burn=100/s', '--rate', 'init=10/5min', '--rate', 'status=2/min', '--rate', 'list=3/h'],
       ...['--rate', 'burn-batch=1/10s', '--rate', `burn=1/h@${key}`],
     );
@@ -39,7 +38,6 @@ describe('serve', () => {
         burnBatch: { points: 1, windowSeconds: 10 },
       },
       keyRates: { [key]: { burn: { points: 1, windowSeconds: 3_600 } } },
-      corsOrigins: ['https://a.example', 'https://b.example'],
     });
   });
 
