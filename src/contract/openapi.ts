@@ -59,7 +59,6 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface OpenApiOptions {
   readonly apiKeyHeader: string;
-  readonly serverUrl: string;
   readonly version: string;
   readonly rateLimits?: Partial<Record<OperationId, Rate>>;
   /** Accept the API key as a bearer token too. @default false */
@@ -188,7 +187,7 @@ export function openApiDocument(options: OpenApiOptions) {
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     tags: TAGS,
-    servers: [{ url: options.serverUrl }],
+    servers: [{ url: '/' }],
     security: [{ bearer: [] }],
     paths,
     components: { schemas, securitySchemes: securitySchemes(options) },

@@ -44,7 +44,7 @@ function answerText(error: FlywheelError, requestId: string): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n');
 }
 
-/** Creates a server that does not listen yet. @throws `ERR_CONFIG_INVALID` for an invalid header name or base path. */
+/** Creates a server that does not listen yet. @throws `ERR_CONFIG_INVALID` for an invalid header name. */
 export async function createHttpServer(
   deps: HttpServerDeps,
   options: HttpServerOptions = {},
@@ -172,7 +172,7 @@ export async function createHttpServer(
         });
       });
       const { port } = server.address() as AddressInfo;
-      return `http://${host.includes(':') ? `[${host}]` : host}:${port}${settings.basePath}`;
+      return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     },
     async closeGracefully(graceMs) {
       app.log.info({ graceMs }, 'stopping');

@@ -60,9 +60,9 @@ export const readIdempotencyKey = (operation: Operation, request: IncomingMessag
   names.checkIdempotencyKey(givenIdempotencyKey(request).idempotencyKey, operation.idempotencyKey);
 
 /** Deprecated since 2026-01-01, in Unix seconds (RFC 9745). */
-export function operationHeaders({ deprecated }: Operation, basePath: string): Record<string, string> {
+export function operationHeaders({ deprecated }: Operation): Record<string, string> {
   if (!deprecated) return {};
-  const link = `<${basePath}${SUCCESSOR.path}>; rel="successor-version", <${basePath}/docs>; rel="deprecation"; type="text/html"`;
+  const link = `<${SUCCESSOR.path}>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"`;
   return { deprecation: '@1767225600', link };
 }
 

@@ -38,8 +38,6 @@ type HttpLimits = Readonly<typeof HTTP_LIMITS>;
 export interface HttpServerOptions {
   /** @default `x-service-api-key` */
   readonly apiKeyHeader?: string;
-  /** Path prefix, such as `/burns`. @default none */
-  readonly basePath?: string;
   /** Bearer token for `/metrics`. Without one only loopback may read the metrics. */
   readonly metricsToken?: Secret | null;
   readonly limits?: Partial<HttpLimits>;
@@ -52,17 +50,15 @@ export interface HttpServerOptions {
 
 export type HttpSettings = Required<HttpServerOptions> & { readonly limits: HttpLimits };
 
-/** @throws `ERR_CONFIG_INVALID` for an invalid header name or base path. */
+/** @throws `ERR_CONFIG_INVALID` for an invalid header name. */
 export function httpSettings(options: HttpServerOptions): HttpSettings {
-  const check = (isGood: boolean, what: string, text: string): void => {
-    if (isGood) return;
-    throw new FlywheelError('ERR_CONFIG_INVALID', `Not ${what}: ${JSON.stringify(text.slice(0, 100))}.`);
-  };
   const apiKeyHeader = (options.apiKeyHeader ?? API_KEY_HEADER).toLowerCase();
-  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
-  check(/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader), 'a header name', apiKeyHeader);
-  check(/^(\/[A-Za-z0-9._~-]+)*$/.test(basePath), 'a base path', basePath);
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(apiKeyHeader))
+    throw new FlywheelError(
+      'ERR_CONFIG_INVALID',
+      `Not a header name: ${JSON.stringify(apiKeyHeader.slice(0, 100))}.`,
+    );
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const defaults = { ...{ rates: {}, keyRates: {}, bearer: false, version: '0.0.0' }, metricsToken: null };
-  return { ...defaults, ...options, apiKeyHeader, basePath, limits };
+  return { ...defaults, ...options, apiKeyHeader, limits };
 }

@@ -97,7 +97,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
   const { deps, settings, requests, shutdown } = context;
   const usual = withRate(operation.rateLimit, settings.rates[operation.id]);
   // Error answers before authentication also carry these headers; the remaining points are unknown then.
-  const fixedHeaders = { ...operationHeaders(operation, settings.basePath), ...rateLimitHeaders(usual) };
+  const fixedHeaders = { ...operationHeaders(operation), ...rateLimitHeaders(usual) };
   const handler: Handler = async (request, reply) => {
     const notes = requests.of(request.raw);
     notes.operation = operation.id;
@@ -133,8 +133,7 @@ function addOperation(app: FastifyInstance, context: ServeContext, operation: Op
     reply.headers(metaHeaders(meta)).type('application/json; charset=utf-8');
     return jsonText(value);
   };
-  const url = settings.basePath + operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-  addRoute(app, operation.method, url, handler);
+  addRoute(app, operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), handler);
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
@@ -168,13 +167,12 @@ function notReady(cause: unknown): FlywheelError {
 
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, requests } = context;
-  const { apiKeyHeader, basePath, bearer, limits, metricsToken, rates, version } = settings;
+  const { apiKeyHeader, bearer, limits, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
-  const get = (path: string, handler: Handler): void => addRoute(app, 'GET', basePath + path, handler);
+  const get = (path: string, handler: Handler): void => addRoute(app, 'GET', path, handler);
   const terms = { apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes };
-  const serverUrl = basePath === '' ? '/' : basePath;
   let made: ReturnType<typeof docsOf> | undefined;
-  const docs = () => (made ??= docsOf(openApiDocument({ ...terms, serverUrl })));
+  const docs = () => (made ??= docsOf(openApiDocument(terms)));
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
     await deps.engine.ready().catch((cause: unknown) => {
@@ -197,7 +195,7 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
     return docs().page;
   });
   get('/', async (_request, reply) => {
-    reply.code(302).header('location', `${basePath}/docs`).type('text/plain; charset=utf-8');
-    return `${basePath}/docs\n`;
+    reply.code(302).header('location', '/docs').type('text/plain; charset=utf-8');
+    return '/docs\n';
   });
 }

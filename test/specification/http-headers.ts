@@ -35,19 +35,6 @@ export function headers(): void {
     });
   });
 
-  it('contract 1.1: "Paths are relative to a base address that may itself have a path."', async (api) => {
-    const { project } = api;
-    const headers = { 'x-service-api-key': project.key };
-    for (const basePath of ['', '/a/deep-er/base']) {
-      await api.beside({ basePath }, async ({ http }) => {
-        expect((await http.send('GET', '/v1/flywheel/batch/current', { headers }))?.status).toBe(200);
-        const { origin } = new URL(http.baseUrl ?? '');
-        const outside = await fetch(`${origin}/elsewhere/v1/flywheel/batch/current`, { headers });
-        expect(outside.status).toBe(404);
-      });
-    }
-  });
-
   it('contract 1.1: "Every response has a request id in `x-request-id`"', async (api) => {
     const { http } = api;
     for (const operation of OPERATIONS) {

@@ -41,7 +41,6 @@ export type { AnswerOf } from '../../src/contract/service.js';
 export type { Scope } from '../../src/values/key-terms.js';
 
 export interface OtherServer {
-  readonly basePath?: string;
   readonly apiKeyHeader?: string;
   /** By operation; `{}` uses the limits of the contract. @default wide limits */
   readonly rateLimits?: Readonly<Record<string, { name: string; points: number; windowSeconds: number }>>;
@@ -78,7 +77,6 @@ interface ServiceOptions {
 export type InProcessService = Awaited<ReturnType<typeof serviceOf>>;
 export type LandedTransaction = NonNullable<Awaited<ReturnType<InProcessService['transaction']>>>;
 
-const BASE_PATH = '/api';
 const CLOSE_MS = 5_000;
 
 export async function openService(options: ServiceOptions = {}): Promise<InProcessService> {
@@ -163,9 +161,8 @@ const engineOver = ({ test, chain }: World, parts: Partial<EngineParts>): Engine
   createEngine({ ...test.deps, chain, leases: new Leases('server'), ...parts });
 
 function serve({ passed }: World, engine: Engine, other: OtherServer): Promise<RunningServer> {
-  const { basePath = BASE_PATH, apiKeyHeader, rateLimits, maxBodyBytes } = other;
+  const { apiKeyHeader, rateLimits, maxBodyBytes } = other;
   const options = {
-    basePath,
     ...(apiKeyHeader === undefined ? {} : { apiKeyHeader }),
     ...(rateLimits === undefined ? {} : { rates: rateLimits }),
     ...(maxBodyBytes === undefined ? {} : { limits: { maxBodyBytes } }),

@@ -40,7 +40,7 @@ const filled = (example: unknown) =>
         return value?.batchIndex === undefined || value.status === undefined ? value : { ...value, ...BATCH };
       });
 
-const { paths } = openApiDocument({ apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '0.0.0' });
+const { paths } = openApiDocument({ apiKeyHeader: 'x-service-api-key', version: '0.0.0' });
 const exampleIn = (body: unknown) =>
   filled((body as { content: Record<string, Json> } | undefined)?.content['application/json']?.example);
 const documented = Object.fromEntries(

@@ -5,7 +5,7 @@ import { parseInput } from '../../../src/contract/validate.js';
 import { answerJudge } from '../../specification/answer-judge.js';
 import { EXAMPLES } from '../../support/wire-examples.js';
 
-const OPTIONS = { apiKeyHeader: 'x-service-api-key', serverUrl: '/', version: '1.2.3' };
+const OPTIONS = { apiKeyHeader: 'x-service-api-key', version: '1.2.3' };
 const BATCH_ID = '5f0c3c39-4c8e-4f3e-9b52-3d0d6f6c3f11';
 const operations = Object.values<Operation>(OPERATIONS);
 
