@@ -124,6 +124,7 @@ async function serviceOf(parts: Omit<World, 'chain' | 'passed'>, servers: number
     nowMs: () => clock.nowMs(),
     /** Advances the clocks of the service and of its rate limits. */
     passTime: (ms: number) => {
+      void world.cluster?.settle();
       clock.pass(ms);
       world.passed.ms += ms;
     },
