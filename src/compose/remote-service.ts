@@ -3,7 +3,7 @@ import type { Pins } from '../approval/pins.js';
 import type { ChainReader, Flywheel } from '../chain/chain.js';
 import { requireQuorum, walletChain } from '../chain/node-address.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
-import { FlywheelError } from '../errors/flywheel-error.js';
+import { invariant } from '../errors/flywheel-error.js';
 import { servicePlace } from '../values/host.js';
 import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
@@ -46,7 +46,10 @@ export async function openRemoteService(
     sender: rpc?.sender ?? null,
     isOnThisMachine: false,
     explorer: null,
-    walletChain: () => chainOfWallets(ambient, settings),
+    walletChain: async () => {
+      invariant(rpc !== null, 'What is shown to a wallet was read from nodes.');
+      return walletChain(await rpc.chain.genesisHash());
+    },
     foresight: null,
     recovery: null,
     trusted: async () => (pins === null ? null : trust(pins, chain)),
@@ -84,18 +87,6 @@ async function rpcOf(ambient: Ambient, settings: Settings): Promise<OwnRpc | nul
   requireQuorum(settings.rpcUrl.value, settings.rpcQuorum);
   if (settings.rpcUrl.value.length === 0) return null;
   return (await import('./rpc.js')).openRpc(ambient, settings);
-}
-
-/** @throws `ERR_UNAVAILABLE` if no node names its cluster */
-async function chainOfWallets(ambient: Ambient, settings: Settings): Promise<string> {
-  const { checkRpcNodes } = await import('./rpc.js');
-  const reports = await checkRpcNodes(ambient, settings);
-  const state = reports.find((report) => report.state !== null)?.state;
-  if (state != null) return walletChain(state.genesisHash);
-  throw (
-    reports[0]?.problem ??
-    new FlywheelError('ERR_UNAVAILABLE', 'No RPC node said which cluster it belongs to.')
-  );
 }
 
 /** The pinned flywheel; decimals and token program come from the mint on chain. */

@@ -34,8 +34,8 @@ async function heightOfExpiry(deps: InFlightDeps): Promise<bigint> {
   const { chain } = deps;
   const sinceSlot = await requireRecent(deps);
   const { lastValidBlockHeight } = await chain.latestBlockhash();
-  const ahead = (await chain.expiredHeight(sinceSlot)) + BLOCKHASH_LIFETIME_BLOCKS + AHEAD_BLOCKS;
-  return ahead > lastValidBlockHeight ? ahead : lastValidBlockHeight;
+  const expiring = (await chain.expiredHeight(sinceSlot)) + BLOCKHASH_LIFETIME_BLOCKS;
+  return (expiring > lastValidBlockHeight ? expiring : lastValidBlockHeight) + AHEAD_BLOCKS;
 }
 
 const isFarTooHigh = async ({ chain }: InFlightDeps, { heldUntil }: Lineage): Promise<boolean> =>

@@ -100,10 +100,8 @@ export class ClusterChain implements Chain {
     this.fees = createRecentFees(this.#pool, clock, maxPriorityFeeLamports);
   }
 
-  /** The pool makes sure that all nodes of the quorum have the same. */
   async genesisHash(): Promise<string> {
-    const [voice] = (await this.#pool.ask(questions.genesis)) as readonly [Voice<string>];
-    return voice.value;
+    return (await this.#pool.agreed(questions.genesis)).value;
   }
 
   /**

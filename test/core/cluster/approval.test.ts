@@ -3,6 +3,9 @@
  * votes land, the batch runs once and each vote's cost is counted.
  */
 import { describe, expect, it } from 'vitest';
+import { buildApproval } from '../../../src/approval/check-vote.js';
+import type { RpcNode } from '../../../src/chain/rpc/ask.js';
+import { addSignature } from '../../../src/chain/transaction/sign.js';
 import { decodeTransaction } from '../../../src/chain/transaction/wire.js';
 import { base58Encode } from '../../../src/values/bytes.js';
 import { aPipeline, burnAction, signVote, supplyOf } from '../../support/engine.js';
@@ -70,6 +73,29 @@ describe('an approval on a cluster', () => {
     expect(before - (await supplyOf(under, test.project))).toBe(3n * UNIT);
     expect(await paidFor(under, [signedTx, fresh])).toEqual([null, OWNER_AND_OPERATOR_SIGN]);
     expect(meta.cost?.operatorLamports).toBe(await feesOf(under, batchId));
+  }, 60_000);
+
+  it('with a blockhash that its node does not know yet is sent, and executes the batch', async () => {
+    let isLate = true;
+    const wrap = ({ address, post }: RpcNode): RpcNode => ({
+      address,
+      post: async (body, terms) => {
+        const outcome = await post(body, terms);
+        if (outcome.kind === 'failure' || !isLate || !body.includes('isBlockhashValid')) return outcome;
+        return { ...outcome, text: outcome.text.replace('"value":true', '"value":false') };
+      },
+    });
+    const under = await openOnCluster({ wrap });
+    const { chain, service, test } = under;
+    const { owner, registration } = test.project;
+    const { batchId } = await waitingBatch(under);
+    const { blockhash } = await chain.latestBlockhash();
+    const multisig = registration.multisig;
+    const vote = buildApproval({ owner: owner.address, multisig, batchIndex: 1n, blockhash });
+    const signedTx = Buffer.from(await addSignature(vote, owner)).toString('base64');
+    const { value } = await service.executeBatch({ batchId, signedTx }, test.project.call());
+    isLate = false;
+    expect(value.result).toMatchObject({ totalSuccessful: 1 });
   }, 60_000);
 
   it('that is on its way when a fresh one is signed counts once, and both are paid for if both land', async () => {

@@ -140,11 +140,17 @@ describe('other answers that cannot be', () => {
     transaction: [Buffer.from(bytes).toString('base64'), 'base64'],
   });
 
-  it('are not believed: a transaction of another signature, one that was changed, bytes that are none', async () => {
-    const { bytes, signature } = signed('hi');
+  it('are not believed: a transaction of another signature, one that was changed or is too long, bytes that are none', async () => {
+    const { bytes, signature: own } = signed('hi');
+    const long = signed('x'.repeat(1_200));
     const changed = Buffer.from(bytes);
     changed[changed.length - 2] = (changed[changed.length - 2] ?? 0) ^ 1;
-    for (const wire of [signed('ho').bytes, changed, Uint8Array.of(1, 2, 3)]) {
+    for (const [wire, signature] of [
+      [signed('ho').bytes, own],
+      [changed, own],
+      [long.bytes, long.signature],
+      [Uint8Array.of(1, 2, 3), own],
+    ] as const) {
       const landed = { slot: 3, err: null, confirmations: null, confirmationStatus: 'finalized' };
       const { url } = await youngNode({
         getSignatureStatuses: () => inContext([landed]),

@@ -157,6 +157,17 @@ describe('two nodes that have to agree', () => {
     });
   });
 
+  it('have to agree on the cluster each time they are asked', async () => {
+    const [honest, liar] = [await youngNode(), await youngNode()];
+    for (const nodes of [[honest, liar] as const, [liar, honest] as const]) {
+      liar.methods = {};
+      const { chain } = read(nodes);
+      await chain.genesisHash();
+      liar.methods = { getGenesisHash: () => namedAddress('another cluster') };
+      expect((await failureOf(chain.genesisHash())).code).toBe('ERR_CHAIN_MISMATCH');
+    }
+  });
+
   it('have to agree on the rent', async () => {
     const rents = [890_880, Number.MAX_SAFE_INTEGER].map((rent) =>
       youngNode({ getMinimumBalanceForRentExemption: () => rent }),
