@@ -388,17 +388,13 @@ it.each(
   expect(await burned()).toBe(2 * amount + 1);
 });
 
-it('actions in another order, with a memo or with one more of their kind are no other pipeline', async () => {
+it('actions in another order, with a memo, with one more or without one are no other pipeline', async () => {
   await meet('embedded');
   const { pipelines: plain } = pipelines(0, 1);
   const [burn, airdrop] = plain[0]?.actions ?? [];
   expect((await runFile(operator.write('a.json', plain))).exit).toBe(0);
   const memo = { action: 'MEMO', message: 'once more' };
-  for (const actions of [
-    [airdrop, burn],
-    [burn, airdrop, memo],
-    [burn, airdrop, airdrop],
-  ])
+  for (const actions of [[airdrop, burn], [burn, airdrop, memo], [burn, airdrop, airdrop], [burn], [airdrop]])
     for (const more of [['--dry-run'], [], ['--rest']]) {
       const file = operator.write('b.json', [{ ...plain[0], actions }]);
       expect([actions, (await runFile(file, ...more)).exit]).toEqual([actions, 2]);

@@ -295,9 +295,12 @@ async function requireFirst(session: Session, batch: Batch): Promise<void> {
       'This service cannot be asked whether another batch already landed these pipelines.',
     );
   // Members may have executed a waiting batch meanwhile, or may still do so.
-  const others = there.found.filter(({ id }) => id !== batch.id);
-  const elsewhere = new Set(others.map(({ element }) => element.subject));
-  const twice = pipelineElements(own).filter(({ subject }) => elsewhere.has(subject)).length;
+  const others = new Map<string, number>();
+  for (const { id, element } of there.found)
+    if (id !== batch.id) others.set(element.subject, (others.get(element.subject) ?? 0) | element.kinds);
+  const twice = pipelineElements(own).filter(
+    ({ subject, kinds }) => ((others.get(subject) ?? 0) & kinds) !== 0,
+  ).length;
   if (twice === 0) return;
   throw notSent(
     `${twice} of ${countText(own.length, 'pipeline')} of batch ${batch.id} landed in another batch, or wait there.`,

@@ -65,13 +65,8 @@ export interface Known {
   readonly alike: readonly Address[];
 }
 
-/** Identifies what a proof is paid for: type, hash and kinds of action, without amounts and recipients. */
-const subjectOf = ({
-  type,
-  proofHash,
-  actions,
-}: { readonly type: string; readonly proofHash: string } & Parameters<typeof kindsOf>[0]): string =>
-  [type, proofHash, ...kindsOf({ actions })].join(' ');
+const subjectOf = ({ type, proofHash }: { readonly type: string; readonly proofHash: string }): string =>
+  sha256(`${type} ${proofHash}`);
 
 /** What the record says of a batch that is about to be approved. */
 export interface Standing {
@@ -183,10 +178,10 @@ export class ApprovalRecord {
       const [row] = this.#all(
         `SELECT a.batch_id, a.batch_index, a.date, p.place < a.executed AS paid, p.content
          FROM proofs p JOIN approvals a ON a.id = p.approval
-         WHERE p.subject = ? AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
+         WHERE p.subject = ? AND p.kinds & ? <> 0 AND a.multisig = ? AND a.mint = ? AND a.batch_index <> ? AND (p.place < a.executed OR NOT a.ended)
            AND CAST(a.batch_index AS INTEGER) <= ? AND a.batch_id NOT IN (SELECT value FROM json_each(?))
          ORDER BY p.content = ? DESC, paid DESC, a.id DESC LIMIT 1`,
-        [sha256(subjectOf(pipeline)), ...others, content],
+        [subjectOf(pipeline), kindsOf(pipeline), ...others, content],
       );
       if (row === undefined) return [];
       return [{ ...earlier(row), at, isExecuted: row[3] === 1, isSame: row[4] === content }];
@@ -218,8 +213,8 @@ export class ApprovalRecord {
     const id = Number(approval);
     pipelines.forEach((pipeline, place) => {
       this.#run(
-        'INSERT INTO proofs (approval, place, subject, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-        [id, place, sha256(subjectOf(pipeline)), contentDigest([pipeline], 0)],
+        'INSERT INTO proofs (approval, place, subject, kinds, content) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        [id, place, subjectOf(pipeline), kindsOf(pipeline), contentDigest([pipeline], 0)],
       );
       for (const address of pipeline.actions.flatMap(actionRecipients))
         this.#run(

@@ -40,8 +40,10 @@ export interface Element {
   readonly digest: Sha256;
   /** The same for equal elements. */
   readonly content: Sha256;
-  /** Covers kinds of actions, type and proof; not amounts and recipients. */
+  /** Covers type and proof; not amounts and recipients. */
   readonly subject: Sha256;
+  /** In bits. Elements of one subject that share a kind pay for the same. */
+  readonly kinds: number;
 }
 
 export interface OperationRequest {

@@ -9,7 +9,7 @@ import { type FileFormat, isEmptyFile, prepareFile, type SqliteFile } from '../.
 // look-alikes.
 // The first `executed` pipelines of an approval are paid; the others may still be paid until the approval has `ended`.
 // `place` is the index of a pipeline; for a recipient, of the first pipeline that names it.
-// `subject` hashes a proof with its kinds of action; `content` also covers amounts and recipients.
+// `subject` hashes a proof, `kinds` has a bit for each kind of action; `content` also covers amounts and recipients.
 const TABLES = `
 CREATE TABLE targets (id INTEGER PRIMARY KEY, address TEXT NOT NULL, flywheel TEXT NOT NULL, UNIQUE (address, flywheel)) STRICT;
 CREATE TABLE operations (
@@ -28,7 +28,7 @@ CREATE TABLE answers (
 CREATE TABLE elements (
   target INTEGER NOT NULL REFERENCES targets (id), digest BLOB NOT NULL,
   operation INTEGER NOT NULL REFERENCES operations (serial), landed INTEGER NOT NULL,
-  content BLOB NOT NULL, subject BLOB NOT NULL,
+  content BLOB NOT NULL, subject BLOB NOT NULL, kinds INTEGER NOT NULL,
   PRIMARY KEY (target, digest, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX elements_by_operation ON elements (operation, content);
@@ -44,7 +44,7 @@ CREATE TABLE recipients (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recipients_by_ends ON recipients (ends);
 CREATE TABLE proofs (
-  approval INTEGER NOT NULL REFERENCES approvals (id), place INTEGER NOT NULL, subject TEXT NOT NULL, content TEXT NOT NULL,
+  approval INTEGER NOT NULL REFERENCES approvals (id), place INTEGER NOT NULL, subject TEXT NOT NULL, kinds INTEGER NOT NULL, content TEXT NOT NULL,
   PRIMARY KEY (approval, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX proofs_by_subject ON proofs (subject);

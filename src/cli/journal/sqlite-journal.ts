@@ -398,12 +398,12 @@ export class SqliteJournal {
   }
 
   claim(serial: number, elements: readonly Element[]): void {
-    for (const { digest, content, subject } of elements)
+    for (const { digest, content, subject, kinds } of elements)
       this.run(
-        `INSERT INTO elements (target, digest, operation, landed, content, subject)
-         SELECT target, ?, serial, 0, ?, ? FROM operations WHERE serial = ?
+        `INSERT INTO elements (target, digest, operation, landed, content, subject, kinds)
+         SELECT target, ?, serial, 0, ?, ?, ? FROM operations WHERE serial = ?
          ON CONFLICT DO UPDATE SET landed = 0 WHERE landed < 0`,
-        [digestBytes(digest), digestBytes(content), digestBytes(subject), serial],
+        [digestBytes(digest), digestBytes(content), digestBytes(subject), kinds, serial],
       );
   }
 
@@ -420,11 +420,12 @@ export class SqliteJournal {
    * @param serial - of the operation itself. @param from - the first operation whose landings count.
    */
   overlaps(elements: readonly Element[], serial: number | null, from = 0): readonly Overlap[] {
-    const isMet = 'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.subject = ? AND e.landed = 0';
+    const isMet =
+      'e.digest = ? AND e.landed = 1 AND o.serial > ? OR e.subject = ? AND e.kinds & ? <> 0 AND e.landed = 0';
     const sql = `SELECT e.landed, o.date_changed, o.id, o.kind, o.state, o.told, o.command, o.notes FROM elements e JOIN operations o ON o.serial = e.operation
        WHERE e.target IN ${this.#place} AND (${isMet}) AND o.serial <> ? ORDER BY o.state = 'open' DESC, o.told, e.landed DESC LIMIT 1`;
-    return elements.flatMap(({ digest, subject }) => {
-      const found = this.get(sql, [digestBytes(digest), from, digestBytes(subject), serial ?? 0]);
+    return elements.flatMap(({ digest, subject, kinds }) => {
+      const found = this.get(sql, [digestBytes(digest), from, digestBytes(subject), kinds, serial ?? 0]);
       if (found === undefined) return [];
       const [landed, date, id, kind, state, told, ...texts] = found;
       const [command, notes] = texts.map((text) => JSON.parse(String(text)));
@@ -440,17 +441,18 @@ export class SqliteJournal {
     return this.file.read(() => this.hasElement(where, [digestBytes(digest), except]));
   }
 
-  /** Elements whose subject landed with another content that is neither in this file nor beside this content in another. */
+  /** Elements whose subject landed in one of their kinds with another content that is neither in this file nor beside this content in another. */
   changes(elements: readonly Element[], indexes: readonly number[]): Refused['changes'] {
     const contents = new Set(elements.map(({ content }) => content));
     const sql = `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
-       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.landed = 1
+       WHERE e.target IN ${this.#place} AND e.subject = ? AND e.kinds & ? <> 0 AND e.landed = 1
          AND NOT EXISTS (SELECT 1 FROM elements s WHERE s.operation = e.operation AND s.content = ?) ORDER BY o.serial DESC`;
     return this.file.read(() =>
       indexes.flatMap((index) => {
         const element = elements[index];
         if (element === undefined) return [];
-        const others = this.all(sql, [digestBytes(element.subject), digestBytes(element.content)]);
+        const { subject, kinds, content } = element;
+        const others = this.all(sql, [digestBytes(subject), kinds, digestBytes(content)]);
         const other = others.find(([content]) => !contents.has(digestOf(content)));
         return other === undefined ? [] : { index, date: String(other[1]) };
       }),

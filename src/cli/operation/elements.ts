@@ -1,4 +1,5 @@
 /** Splits a request into elements. Equal elements are numbered, so each is distinct. */
+import { MOVES } from '../../contract/limits.js';
 import type { Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
 import type { JsonObject } from '../../values/canonical-json.js';
@@ -13,12 +14,14 @@ export const pick = <Item>(items: readonly Item[], indexes: readonly number[] | 
 
 export const nounOf = (kind: OperationKind): string => (kind === 'batch' ? 'pipeline' : 'burn');
 
-function numbered(texts: readonly (readonly [content: string, subject: string])[]): readonly Element[] {
+function numbered(
+  texts: readonly (readonly [content: string, subject: string, kinds: number])[],
+): readonly Element[] {
   const counts = new Map<string, number>();
-  return texts.map(([text, subject]) => {
+  return texts.map(([text, subject, kinds]) => {
     const count = counts.get(text) ?? 0;
     counts.set(text, count + 1);
-    return { digest: sha256(`${text} ${count}`), content: sha256(text), subject: sha256(subject) };
+    return { digest: sha256(`${text} ${count}`), content: sha256(text), subject: sha256(subject), kinds };
   });
 }
 
@@ -28,6 +31,7 @@ export const burnElements = (burns: readonly BurnRequest[]): readonly Element[] 
     burns.map(({ type, proof, burnAmount }) => [
       `burn ${fingerprint({ type, proof, burnAmount })}`,
       `burn ${fingerprint({ type, proof })}`,
+      kindsOf({ actions: [{ action: 'BURN' }] }),
     ]),
   );
 
@@ -35,17 +39,19 @@ export const pipelineElements = (pipelines: readonly Pipeline[]): readonly Eleme
   numbered(
     pipelines.map((pipeline) => {
       const { type, payload } = pipeline;
-      const kinds = kindsOf(pipeline);
       return [
         `pipeline ${fingerprint(pipeline as unknown as JsonObject)}`,
-        `pipeline ${fingerprint({ type, payload, kinds })}`,
+        `pipeline ${fingerprint({ type, payload })}`,
+        kindsOf(pipeline),
       ];
     }),
   );
 
-/** The kinds of its actions in a fixed order, without memos. */
-export const kindsOf = ({ actions }: { readonly actions: readonly { readonly action: string }[] }) =>
-  [...new Set(actions.map(({ action }) => action))].filter((kind) => kind !== 'MEMO').sort();
+/** One bit for each way in which its actions move tokens; a bit of its own if they move none. */
+export function kindsOf({ actions }: { readonly actions: readonly { readonly action: string }[] }): number {
+  const bits = MOVES.map((kind, at) => (actions.some(({ action }) => action === kind) ? 2 ** at : 0));
+  return bits.reduce((sum, bit) => sum + bit, 0) || 2 ** MOVES.length;
+}
 
 export const contentOf = (burns: readonly BurnRequest[]): Sha256 =>
   sha256(burns.map((burn) => fingerprint({ ...burn })).join(' '));
@@ -62,10 +68,11 @@ export function warnOfEqual(
   noun: string,
   done: string,
 ): readonly string[] {
-  const seen = new Map<Sha256, number>();
+  const seen = new Map<string, number>();
   const equal: string[] = [];
   const sameProof: string[] = [];
-  for (const [index, { content, subject }] of elements.entries()) {
+  for (const [index, { content, ...element }] of elements.entries()) {
+    const subject = `${element.subject} ${element.kinds}`;
     const [twin, other] = [seen.get(content), seen.get(subject)];
     if (twin !== undefined) equal.push(`${noun} ${index + 1} equals ${noun} ${twin + 1}`);
     else if (other !== undefined) sameProof.push(`${noun} ${index + 1} and ${noun} ${other + 1}`);

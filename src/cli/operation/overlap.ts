@@ -48,11 +48,12 @@ export async function withoutOverlap(
   const changed =
     changes.length === 0
       ? ''
-      : ` ${countText(changes.length, noun)} landed before with another amount or recipient.`;
+      : ` ${countText(changes.length, noun)} landed before with another amount, recipient or action.`;
   throw notSent(`${sentence}${changed}`, hint);
 }
 
-const correctAmount = (noun: string): string => `To correct an amount, send a ${noun} for the difference.`;
+const correctAmount = (noun: string): string =>
+  `To correct an amount, put the earlier ${noun} back, add one for the difference, and use --rest.`;
 
 /** The way that pays nobody twice comes first. */
 function sendingHint(news: number, changed: number, noun: string): string {
@@ -114,7 +115,7 @@ function changedElements(changes: Refused['changes'], kind: OperationKind, count
   const news = count - changes.length;
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
-    `${countText(changes.length, noun)} landed before with another amount or recipient: ${named}.`,
+    `${countText(changes.length, noun)} landed before with another amount, recipient or action: ${named}.`,
     `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}${correctAmount(noun)} --allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
   );
 }

@@ -142,7 +142,7 @@ function paidText(paid: readonly PaidProof[], count: number): string {
 const firstPaid = ([first]: readonly PaidProof[]): string =>
   first === undefined
     ? ''
-    : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (index ${first.batchIndex})${first.isSame ? '' : ' with another amount or recipient'}`;
+    : `pipeline ${first.at + 1} on ${first.date.slice(0, 10)} in batch ${first.batchId} (index ${first.batchIndex})${first.isSame ? '' : ' with another amount, recipient or action'}`;
 
 /** @param count - number of pipelines */
 export const twiceText = (paid: readonly PaidProof[], count: number): string =>

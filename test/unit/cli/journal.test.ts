@@ -14,7 +14,7 @@ const TARGET = { address: 'https://api.example.com', flywheel: null };
 const elements = (...names: string[]): readonly Element[] =>
   names.map((name) => {
     const digest = sha256(name);
-    return { digest, content: digest, subject: sha256(name.split('/')[0] ?? '') };
+    return { digest, content: digest, subject: sha256(name.split('/')[0] ?? ''), kinds: 1 };
   });
 const digests = (...names: string[]): readonly Sha256[] => names.map((name) => sha256(name));
 
