@@ -56,9 +56,11 @@ export const hashSchema = z.string().meta({
   examples: ['b7f943845357ffafd382804e7addbb1b54731b404ff26afec243f4a74fde4256'],
 });
 
+const HASHES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_HASHES_ASKED - 1}}$`);
+
 export const hashesSchema = z
   .string()
-  .max(MAX_HASHES_ASKED * 65 - 1, `expected at most ${MAX_HASHES_ASKED} hashes`)
+  .regex(HASHES, `expected 1 to ${MAX_HASHES_ASKED} SHA-256 hashes of 64 hex digits, separated by commas`)
   .meta({
     description: `SHA-256, lowercase hex; up to ${MAX_HASHES_ASKED}, separated by commas.`,
   });

@@ -155,7 +155,13 @@ export function further(): void {
     expect(new Set(types)).toEqual(new Set(['WATCH_AD']));
     expect((await api.history(key, { type: 'PRODUCT_BUY' })).done().items).toEqual([]);
     expect((await api.history(await api.register())).done().items).toEqual([]);
-    for (const query of [{ action: 'MEMO' }, { toAddress: 'me' }, { limit: 0 }, { cursor: 'MTU' }])
+    for (const query of [
+      { action: 'MEMO' },
+      { toAddress: 'me' },
+      { proofHash: 'cc05dfc7' },
+      { limit: 0 },
+      { cursor: 'MTU' },
+    ])
       (await api.history(project, query)).refused(400, 'ERR_INVALID_REQUEST');
   });
 

@@ -19,6 +19,8 @@ async function showHelp({ root, load }: CommandTree, words: readonly string[], t
   let command: CommandUnknownOpts = root;
   for (const word of words) {
     const next = command.commands.find((each) => each.name() === word);
+    // What follows are its arguments.
+    if (next === undefined && command !== root && command.commands.length === 0) break;
     if (next === undefined) {
       const visible = command.createHelp().visibleCommands(command);
       throw usageError(

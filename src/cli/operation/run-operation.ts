@@ -371,6 +371,8 @@ function explained({ origin }: OperationRequest, error: unknown): unknown {
   });
 }
 
+const ENDED: Partial<Record<Entry['state'], string>> = { done: 'Already done', cancelled: 'Cancelled' };
+
 export async function carryOut<Result>(session: Session, taken: Taken, work: Work<Result>): Promise<void> {
   const { entry } = taken;
   session.output.detail(`idempotency key: ${entry.key}`);
@@ -390,7 +392,9 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
     return tellAllSkipped(session, work);
   }
   if (!entry.isNew && isOver(state) && entry.state === state)
-    session.output.tell(`Already done on ${entry.dateChanged}. This is the stored result; nothing was sent.`);
+    session.output.tell(
+      `${ENDED[state] ?? 'Ended'} on ${entry.dateChanged}. This is the stored result; nothing was sent.`,
+    );
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);

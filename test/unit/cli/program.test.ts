@@ -71,6 +71,8 @@ describe('help', () => {
       expect([exit, stdout]).toEqual([0, (await testCli(READER).run(...words, '--help')).stdout]);
       expect(stdout).toContain(`Usage: ${['flywheel', ...words].join(' ')}`);
     }
+    const { stdout: ofArgument } = await testCli(READER).run('help', 'pending', 'resume');
+    expect(ofArgument).toContain('Usage: flywheel pending');
     expect((await testCli().run()).stdout).toContain('Usage: flywheel');
     const { stdout } = await testCli().run('help', 'exit-codes');
     for (const [code, { exit }] of Object.entries(ERRORS))
