@@ -167,7 +167,7 @@ itLong('a person sees what is cancelled before the question, and a no leaves it 
   const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
   const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
   expect(status).toBe(130);
-  expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was signed/s);
+  expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was changed/s);
   expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
   expect(await operator.pending()).toEqual([]);
 });

@@ -103,7 +103,9 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
     /** Runs the resume lines of pending operations. @returns whether there were any. */
     const resumes = async (operator: Operator, broken: Spawned): Promise<boolean> => {
       const rows = await operator.pending();
-      if (broken.exit === 130) expect(resumeLineOf(broken)).toEqual(rows[0]?.resume ?? '');
+      // What the service itself has left is no operation.
+      const line = rows.map(({ resume }) => resume).find((one) => /resume \w/.test(one)) ?? '';
+      if (broken.exit === 130) expect(resumeLineOf(broken)).toEqual(line);
       for (const { resume } of rows) {
         const resumed = await operator.paste(resume);
         expect([resumed.exit, resumed.exit === 0 ? '' : resumed.stderr]).toEqual([0, '']);
@@ -134,11 +136,11 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
       expect((await operator.runWith({ listFile }, ...words)).exit).toBe(0);
       await audit(operator);
       const { count, money } = pointsIn(listFile);
+      if (isLong) return Array.from({ length: count }, (_, index) => [index + 1, 1 + ((index * 7) % count)]);
       expect(money.length).toBeGreaterThanOrEqual(2);
       // A slow run prolongs its leases: a point near the end of one run may lie beyond another.
       const some = [money[0], money[money.length >> 1]].map(Number);
-      if (!isLong) return some.map((point, at) => [point, at === 0 ? 1 : count]);
-      return Array.from({ length: count }, (_, index) => [index + 1, 1 + ((index * 7) % count)]);
+      return some.map((point, at) => [point, at === 0 ? 1 : count]);
     };
 
     it('is finished once, wherever it is broken off, and whoever carries it on is broken off too', async () => {
@@ -153,6 +155,6 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
           throw error;
         });
       }
-    });
+    }, 1_200_000);
   },
 );

@@ -20,6 +20,8 @@ export class Lives {
   readonly #node: TestNode;
   readonly #death: Death | null;
   #calls = 0;
+  /** Whether the engine that was made last has died: what it answers is not heard. */
+  hasDied = false;
 
   constructor(test: TestEngine, node: TestNode, death: Death | null) {
     this.#test = test;
@@ -34,9 +36,11 @@ export class Lives {
   /** An engine that has no effect after its death. */
   engine(): Engine {
     let isDead = false;
+    this.hasDied = false;
     const { store } = this.#test;
     const die = (): never => {
       isDead = true;
+      this.hasDied = true;
       this.#test.passLease();
       throw new Error('killed');
     };

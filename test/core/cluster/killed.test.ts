@@ -39,10 +39,8 @@ function asked({ test: { project } }: Under) {
 }
 
 const isOpen = (error: unknown): boolean =>
-  isFlywheelError(error)
-    ? ['ERR_UNAVAILABLE', 'ERR_DUPLICATE_IDEMPOTENCY_KEY', 'ERR_BATCH_IN_PROGRESS'].includes(error.code) ||
-      (error.cause as Error | undefined)?.message === 'killed'
-    : (error as Error).message === 'killed';
+  isFlywheelError(error) &&
+  ['ERR_UNAVAILABLE', 'ERR_DUPLICATE_IDEMPOTENCY_KEY', 'ERR_BATCH_IN_PROGRESS'].includes(error.code);
 
 /** Repeats on the next engine when one dies; every second time that engine recovers first. */
 async function untilAnswered<Value>(
@@ -57,7 +55,7 @@ async function untilAnswered<Value>(
       if (tries > 0 && isReconciled) await engine.reconcile();
       return await ask(engine);
     } catch (error) {
-      if (!isOpen(error)) throw error;
+      if (!lives.hasDied && !isOpen(error)) throw error;
       last = error;
     }
   }
