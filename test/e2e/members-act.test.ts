@@ -149,6 +149,16 @@ describe.each<Mode>(sampleOf(['embedded', 'remote'], 1))('a batch that failed, %
     expect((await execute(scene)).value.result.totalSuccessful).toBe(6);
     expect(await operator.pending()).toEqual([]);
   });
+
+  it('and that its members cancel holds nothing of the day once it is looked at, and its rest is done once', async () => {
+    const scene = await failed(mode);
+    await scene.members.vote(scene.index, 'cancel');
+    expect((await run(scene, 'seven.json')).exit).toBe(10);
+    await expectTruth(scene, 4, { status: 'FAILED' }, { canRun: false });
+    await scene.fund('10');
+    expect((await rest(scene)).exit).toBe(0);
+    expect(await scene.counts()).toEqual(EACH_ONCE);
+  });
 });
 
 const WHOLE = { status: 'EXECUTED' };

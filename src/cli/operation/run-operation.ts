@@ -392,9 +392,7 @@ export async function carryOut<Result>(session: Session, taken: Taken, work: Wor
     return tellAllSkipped(session, work);
   }
   if (!entry.isNew && isOver(state) && entry.state === state)
-    session.output.tell(
-      `${ENDED[state] ?? 'Ended'} on ${entry.dateChanged}. This is the stored result; nothing was sent.`,
-    );
+    session.output.tell(`${ENDED[state] ?? 'Ended'} on ${entry.dateChanged}. This is the stored result.`);
   const { result, verdict } = performed;
   const unkept = attempt(() => verdict !== undefined && entry.settle(verdict));
   const failure = await print(session, entry, work, result);

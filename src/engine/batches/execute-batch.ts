@@ -134,7 +134,9 @@ async function bringToEnd(
     await work.settleAll();
     const state = await work.read('finalized');
     const position = await countExecuted(work, state);
-    if (position !== known.totalSuccessful) return judge(work, { state, failure: null }, request);
+    // Members may have cancelled it meanwhile: it then holds nothing of the caps.
+    if (position !== known.totalSuccessful || isEnded(state))
+      return judge(work, { state, failure: null }, request);
     await work.write();
     return batch;
   }
