@@ -92,7 +92,6 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
     group('profile', 'Manage connection profiles.', [
       command('add', 'Add or update a profile.', profile),
       command('list', 'List the profiles.', profile),
-      command('show', 'Show a profile.', profile),
       command('pin', 'Pin the project as it is on chain.', profile),
       command('use', 'Make a profile the default.', profile),
       command('remove', 'Remove a profile and its key.', profile),

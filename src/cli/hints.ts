@@ -111,11 +111,16 @@ export function cancelLine(
   return `\`${agreedLine({ ...session.settings, yes }, 'batch', 'cancel', batchId, ...owner)}\``;
 }
 
+const lostOrUnread = (error: unknown) =>
+  isFlywheelError(error, 'ERR_BATCH_NOT_FOUND') ? { value: null } : null;
+
 /** A batch of another machine may have failed meanwhile; then only a cancellation leads on. */
 export async function executeOrCancel(session: Session, batchId: string): Promise<string> {
   const opened = await session.service();
   const asked = opened.service.getBatch({ batchId }, callWith(session, opened));
-  const batch = (await soon(asked.catch(() => null)))?.value;
+  const batch = (await soon(asked.catch(lostOrUnread)))?.value;
+  if (batch === null)
+    return 'The service does not know that batch any more, as after a restore. Run the file of the batch again: the command says what the chain has of it.';
   const cancel = cancelLine(session, batchId);
   return batch?.status === 'FAILED'
     ? `The batch failed, and executing it again sends nothing. Cancel it: ${cancel}. Then send its file again.`

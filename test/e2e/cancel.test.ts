@@ -12,11 +12,10 @@ import {
 import * as squads from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { FILES, StoreTables } from '../simulation/audit/tables.js';
-import { isLong, itLong, sampleOf } from '../support/long.js';
-import { BIN, type Spawned } from '../support/spawn.js';
+import { isLong, sampleOf } from '../support/long.js';
+import type { Spawned } from '../support/spawn.js';
 import { approvedOnly, failedInPart, halfSetUp, initiated } from './deeds.js';
 import { anOperator, expectProblem, gateOf, type Operator } from './operator.js';
-import { onTerminal } from './terminal.js';
 
 const INIT = ['--vault-tokens', '10', '--daily-burn', '30'];
 
@@ -158,17 +157,6 @@ it('a batch that waits is over, and asking again says the same', async () => {
   expect([ended.stderr, again.stderr].map((text) => text.includes('was already cancelled'))).toEqual([
     ...[false, true],
   ]);
-  expect(await operator.pending()).toEqual([]);
-});
-
-itLong('a person sees what is cancelled before the question, and a no leaves it as it was', async () => {
-  const operator = await anOperator('embedded', INIT);
-  const id = await initiated(operator, 'waits');
-  const line = `'${process.execPath}' '${BIN}' batch cancel ${id} --keypair ${operator.owner}`;
-  const { status, text } = await onTerminal(operator.directory, line, { NO_COLOR: '1' }, 'n');
-  expect(status).toBe(130);
-  expect(text).toMatch(/total burn +3 FLY\n.*Cancel batch .*Nothing was changed/s);
-  expect(await operator.happened()).toMatchObject({ batches: ['FINALIZED'] });
   expect(await operator.pending()).toEqual([]);
 });
 

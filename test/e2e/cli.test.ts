@@ -212,7 +212,7 @@ describe('flywheel', () => {
     const secret = 'fwk_8Wq3TzKpasted';
     const commands = [
       ['batch', 'current'],
-      ['profile', 'show'],
+      ['profile', 'list'],
       ['whoami', '--json'],
     ];
     for (const words of sampleOf(commands, 1)) {

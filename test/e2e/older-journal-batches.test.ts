@@ -417,6 +417,18 @@ itLong(
   },
 );
 
+it('of a batch that a restore has lost, a file that overlaps says so', async () => {
+  await meet('embedded');
+  const backup = join(operator.directory, 'backup');
+  await keep(operator.dataDir, STORE, backup);
+  await init(operator.write('a.json', pipelines(0, 2)));
+  await restore(operator.dataDir, STORE, backup);
+  const told = await runFile(operator.write('b.json', pipelines(1, 3)));
+  expect(told.exit).toBe(2);
+  expect(problemOf(told).hint).toContain('does not know that batch any more');
+  expect(await burned()).toBe(0);
+});
+
 it('a batch that a restore has lost is not done again while the chain has it', async () => {
   await meet('embedded');
   const backup = join(operator.directory, 'backup');

@@ -384,7 +384,7 @@ describe('a corrected file', () => {
       expect([more, refused.exit, problemOf(refused)]).toMatchObject([
         ...[more, 2],
         {
-          message: expect.stringMatching(`--again.* ${id} waits for approval`),
+          message: expect.stringMatching(`--again.* it set up batch ${id}`),
           hint: expect.stringMatching(`\`flywheel batch cancel ${id} [^\`]*\``),
         },
       ]);

@@ -176,7 +176,9 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   session.output.progress.clear();
   const left = new Set((await recovery.unfinished()).map(({ id }) => id));
   const done = before.filter(({ id }) => !left.has(id)).length;
-  session.output.tell(`The service finished ${done} of ${before.length} unfinished requests.`);
+  session.output.tell(
+    `The service has looked up what ${done} of ${before.length} unfinished requests had sent. What they had not sent is not sent now: run their files again.`,
+  );
   return before.length;
 }
 
@@ -391,7 +393,7 @@ export const commands = {
       '`resume` looks up what was sent and sends only the rest, so nothing happens twice. Without a terminal, approving a batch needs --yes.',
       '`forget` removes an operation from the list; it undoes nothing. What was answered stays done. Send the rest of the file with --rest.',
       'The list includes batches that wait for approval, with amounts and the command that approves and executes them. If the service does not answer, the list has only what this machine knows, and the exit code is that of the failure.',
-      'With the embedded engine the list includes unfinished requests of the service. `resume` without an id finishes them.',
+      'With the embedded engine the list includes unfinished requests of the service. `resume` without an id looks up what they had sent.',
     ],
     output: [
       '[ { "id", "operation", "outcome": "unknown"|"not printed yet", "running", "command", "idempotencyKey",',

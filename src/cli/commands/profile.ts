@@ -1,5 +1,5 @@
 /** `flywheel profile`: named settings of a service (address, API key, pins, limits). */
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { LIMIT_NAMES } from '../../approval/limits.js';
 import type { Pins } from '../../approval/pins.js';
@@ -9,13 +9,7 @@ import { invalidInput, usageError } from '../../errors/flywheel-error.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
-import {
-  PROFILES_FILE,
-  type Profile,
-  readProfileKey,
-  readProfiles,
-  requireProfile,
-} from '../config/profile-file.js';
+import { type Profile, readProfileKey, readProfiles, requireProfile } from '../config/profile-file.js';
 import { rpcUrlsOf } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { readInputBytes } from '../input/read-input.js';
@@ -270,18 +264,6 @@ export const commands = {
           ),
     output: ['[ { "name", "current", "hasApiKey", "apiUrl"?, … } ]'],
     examples: ['flywheel profile list'],
-  }),
-  show: defineCommand({
-    configure: (command) => command.argument('[name]', 'name of the profile (default: the one in use)'),
-    run: async (session, [given]) => ({
-      ...profileView(session, given ?? session.settings.profile.value),
-      file: join(session.settings.configDir.value, PROFILES_FILE),
-    }),
-    view: viewProfile,
-    output: [
-      '{ "name", "current", "hasApiKey", "apiUrl"?, "apiKeyHeader"?, "dataDir"?, "rpcUrl"?, "rpcQuorum"?, "maxPriorityFee"?, "commitment"?, "keypair"?, "pinned"?, "limits"?, "file" }',
-    ],
-    examples: ['flywheel profile show staging'],
   }),
   pin: defineCommand({
     configure: pinOptions,

@@ -254,7 +254,7 @@ async function unfinished(session: Session, entry: Entry, rule: string): Promise
   const batchId = batchStages(entry.notes).at(-1)?.batchId ?? '';
   const [state, hint] =
     entry.state === 'waiting'
-      ? [`is not finished: its batch ${batchId} waits for approval`, await executeOrCancel(session, batchId)]
+      ? [`is not finished: it set up batch ${batchId}`, await executeOrCancel(session, batchId)]
       : entry.state === 'open'
         ? ['is not finished: its outcome is unknown', `Resume it: ${resumeLine(session, entry)}`]
         : ['has landed in part', 'Use --rest in place of --again to send what did not land.'];

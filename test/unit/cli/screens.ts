@@ -381,18 +381,6 @@ export const SCREENS: Readonly<Record<string, Screen>> = {
       },
     },
   ),
-  'profile-show': async (terminal) => {
-    const cli = testCli({ ...terminal, stdin: 'fk_secret' });
-    const rpc = ['--rpc-url', 'https://rpc.example.com/v2/KEY123456', '--rpc-url', 'devnet'];
-    await cli.run('profile', 'add', 'main', '--api-url', 'https://api.example', '--api-key-stdin', ...rpc);
-    const { facts, ...pins } = HONEST_PINS;
-    const file = join(cli.home, 'pins.json');
-    writeFileSync(file, JSON.stringify({ ...pins, facts }));
-    const opened = { pins, ...openedIn(honestWorld()) };
-    await testCli({ home: cli.home, opened }).run('profile', 'pin', '--yes');
-    await cli.run('profile', 'add', 'main', '--update', '--batch-tokens', '1000');
-    return cli.run('profile', 'show');
-  },
   'profile-list': async (terminal) => {
     const cli = testCli(terminal);
     await cli.run('profile', 'add', 'staging', '--api-url', 'https://api.example');

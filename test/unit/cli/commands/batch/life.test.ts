@@ -9,7 +9,7 @@ import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
-import { FILE, honestWorld, KEYS, type World } from '../../../../attacks/world.js';
+import { FILE, honestWorld, type World } from '../../../../attacks/world.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../../support/in-process.js';
@@ -106,18 +106,6 @@ describe('batch init', () => {
     const journal = await first.journal();
     expect(journal.takeBatch(ID)).toBeDefined();
     journal.close();
-  });
-});
-
-describe('batch approve', () => {
-  it('signs nothing more where the owner has approved', async () => {
-    const world = honestWorld();
-    world.state = (state) => {
-      state.proposal = { ...state.proposal, approved: [KEYS.owner] };
-    };
-    const words = [...APPROVE, '--expect', 'p.json', '--yes'];
-    const { exit, stdout } = await cliIn({}, world).run(...words);
-    expect([exit, JSON.parse(stdout)]).toMatchObject([0, { alreadyApproved: true }]);
   });
 });
 
