@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { describeLong, sampleOf } from '../support/long.js';
+import { sampleOf } from '../support/long.js';
 import { closeStubs, passOn, type RpcCall, type StubNode, status, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { startNodeBeside, type TestNode } from '../test-cluster/node.js';
@@ -120,45 +120,5 @@ describe('doctor', () => {
     expect([of('rpc'), of('chain clock')]).toMatchObject([
       ...[[{ ok: true, rpc: { source: 'profile' } }], [{ ok: true }]],
     ]);
-  });
-});
-
-describeLong('doctor', () => {
-  const doctor = (...words: readonly string[]) =>
-    flywheelHere({ home: operator.directory }, 'doctor', '--json', '--max-wait', '0', ...words);
-
-  it('looks at each node, apart from the service', async () => {
-    const good = await honest();
-    const broken = await stubNode();
-    broken.always = status(429);
-    const both = await doctor('--rpc-url', good.url, '--rpc-url', broken.url, '--quorum', '2');
-    expect(both.exit).toBe(6);
-    const { ok, checks } = JSON.parse(both.stdout) as {
-      ok: boolean;
-      checks: { name: string; ok: boolean }[];
-    };
-    expect(ok).toBe(false);
-    expect(checks.filter(({ name }) => name === 'rpc')).toMatchObject([
-      {
-        ok: true,
-        detail: expect.stringMatching(
-          /^http:\/\/127\S+\/\*\*\* \(flag\), a cluster of its own, genesis \w+, slot \d+, version 2\.2\.0, Squads program found, \d+ ms$/,
-        ),
-        rpc: {
-          source: 'flag',
-          cluster: null,
-          version: '2.2.0',
-          slotsBehind: 0,
-          latencyMs: expect.any(Number),
-          clockAheadMs: expect.any(Number),
-        },
-      },
-      { ok: false, error: 'ERR_UNAVAILABLE', detail: expect.stringContaining('(429)') },
-    ]);
-    expect(checks.find(({ name }) => name === 'rpc quorum')?.ok).toBe(true);
-    expect(checks.find(({ name }) => name === 'service')?.ok).toBe(true);
-    expect(both.stdout).not.toContain('secret-key');
-    const one = await doctor('--rpc-url', good.url);
-    expect([one.exit, JSON.parse(one.stdout).ok]).toEqual([0, true]);
   });
 });
