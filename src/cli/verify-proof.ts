@@ -140,13 +140,9 @@ async function lookUp(chain: ChainReader, tx: string): Promise<LandedTransaction
   const [record] = await chain.lookUp([tx]);
   if (record == null) throw new FlywheelError('ERR_NOT_FOUND', `Transaction ${tx} was not found on chain.`);
   if (record.wire === null)
-    throw new FlywheelError(
-      'ERR_UNAVAILABLE',
-      `Transaction ${tx} landed, but the RPC node lacks its details.`,
-      {
-        hint: 'Use an RPC node with more history: --rpc-url.',
-      },
-    );
+    throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} landed, but the node lacks its details.`, {
+      hint: 'Use an RPC node with more history: --rpc-url.',
+    });
   if (record.error === null) return { chain, wire: record.wire, record };
   throw new FlywheelError('ERR_NOT_VERIFIED', `Transaction ${tx} failed on chain.`);
 }

@@ -144,6 +144,7 @@ describe('a burn', () => {
     ['has failed', cliWith(good, { failed: true }), 9, 'ERR_NOT_VERIFIED'],
     ['carries another hash', cliWith(plain(proofMemo(proofHash({})), burn(1n))), 9, 'ERR_NOT_VERIFIED'],
     ['has not landed', cliWith(new Map()), 5, 'ERR_NOT_FOUND'],
+    ['has landed, and is not kept', cliWith(good, { kept: { tx: { wire: null } } }), 9, 'ERR_NOT_VERIFIED'],
     ['nobody can look at', cliWith(good, { opened: { chain: null } }), 2, 'ERR_CONFIG_INVALID'],
   ] as const)('is refused where its transaction %s', async (_what, cli, exit, code) => {
     expect((await refusal(cli, ...WORDS)).slice(0, 2)).toEqual([exit, code]);
