@@ -441,7 +441,7 @@ export class SqliteJournal {
     return this.file.read(() => this.hasElement(where, [digestBytes(digest), except]));
   }
 
-  /** Elements whose subject landed in one of their kinds with another content that is neither in this file nor beside this content in another. */
+  /** Elements of which a kind has landed with a content that is neither in this file nor beside theirs in another. */
   changes(elements: readonly Element[], indexes: readonly number[]): Refused['changes'] {
     const contents = new Set(elements.map(({ content }) => content));
     const sql = `SELECT e.content, o.date_changed FROM elements e JOIN operations o ON o.serial = e.operation
