@@ -82,6 +82,9 @@ describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || i
     /** Nothing lost, executed twice, left unknown or charged without an effect. */
     const audit = async (operator: Operator): Promise<void> => {
       await closes(operator);
+      // What one command has ended for another is told by its line.
+      for (const { outcome, resume } of await operator.pending())
+        if (outcome === 'not printed yet') await operator.paste(resume);
       const happened = await operator.happened();
       expectDone(NOTHING, happened, deed);
       const books = balancedBooks(operator.dataDir);
