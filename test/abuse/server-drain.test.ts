@@ -1,7 +1,9 @@
 /** `flywheel serve` that stops under load: every sent request gets its answer, and nothing burns twice. */
+
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { Client } from 'undici';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fakeService, GOOD_KEY } from '../support/fake-service.js';
@@ -172,7 +174,7 @@ describe('closeGracefully', () => {
   it('tells a request that comes during the shutdown to come again', async () => {
     const { fake, server, socket, ended, answers } = await idleConnection();
     const closed = server.closeGracefully(10_000);
-    while (await canConnect(server.port)) await new Promise((resolve) => setImmediate(resolve));
+    while (await canConnect(server.port)) await setTimeout(5);
     socket.write(BURN_REQUEST('second'));
     expect([await ended, await closed]).toEqual(['closed', true]);
     const [, second] = answers();

@@ -96,24 +96,17 @@ function layerOf(path: string): string {
   return TOP;
 }
 
-function specifiers(node: ts.Node, found: string[] = []): string[] {
-  if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
-    found.push((node.moduleSpecifier as ts.StringLiteral).text);
-  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-    const [argument] = node.arguments;
-    if (argument !== undefined && ts.isStringLiteral(argument)) found.push(argument.text);
-  }
-  node.forEachChild((child) => void specifiers(child, found));
-  return found;
-}
+/** Also of types, and dynamic ones. */
+const specifiers = ({ text }: Source): readonly string[] =>
+  ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
 
 const packageOf = (specifier: string): string =>
   /^((?:node:)?(?:@[^/]+\/)?[^/]+)/.exec(specifier)?.[1] ?? specifier;
 
-function importsOf({ path, tree }: Source): readonly Import[] {
-  const file = path.replace(/^src\//, '');
+function importsOf(source: Source): readonly Import[] {
+  const file = source.path.replace(/^src\//, '');
   const from = layerOf(file);
-  return specifiers(tree).map((specifier) =>
+  return specifiers(source).map((specifier) =>
     specifier.startsWith('.')
       ? { from, file, to: layerOf(join(dirname(file), specifier)), isPackage: false }
       : { from, file, to: packageOf(specifier), isPackage: true },
@@ -178,7 +171,7 @@ function reached(from: string, found = new Set<string>()): ReadonlySet<string> {
   const source = sources.find(({ path }) => path === from);
   if (source === undefined || found.has(from)) return found;
   found.add(from);
-  for (const specifier of specifiers(source.tree).filter((one) => one.startsWith('.')))
+  for (const specifier of specifiers(source).filter((one) => one.startsWith('.')))
     reached(join(dirname(from), specifier.replace(/\.js$/, '.ts')), found);
   return found;
 }

@@ -3,12 +3,13 @@ import { VersionedTransaction } from '@solana/web3.js';
 import { accounts as squads } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../fuzz/random.js';
+import { isLong } from '../support/long.js';
 import { judge, judgeVote } from './judge.js';
 import { type Account, accountsOf, FILE, honestWorld, PLACES } from './world.js';
 
 const SEED = Number(process.env['MUTATIONS_SEED'] ?? 1);
-const VOTES = 3_000;
-const MESSAGES = 300;
+const VOTES = isLong ? 3_000 : 1_000;
+const MESSAGES = isLong ? 300 : 150;
 
 /** Changes, truncates, removes or inserts one to three bytes. */
 function mutate(bytes: Uint8Array, random: Random): Uint8Array {

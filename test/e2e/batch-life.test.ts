@@ -1,6 +1,8 @@
 /** Batches that fail, wait or are cancelled: the rest of each is executed once, or never. */
+
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { passBlocks } from '../support/engine.js';
 import { letGo, serveHere } from '../support/flywheel-here.js';
@@ -397,7 +399,7 @@ describe('an approval that runs out on its way', () => {
         const before = await height();
         await passBlocks({ dataDir }, 150);
         // A node that lags behind would give out the expired blockhash.
-        while ((await height()) < before + 150);
+        while ((await height()) < before + 150) await setTimeout(20);
       }
       return 'pass';
     };

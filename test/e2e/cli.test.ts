@@ -128,7 +128,7 @@ describe('flywheel', () => {
     'survives %s: the same command then finishes each element exactly once',
     async (signal, code) => {
       const home = homeWithFlywheel();
-      const total = isLong ? 6_000 : 1_000;
+      const total = isLong ? 6_000 : 600;
       const burns = Array.from({ length: total }, (_, id) =>
         JSON.stringify({ type: 'WATCH_AD', proof: { id }, burnAmount: 1, persistOnchain: false }),
       );

@@ -6,7 +6,7 @@ import * as squads from '@sqds/multisig';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { describeLong, sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
 import { failedInPart, pipelinesOf } from './deeds.js';
 import type { Fate, Gate, GateRequest } from './gate.js';
@@ -230,80 +230,88 @@ describe('a batch that is said to be cancelled', () => {
     expect((await cancel()).exit).toBe(0);
   });
 
-  it('and still waits unlocks none where it is said to be executed with nothing in it, or no node can be asked', async () => {
-    const { gate, owner, key } = operator;
-    const waiting = await begun(operator, 'empty');
-    const next = await begun(operator, 'after empty', pipelinesOf('empty').slice(1));
-    expect((await operator.run('batch', 'approve', waiting.id, ...words(operator, 'empty'))).exit).toBe(0);
-    const none = { total: 0, totalSuccessful: 0, totalFailed: 0, successfulExecutions: [] };
-    const executed = ({ initResult, ...batch }: Fields): Fields => ({
-      ...{ ...batch, status: 'EXECUTED', executeResult: none },
-    });
-    const lies = (change: (batch: Fields) => Fields, batch: Fields): void => {
-      gate.fate = (request) => {
-        if (request.path.includes('/pipelines')) return { alter: listedOthers };
-        if (request.path.endsWith('/cancel')) return { answer: { ownerVoteNeeded: false, batch } };
-        return of(waiting.id, request) ? { alter: saying(waiting.id, change) } : 'pass';
+  itLong(
+    'and still waits unlocks none where it is said to be executed with nothing in it, or no node can be asked',
+    async () => {
+      const { gate, owner, key } = operator;
+      const waiting = await begun(operator, 'empty');
+      const next = await begun(operator, 'after empty', pipelinesOf('empty').slice(1));
+      expect((await operator.run('batch', 'approve', waiting.id, ...words(operator, 'empty'))).exit).toBe(0);
+      const none = { total: 0, totalSuccessful: 0, totalFailed: 0, successfulExecutions: [] };
+      const executed = ({ initResult, ...batch }: Fields): Fields => ({
+        ...{ ...batch, status: 'EXECUTED', executeResult: none },
+      });
+      const lies = (change: (batch: Fields) => Fields, batch: Fields): void => {
+        gate.fate = (request) => {
+          if (request.path.includes('/pipelines')) return { alter: listedOthers };
+          if (request.path.endsWith('/cancel')) return { answer: { ownerVoteNeeded: false, batch } };
+          return of(waiting.id, request) ? { alter: saying(waiting.id, change) } : 'pass';
+        };
       };
-    };
-    const approvals = async () => {
-      gate.fate = () => 'pass';
-      const approved = await operator.run('batch', 'approve', next.id, ...words(operator, 'after empty'));
-      return [approved.exit, approved.stdout];
-    };
-    const batch = await asked(operator, waiting.id);
-    const sign = ['--keypair', owner, '--yes', '--json'];
-    lies(executed, executed(batch));
-    for (const how of ['cancel', 'execute']) {
-      const told = await operator.run('batch', how, waiting.id, ...sign);
-      expect([how, told.exit, told.stdout]).toEqual([how, UNKNOWN, '']);
-    }
-    expect(await approvals()).toEqual([2, '']);
-    // A profile with the same pins and no node.
-    const { multisig, owner: owned, operator: pays, mintAddress } = template.made;
-    const pins = [
-      '--multisig',
-      multisig,
-      '--owner',
-      owned.address,
-      '--operator',
-      pays,
-      '--mint',
-      mintAddress,
-    ];
-    const add = ['profile', 'add', 'blind', '--api-url', gate.url, '--api-key-stdin', ...pins];
-    expect(await flywheelHere({ home: operator.directory, stdin: key }, ...add)).toMatchObject({ exit: 0 });
-    const over = { dateCancelled: '2026-01-31T12:00:00.000Z', status: 'FAILED' };
-    for (const change of [{ status: 'EXECUTED', executeResult: { ...none, total: 3 } }, over]) {
-      lies((one) => ({ ...one, ...change }), { ...batch, ...change });
-      await operator.run('batch', 'cancel', waiting.id, ...sign, '--profile', 'blind');
+      const approvals = async () => {
+        gate.fate = () => 'pass';
+        const approved = await operator.run('batch', 'approve', next.id, ...words(operator, 'after empty'));
+        return [approved.exit, approved.stdout];
+      };
+      const batch = await asked(operator, waiting.id);
+      const sign = ['--keypair', owner, '--yes', '--json'];
+      lies(executed, executed(batch));
+      for (const how of ['cancel', 'execute']) {
+        const told = await operator.run('batch', how, waiting.id, ...sign);
+        expect([how, told.exit, told.stdout]).toEqual([how, UNKNOWN, '']);
+      }
       expect(await approvals()).toEqual([2, '']);
-    }
-    expect((await operator.run('batch', 'cancel', waiting.id, ...sign)).exit).toBe(0);
-    expect((await operator.run('profile', 'remove', 'blind')).exit).toBe(0);
-  });
+      // A profile with the same pins and no node.
+      const { multisig, owner: owned, operator: pays, mintAddress } = template.made;
+      const pins = [
+        '--multisig',
+        multisig,
+        '--owner',
+        owned.address,
+        '--operator',
+        pays,
+        '--mint',
+        mintAddress,
+      ];
+      const add = ['profile', 'add', 'blind', '--api-url', gate.url, '--api-key-stdin', ...pins];
+      expect(await flywheelHere({ home: operator.directory, stdin: key }, ...add)).toMatchObject({ exit: 0 });
+      const over = { dateCancelled: '2026-01-31T12:00:00.000Z', status: 'FAILED' };
+      for (const change of [{ status: 'EXECUTED', executeResult: { ...none, total: 3 } }, over]) {
+        lies((one) => ({ ...one, ...change }), { ...batch, ...change });
+        await operator.run('batch', 'cancel', waiting.id, ...sign, '--profile', 'blind');
+        expect(await approvals()).toEqual([2, '']);
+      }
+      expect((await operator.run('batch', 'cancel', waiting.id, ...sign)).exit).toBe(0);
+      expect((await operator.run('profile', 'remove', 'blind')).exit).toBe(0);
+    },
+  );
 
-  it('while it is approved on the page of a wallet is not the payment that was agreed to, but another one is none', async () => {
-    const { owner } = operator;
-    const parts = pipelinesOf('parts');
-    const [first, all, last] = [
-      await begun(operator, 'first part', parts.slice(0, 1)),
-      await begun(operator, 'parts', parts),
-      await begun(operator, 'last part', parts.slice(2)),
-    ];
-    const approve = async (name: string, id: string) =>
-      expect((await operator.run('batch', 'approve', id, ...words(operator, name), '--again')).exit).toBe(0);
-    await approve('first part', first.id);
-    const child = operator.start('batch', 'approve', all.id, '--wallet', '--json');
-    // The page was shown with one proof that is paid, and at the moment of signing one other is.
-    const ended = await withPage(child, async (page) => {
-      const cancel = ['batch', 'cancel', first.id, '--keypair', owner, '--yes', '--json'];
-      expect((await operator.run(...cancel)).exit).toBe(0);
-      await approve('last part', last.id);
-      await signOn(page, signerOf(owner));
-    });
-    expectProblem(ended, 2, { stdout: '', message: 'approved meanwhile' });
-  });
+  itLong(
+    'while it is approved on the page of a wallet is not the payment that was agreed to, but another one is none',
+    async () => {
+      const { owner } = operator;
+      const parts = pipelinesOf('parts');
+      const [first, all, last] = [
+        await begun(operator, 'first part', parts.slice(0, 1)),
+        await begun(operator, 'parts', parts),
+        await begun(operator, 'last part', parts.slice(2)),
+      ];
+      const approve = async (name: string, id: string) =>
+        expect((await operator.run('batch', 'approve', id, ...words(operator, name), '--again')).exit).toBe(
+          0,
+        );
+      await approve('first part', first.id);
+      const child = operator.start('batch', 'approve', all.id, '--wallet', '--json');
+      // The page was shown with one proof that is paid, and at the moment of signing one other is.
+      const ended = await withPage(child, async (page) => {
+        const cancel = ['batch', 'cancel', first.id, '--keypair', owner, '--yes', '--json'];
+        expect((await operator.run(...cancel)).exit).toBe(0);
+        await approve('last part', last.id);
+        await signOn(page, signerOf(owner));
+      });
+      expectProblem(ended, 2, { stdout: '', message: 'approved meanwhile' });
+    },
+  );
 
   it('before anything landed by another machine, while it is executed, is not run again with --rest', async () => {
     const { gate, owner } = operator;

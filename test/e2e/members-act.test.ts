@@ -211,7 +211,7 @@ describe('a file of which members do parts with their own tools is done once', (
     expect(await members.executions(hashes)).toEqual(MANY.map(() => 1));
   });
 
-  it('where they end it after a part, and the node lists no end of it yet', async () => {
+  itLong('where they end it after a part, and the node lists no end of it yet', async () => {
     const scene = await initiated('remote');
     const { members, index } = scene;
     await members.vote(index, 'approve');
@@ -286,7 +286,7 @@ describe('a file of which members do parts with their own tools is done once', (
     },
   );
 
-  it('where two terminals ask for the rest while a member executes it', async () => {
+  itLong('where two terminals ask for the rest while a member executes it', async () => {
     const scene = await failed('embedded');
     await scene.fund('20');
     const terminal = (...words: readonly string[]) =>
@@ -308,7 +308,7 @@ describe('a service whose lists cannot be asked', () => {
     method === 'GET' && /\/(?:flywheel\/batch|pipelines|burns|history)(?:\?|$)/.test(path);
   const unlisted = (request: GateRequest): Fate => (isList(request) ? { refuse: 404 } : 'pass');
 
-  it('is told as such of a file that two batches landed, not as one that lost them', async () => {
+  itLong('is told as such of a file that two batches landed, not as one that lost them', async () => {
     const scene = await failed('remote');
     await scene.fund('20');
     expect((await rest(scene)).exit).toBe(0);

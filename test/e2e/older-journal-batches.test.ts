@@ -51,7 +51,7 @@ it('a lost journal sets up nothing that waits in another batch', async () => {
   expect(await operator.happened()).toMatchObject({ burned: '0', batches: ['FINALIZED'] });
 });
 
-it('an init that arrived late gives no approval for what others have executed since', async () => {
+itLong('an init that arrived late gives no approval for what others have executed since', async () => {
   await meet('remote');
   const file = operator.write('a.json', pipelines(0, 3));
   const late = await dropped(() => operator.run('batch', 'init', file));
@@ -202,7 +202,7 @@ it('what was begun is not sent in full when it has landed with another amount si
   expect(await burned()).toBe(26);
 });
 
-it('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
+itLong('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
   await meet('embedded');
   await cancel(await init(operator.write('a.json', pipelines(0, 2))));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
@@ -219,7 +219,7 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
   expect(await burned()).toBe(5);
 });
 
-it('a batch that waits is not executed when others have done the same once more since', async () => {
+itLong('a batch that waits is not executed when others have done the same once more since', async () => {
   await meet('embedded');
   await init(operator.write('a.json', pipelines(0, 2)));
   await elsewhere(() => runFile('a.json', '--again'));
@@ -229,22 +229,25 @@ it('a batch that waits is not executed when others have done the same once more 
   expect(await burned()).toBe(2);
 });
 
-it('a batch that another machine has executed is noted by its cancellation, and is in no way then', async () => {
-  await meet('embedded');
-  const file = operator.write('a.json', pipelines(0, 2));
-  await init(file);
-  const more = operator.write('more.json', pipelines(1, 3));
-  await elsewhere(async () => {
-    expect((await runFile(file)).exit).toBe(0);
-    return runFile(more, '--rest');
-  });
-  const [line = ''] = /flywheel batch cancel [^`]*/.exec(problemOf(await runFile(more)).hint ?? '') ?? [];
-  expect((await operator.paste(line)).exit).toBe(0);
-  expect((await runFile(more)).exit).toBe(0);
-  expect(await burned()).toBe(3);
-});
+itLong(
+  'a batch that another machine has executed is noted by its cancellation, and is in no way then',
+  async () => {
+    await meet('embedded');
+    const file = operator.write('a.json', pipelines(0, 2));
+    await init(file);
+    const more = operator.write('more.json', pipelines(1, 3));
+    await elsewhere(async () => {
+      expect((await runFile(file)).exit).toBe(0);
+      return runFile(more, '--rest');
+    });
+    const [line = ''] = /flywheel batch cancel [^`]*/.exec(problemOf(await runFile(more)).hint ?? '') ?? [];
+    expect((await operator.paste(line)).exit).toBe(0);
+    expect((await runFile(more)).exit).toBe(0);
+    expect(await burned()).toBe(3);
+  },
+);
 
-it('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
+itLong('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
   await meet('embedded');
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
   const file = operator.write('a.json', { pipelines: all });
@@ -303,7 +306,7 @@ it('a file whose batch was cancelled is not run by another key, but with --again
   expect(await burned()).toBe(2);
 });
 
-it('a batch whose rest another machine has done says so', async () => {
+itLong('a batch whose rest another machine has done says so', async () => {
   await meet('embedded');
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
   const file = operator.write('a.json', { pipelines: all });
@@ -346,7 +349,7 @@ itLong(
   },
 );
 
-it('the rest of pipelines that are done once more is what that has not landed', async () => {
+itLong('the rest of pipelines that are done once more is what that has not landed', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 5, 50));
   expect((await runFile(file)).exit).toBe(0);
@@ -455,7 +458,7 @@ it('a batch that a restore has lost is not done again while the chain has it', a
   expect(await burned()).toBe(2);
 });
 
-it('a repeat that was cancelled is no rest, whatever others have landed since', async () => {
+itLong('a repeat that was cancelled is no rest, whatever others have landed since', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 3));
   expect((await runFile(file)).exit).toBe(0);
@@ -495,26 +498,29 @@ itLong('a repeat is not told that others have landed what landed before it began
   expect(await burned()).toBe(6);
 });
 
-it('a cancelled part of a file is run by another machine with the line that is printed there', async () => {
-  await meet('remote');
-  const cancelledPart = async (name: string, from: number): Promise<string> => {
-    const file = operator.write(name, pipelines(from, from + 2));
-    expect((await runFile(operator.write('first.json', pipelines(from, from + 1)))).exit).toBe(0);
-    await cancel(await init(file, '--rest'));
-    return file;
-  };
-  const [left, done] = [await cancelledPart('a.json', 0), await cancelledPart('b.json', 5)];
-  expect((await runFile(done, '--rest')).exit).toBe(0);
-  await restore(journalHome(operator), JOURNAL, null);
-  for (const file of [left, done]) {
-    for (const more of [[], ['--dry-run'], []]) {
-      expectProblem(await runFile(file, ...more), 2, { hint: 'Add --rest' });
+itLong(
+  'a cancelled part of a file is run by another machine with the line that is printed there',
+  async () => {
+    await meet('remote');
+    const cancelledPart = async (name: string, from: number): Promise<string> => {
+      const file = operator.write(name, pipelines(from, from + 2));
+      expect((await runFile(operator.write('first.json', pipelines(from, from + 1)))).exit).toBe(0);
+      await cancel(await init(file, '--rest'));
+      return file;
+    };
+    const [left, done] = [await cancelledPart('a.json', 0), await cancelledPart('b.json', 5)];
+    expect((await runFile(done, '--rest')).exit).toBe(0);
+    await restore(journalHome(operator), JOURNAL, null);
+    for (const file of [left, done]) {
+      for (const more of [[], ['--dry-run'], []]) {
+        expectProblem(await runFile(file, ...more), 2, { hint: 'Add --rest' });
+      }
+      expect((await runFile(file, '--rest')).exit).toBe(0);
     }
-    expect((await runFile(file, '--rest')).exit).toBe(0);
-  }
-  expect(await burned()).toBe(4);
-  expect(await operator.pending()).toEqual([]);
-});
+    expect(await burned()).toBe(4);
+    expect(await operator.pending()).toEqual([]);
+  },
+);
 
 itLong(
   'what was cancelled elsewhere and has landed with another amount is not told to add what was added',
@@ -563,7 +569,7 @@ it('a batch that a restore has made wait again is not told as done', async () =>
   expect((await runFile(operator.write('b.json', pipelines(1, 3)), '--rest')).exit).toBe(7);
 });
 
-it('a batch that waits is not told of a landing that a restore has lost', async () => {
+itLong('a batch that waits is not told of a landing that a restore has lost', async () => {
   await meet('embedded');
   const file = operator.write('a.json', pipelines(0, 2));
   const id = await init(file);

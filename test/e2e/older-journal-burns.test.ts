@@ -283,20 +283,23 @@ it('a rest of what all is part of an operation that is not over is refused', asy
   expect((await burnFile('a.json', '--rest')).exit).toBe(2);
 });
 
-it('a file of which some is signed and not burned is not told as done where others have burned the rest', async () => {
-  await begin('embedded');
-  const file = operator.write('a.json', burns(0, 300));
-  const fault = { signal: 'SIGKILL', when: "select 1 from burns where status = 'PENDING'" } as const;
-  expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
-  const store = new StoreTables(join(operator.dataDir, FILES.store));
-  const signed = store.pendingBurns();
-  store.close();
-  await restore(operator.dataDir, JOURNAL, null);
-  expect((await burnFile(operator.write('b.json', burns(signed, 300)))).exit).toBe(0);
-  for (const more of [[], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(2);
-  expect((await operator.run('pending', 'resume')).exit).toBe(0);
-  expect(await burned()).toBe(300);
-});
+itLong(
+  'a file of which some is signed and not burned is not told as done where others have burned the rest',
+  async () => {
+    await begin('embedded');
+    const file = operator.write('a.json', burns(0, 300));
+    const fault = { signal: 'SIGKILL', when: "select 1 from burns where status = 'PENDING'" } as const;
+    expect(await operator.runWith(fault, 'burn-batch', file)).toMatchObject({ signal: 'SIGKILL' });
+    const store = new StoreTables(join(operator.dataDir, FILES.store));
+    const signed = store.pendingBurns();
+    store.close();
+    await restore(operator.dataDir, JOURNAL, null);
+    expect((await burnFile(operator.write('b.json', burns(signed, 300)))).exit).toBe(0);
+    for (const more of [[], ['--rest']]) expect((await burnFile(file, ...more)).exit).toBe(2);
+    expect((await operator.run('pending', 'resume')).exit).toBe(0);
+    expect(await burned()).toBe(300);
+  },
+);
 
 it('a burn that was signed again after its store was copied is not burned again from the copy', async () => {
   await begin('embedded');
@@ -318,7 +321,7 @@ it('a burn that was signed again after its store was copied is not burned again 
   expect(await burned()).toBe(2);
 });
 
-it('what a restored store does not know to have been signed of a file is not signed again', async () => {
+itLong('what a restored store does not know to have been signed of a file is not signed again', async () => {
   await begin('embedded');
   const mixed = burns(0, 300).map((burn, at) => ({ ...burn, persistOnchain: at % 2 === 0 }));
   const words = ['burn-batch', operator.write('a.json', mixed), '--yes', '--json'];
@@ -346,7 +349,7 @@ it('what a restored store does not know to have been signed of a file is not sig
   expect((await operator.run('db', 'check')).exit).toBe(0);
 });
 
-it.each(['burn', 'burn --once', 'burn-batch'])(
+it.each(sampleOf(['burn-batch', 'burn', 'burn --once'], 1))(
   '%s: what a restored store has lost is not sent again when its proof is on chain',
   async (how) => {
     await begin('embedded');
@@ -409,7 +412,7 @@ it('a rest whose service is told by an earlier answer has no known outcome', asy
   expect(await burned()).toBe(1 + MUCH);
 });
 
-it('of two equal elements the one that failed is not noted as landed by a file of its own', async () => {
+itLong('of two equal elements the one that failed is not noted as landed by a file of its own', async () => {
   await begin('remote');
   // The first element exceeds the balance until the second request is sent.
   const large = largeBurns(0, 1, 2 * MUCH);

@@ -1,7 +1,9 @@
 /** `flywheel serve` as a program: rate limits across restarts, signals, revoked keys, secrets in logs. */
+
 import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { besides, remotely } from '../support/flywheel-here.js';
 import {
@@ -162,5 +164,5 @@ async function untilAccepted(server: ServeProcess): Promise<void> {
 }
 
 async function untilStopping(server: ServeProcess): Promise<void> {
-  while (!server.log().includes('"stopping"')) await new Promise((resolve) => setImmediate(resolve));
+  while (!server.log().includes('"stopping"')) await setTimeout(5);
 }

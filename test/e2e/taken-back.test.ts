@@ -1,4 +1,5 @@
 /** A cluster that rolls back confirmed transactions: the next command reports the rollback, and the work still happens once. */
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
 import { emptyDirectory } from '../support/spawn.js';
@@ -28,7 +29,7 @@ it('a burn that is taken back is said to be, is pending, and burns once', async 
   expect(await supply()).toBe(before);
 
   let pending = await run('pending');
-  while (pending.stdout.trim() === '[]') pending = await run('pending');
+  for (; pending.stdout.trim() === '[]'; pending = await run('pending')) await setTimeout(100);
   expect(JSON.parse(pending.stdout)).toMatchObject([{ operation: 'service burn', outcome: 'unknown' }]);
   expect(pending.stderr).toContain('A fork of the chain rolled back 1 confirmed');
 

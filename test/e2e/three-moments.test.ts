@@ -59,7 +59,7 @@ async function compose(moments: Partial<Readonly<Record<keyof typeof FILES, Mome
 
 const pairs = MOMENTS.flatMap((files) => MOMENTS.map((journal) => [files, journal] as const));
 
-it.each(sampleOf(pairs, 3))(
+it.each(sampleOf(pairs, 2))(
   'does all work once with store and ledger "%s", journal "%s"',
   async (files, journal) => {
     await compose({ store: files, ledger: files, journal });

@@ -1,5 +1,7 @@
 /** The creator of the test tokens, who sends transactions through a node as any wallet does. */
+
 import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { createTransferCheckedInstruction, getAssociatedTokenAddressSync } from '@solana/spl-token';
 import {
   Connection,
@@ -24,7 +26,8 @@ export async function landByTreasury(
   const transaction = new Transaction().add(...instructions);
   const signature = await new Connection(url, 'confirmed').sendTransaction(transaction, [treasury]);
   let status = await statusOf(url, signature);
-  while (status?.confirmationStatus !== 'finalized') status = await statusOf(url, signature);
+  for (; status?.confirmationStatus !== 'finalized'; status = await statusOf(url, signature))
+    await setTimeout(20);
   expect(status.err).toBeNull();
 }
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { Keypair, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as sqds from '@sqds/multisig';
 import { afterAll, it } from 'vitest';
@@ -290,7 +290,7 @@ async function far(
   const held = () => rpcResult<{ value: number }>(url, 'getBalance', operator.publicKey.toBase58());
   await rpcResult(url, 'requestAirdrop', operator.publicKey.toBase58(), 5_000_000_000);
   // The transfer lands with this node's next block.
-  while ((await held()).value === 0) await setImmediate();
+  while ((await held()).value === 0) await setTimeout(5);
   const register = ['register', '--cluster', cluster, '--mint', mint, '--owner', owner, '--yes'];
   const { registration } = await side.run([...register, '--operator-keypair', operatorFile]);
   const createKey = createKeyIn(wires()[0], registration.multisig);

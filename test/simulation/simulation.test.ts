@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 /** Kinds of worlds, each once; `npm run simulate -- --minutes M` runs more. */
 const WORLDS = [
   ['embedded', 4, 1],
-  ['remote', 502, 1],
+  ['remote', 503, 1],
 ] as const;
 
 /** The simulator replaces clock and random numbers of its process, so it needs its own. */

@@ -4,6 +4,7 @@ import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { address } from '../../../src/values/address.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
+import { sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../test-cluster/faults.js';
 import { openOnCluster } from './on-cluster.js';
 
@@ -14,6 +15,10 @@ const UNIT = 1_000_000n;
 const FINALIZED_AFTER = 60;
 const LOOK_SLOTS = 5;
 const CALL = { idempotencyKey: '6f1c2a58-52e3-4b1d-9d50-0b7a3f1f6a11' };
+const WAYS = [
+  ['and is forgotten', true],
+  ['and comes again', false],
+] as const;
 const onFork = (slots: number, lost: boolean): FaultRule => ({ fault: 'rollback', times: 1, slots, lost });
 
 /** Whether nothing can be rolled back any more, and no rollback is unresolved. */
@@ -77,10 +82,7 @@ async function expectExecuted(
 }
 
 describe('what a fork has taken back', () => {
-  it.each([
-    ['and comes again', false],
-    ['and is forgotten', true],
-  ])(
+  it.each(sampleOf(WAYS, 1))(
     'a burn that is taken back %s burns once',
     async (_what, lost) => {
       const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });
@@ -123,10 +125,7 @@ describe('what a fork has taken back', () => {
     expect(await usedOf(under)).toBe(12n * UNIT);
   }, 60_000);
 
-  it.each([
-    ['and comes again', false],
-    ['and is forgotten', true],
-  ])(
+  it.each(sampleOf(WAYS, 1))(
     'the set-up of a batch that is taken back %s is answered when it stands for good',
     async (_what, lost) => {
       const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });

@@ -26,7 +26,7 @@ describe('parseStrictJson', () => {
       fc.property(fc.oneof(json, laidOut), (text) => {
         expect(parse(text)).toEqual(JSON.parse(text));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

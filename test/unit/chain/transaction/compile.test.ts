@@ -64,7 +64,7 @@ describe('compile', () => {
           );
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

@@ -15,7 +15,7 @@ import { World } from '../../../../fuzz/world.js';
 import { sampleOf } from '../../../../support/long.js';
 import { callNative } from './stage.js';
 
-const TRANSACTIONS = 300;
+const TRANSACTIONS = 150;
 
 function anyInstruction(world: World): Instruction {
   const { random, mint } = world;
