@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MOMENTS } from '../simulation/audit/tables.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { describeLong, itLong, sampleOf } from '../support/long.js';
 import { closeStubs, passOn, stubNode } from '../support/rpc-stub.js';
 import type { Spawned } from '../support/spawn.js';
 import { signerOf, signOn, withPage } from '../support/wallet-page.js';
@@ -303,12 +303,12 @@ describe('a file of which members do parts with their own tools is done once', (
   });
 });
 
-describe('a service whose lists cannot be asked', () => {
+describeLong('a service whose lists cannot be asked', () => {
   const isList = ({ method, path }: GateRequest): boolean =>
     method === 'GET' && /\/(?:flywheel\/batch|pipelines|burns|history)(?:\?|$)/.test(path);
   const unlisted = (request: GateRequest): Fate => (isList(request) ? { refuse: 404 } : 'pass');
 
-  itLong('is told as such of a file that two batches landed, not as one that lost them', async () => {
+  it('is told as such of a file that two batches landed, not as one that lost them', async () => {
     const scene = await failed('remote');
     await scene.fund('20');
     expect((await rest(scene)).exit).toBe(0);
@@ -320,7 +320,7 @@ describe('a service whose lists cannot be asked', () => {
     expect(await scene.counts()).toEqual(EACH_ONCE);
   });
 
-  itLong('says of no repeat that nothing of it is left, because the first run landed', async () => {
+  it('says of no repeat that nothing of it is left, because the first run landed', async () => {
     const { operator, members, json } = await initiated('remote');
     const gate = gateOf(operator);
     const file = operator.write('two.json', SEVEN.slice(0, 2));
