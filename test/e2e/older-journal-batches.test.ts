@@ -202,7 +202,7 @@ it('what was begun is not sent in full when it has landed with another amount si
   expect(await burned()).toBe(26);
 });
 
-itLong('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
+it('the rest of a cancelled batch is what others have not landed, and all of it may have', async () => {
   await meet('embedded');
   await cancel(await init(operator.write('a.json', pipelines(0, 2))));
   await elsewhere(() => runFile(operator.write('b.json', pipelines(1, 2))));
@@ -349,18 +349,6 @@ itLong(
   },
 );
 
-itLong('the rest of pipelines that are done once more is what that has not landed', async () => {
-  await meet('embedded');
-  const file = operator.write('a.json', pipelines(0, 5, 50));
-  expect((await runFile(file)).exit).toBe(0);
-  await init(file, '--again');
-  await failedInPart(operator, file);
-  const before = await burned();
-  expect((await fund('vault', 1_000)).exit).toBe(0);
-  for (const more of [['--rest'], [], ['--rest']]) expect((await runFile(file, ...more)).exit).toBe(0);
-  expect([before < 503, await burned()]).toEqual([true, 503]);
-});
-
 it.each(
   sampleOf(
     [
@@ -485,18 +473,6 @@ itLong(
     expect((await runFile(file, '--rest')).exit).toBe(7);
   },
 );
-
-itLong('a repeat is not told that others have landed what landed before it began', async () => {
-  await meet('remote');
-  const file = operator.write('a.json', pipelines(0, 3));
-  await elsewhere(() => runFile(file));
-  await init(file, '--again');
-  const other = { pipelines: [...pipelines(0, 1).pipelines, ...pipelines(9, 10).pipelines] };
-  expect((await runFile(operator.write('b.json', other))).exit).toBe(2);
-  expect((await runFile(file, '--dry-run')).exit).toBe(0);
-  expect((await runFile(file)).exit).toBe(0);
-  expect(await burned()).toBe(6);
-});
 
 itLong(
   'a cancelled part of a file is run by another machine with the line that is printed there',

@@ -430,7 +430,7 @@ itLong('of two equal elements the one that failed is not noted as landed by a fi
   expect(await burned()).toBe(4 * MUCH + 0.063);
 });
 
-itLong('the rest of burns that are done once more is what that has not landed', async () => {
+it('the rest of burns that are done once more is what that has not landed', async () => {
   await begin('embedded');
   expect((await fund('burn-wallet', 3 * MUCH)).exit).toBe(0);
   const file = operator.write('a.json', burns(0, 3, MUCH));
