@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { PublicKey, VersionedTransaction } from '@solana/web3.js';
 import * as squads from '@sqds/multisig';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { pipelinesOf } from './deeds.js';
 import { anOperator, expectProblem } from './operator.js';
 
 const REFUSED = 9;
+const FAILED = 5;
 const BASE64 = { encoding: 'base64', maxSupportedTransactionVersion: 0 };
 afterEach(closeStubs);
 
@@ -14,7 +16,7 @@ interface Found {
   readonly transaction: readonly [string, string];
   readonly meta: Readonly<Record<string, unknown>> & { readonly logMessages: readonly string[] };
 }
-type Result = Found & readonly { readonly signature: string }[];
+type Result = Found & readonly { readonly signature: string; readonly memo: string | null }[];
 type Lie = (result: Result, call: RpcCall) => unknown;
 
 async function two() {
@@ -87,5 +89,18 @@ describe('a node that has the agreement of no other', () => {
     const verify = ['batch', 'verify', '--batch-index', '1', '--expect'];
     expectProblem(await ask(hiding, ...verify, 'first.json'), REFUSED, { error: 'ERR_NOT_VERIFIED' });
     expect((await ask(hiding, ...verify, 'three.json')).exit).toBe(0);
+  });
+
+  it('gives no transaction the proof of a burn that failed', async () => {
+    const proof = { invented: true };
+    const hash = createHash('sha256').update(JSON.stringify(proof)).digest('hex');
+    const text = JSON.stringify({ type: 'WATCH_AD', hash });
+    const inventing: Lie = (result, { method }) =>
+      method === 'getSignaturesForAddress'
+        ? result.map((one) => ({ ...one, memo: one.memo ?? text }))
+        : result;
+    const words = ['burn', '--type', 'WATCH_AD', '--proof', JSON.stringify(proof), '--persist-onchain'];
+    const failed = await shared.ask(inventing, ...words, '--amount', '999999999');
+    expectProblem(failed, FAILED, { error: 'ERR_BURN_TOKENOMICS_FAILED' });
   });
 });

@@ -132,8 +132,9 @@ export class ClusterChain implements Chain {
   async latestBlockhash(): Promise<RecentBlockhash> {
     const newest = await this.#pool.one(questions.latestBlockhash);
     const { blockhash, lastValidBlockHeight } = newest;
-    // What is signed with it would stay open for as long.
-    if (lastValidBlockHeight > (await this.expiredHeight()) + MAX_AHEAD_BLOCKS)
+    const expired = await this.expiredHeight();
+    // What is signed with it would stay open for as long, or without a transaction of its payer from before it.
+    if (lastValidBlockHeight <= expired || lastValidBlockHeight > expired + MAX_AHEAD_BLOCKS)
       throw disagreeing('disagree about the block height');
     if (this.#pool.quorum === 1) return newest;
     const { value: isKnown, slot } = await this.#pool.agreed(questions.validity(blockhash));

@@ -285,7 +285,7 @@ export class NodePool {
     const error = new FlywheelError(
       'ERR_CHAIN_MISMATCH',
       `The RPC node ${node.host} belongs to ${clusterOf(own)} (genesis ${own}), expected ${clusterOf(expected)} (genesis ${expected}).`,
-      { hint: 'Nothing was sent. Use nodes of that cluster: --rpc-url.' },
+      { hint: 'Use nodes of that cluster: --rpc-url.' },
     );
     return new Trouble(error);
   }

@@ -1,5 +1,6 @@
 /** Burns as operations: one, or a file request by request, whose outcomes are stored so that what landed is never sent again. */
-import { proofMemoText } from '../../chain/small-programs.js';
+import { memosOf, proofMemoText } from '../../chain/small-programs.js';
+import { decodeTransaction } from '../../chain/transaction/wire.js';
 import { attributeOutcomes } from '../../contract/burn-outcomes.js';
 import type { Call, ElementOutcome, Reply } from '../../contract/call.js';
 import type { BurnBatchResult, BurnRequest, BurnResult } from '../../contract/schemas/burn.js';
@@ -186,8 +187,15 @@ async function withProofs(session: Session, sinceMs: number, burns: readonly Bur
   const recorded = burns.filter(({ persistOnchain }) => persistOnchain);
   const texts = recorded.map(({ type, proof }) => proofMemoText(type, proofHash(proof)));
   if (chain === null || pins === null || texts.length === 0) return [];
+  const has = (memo: string | null | undefined): boolean => texts.some((text) => memo?.includes(text));
   const past = await chain.history(pins.mint, { sinceMs, limit: MAX_PAST, withMemos: true });
-  return past.filter(({ failed, memo }) => !failed && texts.some((text) => memo?.includes(text)));
+  const listed = past.filter(({ failed, memo }) => !failed && has(memo));
+  // A list is not signed. What a node no longer has is believed.
+  const records = await chain.lookUp(listed.map(({ signature }) => signature));
+  return listed.filter((_, at) => {
+    const wire = records[at]?.wire;
+    return wire == null || has(memosOf(decodeTransaction(wire).message));
+  });
 }
 
 /**

@@ -108,7 +108,8 @@ class SetUp implements Goal {
   }
 
   async #opening({ multisig }: BatchState): Promise<Next> {
-    if (this.work.openOf('SETUP', 0) === undefined && multisig.transactionIndex >= this.#batchIndex) {
+    const next = multisig.transactionIndex + 1n;
+    if (this.work.openOf('SETUP', 0) === undefined && this.#batchIndex !== next) {
       this.#tries += 1;
       if (this.#tries >= MAX_INDEX_TRIES) {
         throw new FlywheelError(
@@ -116,7 +117,7 @@ class SetUp implements Goal {
           'Other batches of the multisig keep taking the next index. Try again.',
         );
       }
-      this.#batchIndex = multisig.transactionIndex + 1n;
+      this.#batchIndex = next;
       this.#filling = fillingOf(this.work, this.#batchIndex);
       this.work.forgetFailure();
     }

@@ -1,5 +1,6 @@
 /** The engine on a faulty cluster: every burn and batch happens once, however often it is requested. */
 import { randomUUID } from 'node:crypto';
+import { accounts } from '@sqds/multisig';
 import { describe, expect, it } from 'vitest';
 import { nodeAddress } from '../../../src/chain/node-address.js';
 import type { RpcNode } from '../../../src/chain/rpc/ask.js';
@@ -143,8 +144,45 @@ describe('where only what is final counts', () => {
   }, 60_000);
 });
 
+type Lie = (method: string, result: never) => unknown;
+
+/** @param isLying - asked with each answer */
+const liarOf = ({ address, post }: RpcNode, lie: Lie, isLying: () => boolean): RpcNode => ({
+  address,
+  post: async (body, terms) => {
+    const outcome = await post(body, terms);
+    if (outcome.kind === 'failure' || !isLying()) return outcome;
+    const { result, ...rest } = JSON.parse(outcome.text) as { readonly result: never };
+    const { method } = JSON.parse(body) as { readonly method: string };
+    return { ...outcome, text: JSON.stringify({ ...rest, result: lie(method, result) }) };
+  },
+});
+
+it('a batch whose index was told too high is set up under the next, once that is told', async () => {
+  let isLying = true;
+  const TRANSACTION_INDEX_AT = 78;
+  const lie: Lie = (method, result: { readonly value: readonly ({ data: string[] } | null)[] }) => {
+    for (const account of method === 'getMultipleAccounts' ? result.value : []) {
+      const data = Buffer.from(account?.data[0] ?? '', 'base64');
+      if (account === null || !data.subarray(0, 8).equals(Buffer.from(accounts.multisigDiscriminator)))
+        continue;
+      data.writeBigUInt64LE(2n ** 40n, TRANSACTION_INDEX_AT);
+      account.data[0] = data.toString('base64');
+    }
+    return result;
+  };
+  const { service, test } = await openOnCluster({
+    pace: 'clock',
+    wrap: (node) => liarOf(node, lie, () => isLying),
+  });
+  const call = test.project.call({ idempotencyKey: randomUUID() });
+  const init = () => service.initBatch({ pipelines: [aPipeline([burnAction(3)])] }, call);
+  expect(await failureOf(init())).toMatchObject({ code: 'ERR_BATCH_INIT_FAILED' });
+  isLying = false;
+  expect((await init()).value.batch).toMatchObject({ status: 'FINALIZED', batchIndex: '1' });
+}, 60_000);
+
 describe('of a burn that has landed, and whose status no node tells, nothing is signed again', () => {
-  type Lie = (method: string, result: never) => unknown;
   const without = ({ context, value }: { readonly context: object; readonly value: readonly unknown[] }) => ({
     ...{ context, value: value.map(() => null) },
   });
@@ -154,18 +192,9 @@ describe('of a burn that has landed, and whose status no node tells, nothing is 
   async function burning(lie: Lie, quorum = 1) {
     let isLying = false;
     const nodes: RpcNode[] = [];
-    const wrap = ({ address, post }: RpcNode): RpcNode => {
-      const liar: RpcNode = {
-        address,
-        post: async (body, terms) => {
-          const outcome = await post(body, terms);
-          if (outcome.kind === 'failure' || !isLying) return outcome;
-          const { result, ...rest } = JSON.parse(outcome.text) as { readonly result: never };
-          const { method } = JSON.parse(body) as { readonly method: string };
-          return { ...outcome, text: JSON.stringify({ ...rest, result: lie(method, result) }) };
-        },
-      };
-      nodes.push(liar, { address: nodeAddress('http://honest.example', 'the test'), post });
+    const wrap = (node: RpcNode): RpcNode => {
+      const liar = liarOf(node, lie, () => isLying);
+      nodes.push(liar, { address: nodeAddress('http://honest.example', 'the test'), post: node.post });
       return liar;
     };
     const under = await openOnCluster({

@@ -530,10 +530,15 @@ describe('settling on a cluster', () => {
   });
 });
 
-it('a blockhash whose last height is told far too high is not signed with', async () => {
+it('a blockhash whose last height is told far too high, or too low, is not signed with', async () => {
   const { chain, state, nodes } = await cluster();
   const [node] = nodes as [StubNode];
-  for (const [ahead, isGood] of [[9_000, true] as const, [9_001, false] as const]) {
+  for (const [ahead, isGood] of [
+    [9_000, true] as const,
+    [9_001, false] as const,
+    [1, true] as const,
+    [0, false] as const,
+  ]) {
     const newest = { blockhash: namedAddress('blockhash'), lastValidBlockHeight: state.height - 1 + ahead };
     node.methods = { ...node.methods, getLatestBlockhash: () => inContext(newest) };
     const told = chain.latestBlockhash();
