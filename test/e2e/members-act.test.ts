@@ -186,6 +186,19 @@ describe('a batch that its members execute to its end', () => {
   );
 });
 
+it('a batch that members have executed is no other one, whatever is expected', async () => {
+  const scene = await initiated('embedded');
+  const { operator, members, index } = scene;
+  await members.vote(index, 'approve');
+  expect(await members.execute(index, 7)).toBe(7);
+  const other = ['--expect', operator.write('other.json', SEVEN.toReversed())];
+  for (const more of [['--failed-out', 'left.json'], []]) {
+    const ended = await execute(scene, '--keypair', operator.owner, '--yes', ...other, ...more);
+    expectProblem(ended, 9, { error: 'ERR_APPROVAL_REFUSED' });
+  }
+  expect((await execute(scene, '--expect', 'seven.json')).exit).toBe(0);
+});
+
 /** Acts of members between two commands, and the executions of each pipeline once the whole file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {
   it('where they end a set-up that was broken off, by the commands that are printed', async () => {

@@ -72,6 +72,7 @@ export async function executeUntilFinal(
     const signed = signedTx === undefined ? await signNow(session, approval, batch) : undefined;
     signedTx ??= signed?.signedTx;
     wasSent ||= signed === null;
+    await requireExpected(session, batch, approval, signed);
     const digest = approval.digest ?? signed?.digest ?? (await listedDigest(session, opened, batch));
     await requireWillRun(opened, batch, digest, wasSent);
     try {
@@ -87,6 +88,22 @@ export async function executeUntilFinal(
       wasSent = true;
     }
   }
+}
+
+/** What is signed here is compared before it is; else members may have ended the batch. @throws `ERR_APPROVAL_REFUSED` */
+async function requireExpected(
+  session: Session,
+  batch: Batch,
+  { digest }: SignTerms,
+  signed: Signed | null = null,
+): Promise<void> {
+  if (signed !== null) return;
+  const listed = digest && (await listedDigest(session, await session.service(), batch));
+  if (listed !== null && listed !== digest)
+    throw refuse(
+      `The pipelines of batch ${batch.id} are not the expected ones. This command approved nothing.`,
+      `Show the batch: \`flywheel batch inspect ${batch.id}\``,
+    );
 }
 
 /** @param signedTx - `undefined`: the approval must be on chain; if not, the service refuses. */
@@ -174,12 +191,7 @@ async function execute(
   if (isExecuted(before)) {
     session.output.tell(`The batch ended on ${before.dateUpdated}. Nothing was sent.`);
     const { digest } = terms;
-    const listed = digest && (await listedDigest(session, await session.service(), before));
-    if (listed !== null && listed !== digest)
-      throw refuse(
-        `Batch ${batchId} is finished, and its pipelines are not the expected ones. This command approved nothing.`,
-        `Show what the batch did: \`flywheel batch inspect ${batchId}\``,
-      );
+    await requireExpected(session, before, terms);
     // Without a keypair, an approval of this user may have been sent by another command.
     const approved = { digest, wasSent: terms.sign === null };
     return { batch: before, landed: await concludeById(session, before, { approved }) };
