@@ -3,7 +3,7 @@ import type { Pins } from '../approval/pins.js';
 import type { ChainReader, Flywheel } from '../chain/chain.js';
 import { requireQuorum, walletChain } from '../chain/node-address.js';
 import { createRemoteService, type RemoteServiceDeps } from '../client/remote-service.js';
-import { invariant } from '../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../errors/flywheel-error.js';
 import { servicePlace } from '../values/host.js';
 import { randomIds } from '../values/ids.js';
 import type { Ambient } from './context.js';
@@ -38,6 +38,7 @@ export async function openRemoteService(
   const credential = settings.apiKey.value;
   let pins = settings.pinned.value;
   let flywheel = flywheelText(pins);
+  let isTold = false;
   return {
     kind: 'remote',
     service,
@@ -69,9 +70,12 @@ export async function openRemoteService(
       },
     },
     get locate() {
-      if (flywheel !== null) return null;
-      return (found: Parameters<typeof flywheelText>[0]) => {
-        flywheel = flywheelText(found);
+      if (isTold) return null;
+      return (found: Pick<Pins, 'multisig' | 'mint'>) => {
+        isTold = true;
+        const told = flywheelText(found);
+        if (flywheel !== null && told !== flywheel) throw otherProject(found);
+        flywheel = told;
       };
     },
     takenBack: 0,
@@ -81,6 +85,13 @@ export async function openRemoteService(
     },
   };
 }
+
+const otherProject = ({ multisig, mint }: Pick<Pins, 'multisig' | 'mint'>): FlywheelError =>
+  new FlywheelError(
+    'ERR_CONFIG_INVALID',
+    `The API key is of the project with multisig ${multisig} and mint ${mint}, and the pins are of another one. Nothing was sent.`,
+    { hint: 'See both: `flywheel whoami --check`.' },
+  );
 
 /** Loads the RPC code only if nodes are set: few commands use them. */
 async function rpcOf(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {

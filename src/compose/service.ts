@@ -49,7 +49,10 @@ export interface OpenedService {
     /** Multisig and mint; `null` if unknown. */
     readonly flywheel: string | null;
   };
-  /** Sets the flywheel before the journal opens; `null` if it is known. */
+  /**
+   * Sets the flywheel before the journal opens; `null` if the service has told it, or need not.
+   * @throws `ERR_CONFIG_INVALID` for another one than the pinned
+   */
   readonly locate: ((flywheel: Pick<Pins, 'multisig' | 'mint'>) => void) | null;
   /** Transactions that the chain rolled back, found on opening; they are pending again. */
   readonly takenBack: number;

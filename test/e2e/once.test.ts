@@ -467,6 +467,34 @@ describe('a service', () => {
     expect(Number(await burned(operator)) - before).toBe(3);
   });
 
+  it('of another project than the pinned one gets nothing', async () => {
+    const before = await burned(operator);
+    const { multisig, owner, operator: signer } = operator.template.made;
+    const pins = ['--multisig', multisig, '--owner', owner.address, '--operator', signer, '--mint', signer];
+    const add = ['profile', 'add', 'other', '--api-url', url.href, '--api-key-stdin', ...pins];
+    const added = await flywheelHere({ home: operator.directory, stdin: operator.key }, ...add);
+    expect([added.exit, added.stderr]).toEqual([0, '']);
+    const words = ['burn-batch', operator.write('pinned.json', burnsOf('pinned')), '-p', 'other'];
+    for (const more of [[], ['--dry-run']])
+      expectProblem(await operator.run(...words, ...more), 2, { error: 'ERR_CONFIG_INVALID' });
+    expect(await burned(operator)).toBe(before);
+  });
+
+  it('that hides burns of some types from a key is not said to have lost them', async () => {
+    const [burn] = burnsOf('hidden');
+    const two = ['WATCH_AD', 'PRODUCT_BUY'].map((type) => ({ ...burn, type }));
+    const words = ['burn-batch', operator.write('hidden.json', two)];
+    const before = Number(await burned(operator));
+    expect((await operator.run(...words)).exit).toBe(0);
+    const { directory: home, dataDir } = operator;
+    const create = ['keys', 'create', '--proof-type', 'WATCH_AD', '--data-dir', dataDir, '--local', '--json'];
+    const { key } = JSON.parse((await flywheelHere({ home }, ...create)).stdout);
+    const env = { FLYWHEEL_API_KEY: key };
+    const again = await flywheelHere({ home, env }, ...words, '--api-url', operator.server);
+    expect([again.exit, again.stderr]).toEqual([0, expect.stringContaining('Only the journal')]);
+    expect(Number(await burned(operator)) - before).toBe(2);
+  });
+
   it('of which an outcome is open, or at which a batch waits, keeps its address in the profile', async () => {
     const gate = gateOf(operator);
     const before = Number(await burned(operator));

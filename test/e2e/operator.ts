@@ -167,6 +167,8 @@ export async function anOperator(
     key: template.key,
     /** Between the command line and the service; `null` on this machine. */
     gate: remote?.gate ?? null,
+    /** Behind the gate, which has a key of its own. */
+    server: remote?.server.url ?? '',
     /** The node in its profile. */
     node: remote?.node?.url ?? null,
     write: (name: string, content: unknown): string => {

@@ -177,7 +177,7 @@ async function finishForService(session: Session, journal: Journal): Promise<num
   const left = new Set((await recovery.unfinished()).map(({ id }) => id));
   const done = before.filter(({ id }) => !left.has(id)).length;
   session.output.tell(
-    `The service has looked up what ${done} of ${before.length} unfinished requests had sent. What they had not sent is not sent now: run their files again.`,
+    `The service has looked up what ${done} of ${before.length} unfinished requests had sent. It sends nothing new by itself. To send the rest, run the files again.`,
   );
   return before.length;
 }

@@ -8,8 +8,8 @@ import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { SETTING_ROWS } from '../config/settings-table.js';
 import { OwnerKeypair } from '../load-keypair.js';
+import { describeKey } from '../operation/done-there.js';
 import { type Field, fieldLines } from '../output/table.js';
-import { callWith, isNotOffered } from '../send.js';
 import { limitFields, words } from '../views/project.js';
 
 interface Row {
@@ -79,17 +79,6 @@ async function pinRows({ context }: Session, settings: Settings): Promise<Readon
   };
 }
 
-/** @returns `null` if the service does not offer this request */
-async function askForKey(session: Session): Promise<AnswerOf<'describeKey'> | null> {
-  const opened = await session.service();
-  try {
-    return (await opened.service.describeKey(callWith(session, opened))).value;
-  } catch (error) {
-    if (isNotOffered(error)) return null;
-    throw error;
-  }
-}
-
 function keyText(key: AnswerOf<'describeKey'> | null): string {
   if (key === null) return 'unknown: the service cannot be asked';
   const types = key.proofTypes === null ? 'all proof types' : key.proofTypes.join(', ');
@@ -109,7 +98,7 @@ async function run(session: Session, _args: [], { check }: OptionsOf<typeof conf
   const { limits } = settings;
   const isAsked = settings.database.value === null || check === true;
   const chain = isAsked ? await context.dataChain(settings) : null;
-  const key = check === true ? await askForKey(session) : null;
+  const key = check === true ? await describeKey(session) : null;
   const value = { ...rows, chain, ...(check === true ? { key } : {}), limits };
   session.output.result(value, (style) =>
     fieldLines(

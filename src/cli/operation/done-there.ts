@@ -5,7 +5,7 @@
 import { MAX_PAGE_ITEMS } from '../../contract/limits.js';
 import type { Batch, ListedBatch, Pipeline } from '../../contract/schemas/batch.js';
 import type { BurnRequest } from '../../contract/schemas/burn.js';
-import type { InputOf } from '../../contract/service.js';
+import type { AnswerOf, InputOf } from '../../contract/service.js';
 import type { ErrorCode } from '../../errors/codes.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
 import { address } from '../../values/address.js';
@@ -117,6 +117,13 @@ export const burnsDoneThere = (
       };
     });
     const listed = numbered(found, burnElements);
+    const elements = burnElements(burns);
+    const noted = (await (await session.service()).journal()).landed(elements);
+    const lost = lostOf(
+      elements.filter(({ digest }) => noted.has(digest)),
+      [...listed.landed, ...elementsOf(listed.open)],
+    );
+    if (lost.length > 0 && (await hides(session, burns))) return null;
     return { known, ...listed, resent: elementsOf(listed.open) };
   });
 
@@ -239,20 +246,40 @@ const orNull =
       return null;
     });
 
-/** Asks the service for its project, if no pins name it. Without an answer, the address identifies the target. */
+/**
+ * Asks the service for its project. Without an answer, pins or else the address identify the target.
+ * @throws `ERR_CONFIG_INVALID` for another project than the pinned one
+ */
 export async function locate(session: Session): Promise<void> {
   const opened = await session.service();
   const { locate: tell } = opened;
   if (tell === null) return;
-  try {
-    const { value } = await opened.service.describeKey(callWith(session, opened));
-    const { multisig, mintAddress } = value;
-    if (multisig != null) tell({ multisig: address(multisig), mint: address(mintAddress) });
-  } catch (error) {
-    if (isAnswer(error)) return;
+  const told = await opened.service.describeKey(callWith(session, opened)).catch((error: unknown) => {
+    if (isAnswer(error)) return null;
     if (!session.isDryRun) throw error;
     tellByNotes(session);
+    return null;
+  });
+  const { multisig, mintAddress } = told?.value ?? {};
+  if (multisig != null && mintAddress !== undefined)
+    tell({ multisig: address(multisig), mint: address(mintAddress) });
+}
+
+/** The API key in use; `null`: the service cannot be asked. */
+export async function describeKey(session: Session): Promise<AnswerOf<'describeKey'> | null> {
+  const opened = await session.service();
+  try {
+    return (await opened.service.describeKey(callWith(session, opened))).value;
+  } catch (error) {
+    if (isNotOffered(error)) return null;
+    throw error;
   }
+}
+
+/** Whether the API key is for other types only, so that the service hides burns of these. */
+async function hides(session: Session, burns: readonly BurnRequest[]): Promise<boolean> {
+  const seen = (await describeKey(session))?.proofTypes ?? null;
+  return seen !== null && burns.some(({ type }) => !seen.includes(type));
 }
 
 /** Any answer proves that the service is there; the next request shows what it means. */

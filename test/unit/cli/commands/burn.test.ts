@@ -168,8 +168,9 @@ describe('a burn that is said to have failed', () => {
     service.answer('burnBatch', () => reply({ success: [], errors: [{ ...error, proofType: 'WATCH_AD' }] }));
     const history: ChainReader['history'] = async (_account, { sinceMs = 0 }) =>
       memos.filter(({ blockTimeMs }) => (blockTimeMs ?? sinceMs) >= sinceMs);
+    const lookUp: ChainReader['lookUp'] = async (signatures) => signatures.map(() => null);
     const pins = { mint: namedAddress('mint') } as never;
-    return testCli({ service, opened: { kind: 'remote', chain: { history } as ChainReader, pins } });
+    return testCli({ service, opened: { kind: 'remote', chain: { history, lookUp } as ChainReader, pins } });
   }
 
   it('is unknown, and stays pending, when its proof is on chain', async () => {
