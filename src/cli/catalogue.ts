@@ -105,7 +105,6 @@ const TASKS: Readonly<Record<string, readonly CatalogueEntry[]>> = {
     command('completion', 'Print a shell completion script.', shell),
     command('demo', 'Try everything on this machine, in one run.', () => import('./commands/demo.js')),
     command('help', 'Show help for a command or a topic.', shell),
-    command('version', 'Print the version.', shell),
     { ...command('__complete', 'Print completions.', shell), isHidden: true },
   ],
 };

@@ -22,7 +22,6 @@ export interface ServeOptions
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;
-  readonly maxBodyBytes: number;
   readonly shutdownGraceMs: number;
 }
 
@@ -67,7 +66,7 @@ export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGr
 export const openServer = (
   ambient: Ambient,
   settings: Settings,
-  { logLevel, maxBodyBytes, between, nowUs, ...served }: OpenServerOptions,
+  { logLevel, between, nowUs, ...served }: OpenServerOptions,
 ): Promise<OpenServer> =>
   opening(async (opened) => {
     const log = createLog({ level: logLevel, stream: ambient.io.stderr, server: processName() });
@@ -95,10 +94,7 @@ export const openServer = (
     );
     const server = await createHttpServer(
       { engine, metrics, rateCounts: await rateCountsOf(opened, settings, nowUs), log },
-      {
-        ...{ ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
-        limits: { maxBodyBytes },
-      },
+      { ...served, version: ambient.version, apiKeyHeader: settings.apiKeyHeader.value },
     );
     return { server, close: () => opened.close() };
   });

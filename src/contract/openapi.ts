@@ -64,7 +64,6 @@ interface OpenApiOptions {
   /** Accept the API key as a bearer token too. @default false */
   readonly bearer?: boolean;
   /** @default 4 MiB */
-  readonly maxBodyBytes?: number;
 }
 
 function fieldsBesidePath(request: z.ZodType, components: Components): Json {
@@ -119,15 +118,15 @@ const contentOf = (schema: unknown, components: Json) => ({
   'application/json': { schema, example: exampleOf(schema, components) },
 });
 
-function requestBody(operation: Operation, request: z.ZodType, components: Components, maxBodyBytes: number) {
-  const { MAX_JSON_VALUES, MAX_JSON_OBJECTS, MAX_OBJECT_KEYS } = limits;
+function requestBody(operation: Operation, request: z.ZodType, components: Components) {
+  const { MAX_BODY_BYTES, MAX_JSON_VALUES, MAX_JSON_OBJECTS, MAX_OBJECT_KEYS } = limits;
   const mayBeLeftOut = needsNoBody(operation);
   const schema = mayBeLeftOut
     ? { type: 'object', properties: fieldsBesidePath(request, components), additionalProperties: false }
     : referTo(request, components);
   return {
     required: !mayBeLeftOut,
-    description: `JSON with at most ${maxBodyBytes} bytes, ${MAX_JSON_VALUES} values (nested ones included), ${MAX_JSON_OBJECTS} objects, and ${MAX_OBJECT_KEYS} keys per object.`,
+    description: `JSON with at most ${MAX_BODY_BYTES} bytes, ${MAX_JSON_VALUES} values (nested ones included), ${MAX_JSON_OBJECTS} objects, and ${MAX_OBJECT_KEYS} keys per object.`,
     content: contentOf(schema, components),
   } as Json;
 }
@@ -139,7 +138,7 @@ const TAGS = [
 
 function describeOperation(operation: Operation, components: Components, options: OpenApiOptions) {
   const { id, method, path, request, deprecated } = operation;
-  const { rateLimits, bearer = false, maxBodyBytes = limits.MAX_BODY_BYTES } = options;
+  const { rateLimits, bearer = false } = options;
   return {
     operationId: id,
     summary: operation.summary,
@@ -150,8 +149,7 @@ function describeOperation(operation: Operation, components: Components, options
     ...(deprecated ? { 'x-successor': SUCCESSOR.id } : {}),
     security: [{ apiKey: [] }, ...(bearer ? [{ bearer: [] }] : [])],
     parameters: parameters(operation, components),
-    ...(request !== null &&
-      method !== 'GET' && { requestBody: requestBody(operation, request, components, maxBodyBytes) }),
+    ...(request !== null && method !== 'GET' && { requestBody: requestBody(operation, request, components) }),
     responses: responsesOf(operation, components),
   };
 }

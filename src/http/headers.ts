@@ -62,7 +62,7 @@ export const readIdempotencyKey = (operation: Operation, request: IncomingMessag
 /** Deprecated since 2026-01-01, in Unix seconds (RFC 9745). */
 export function operationHeaders({ deprecated }: Operation): Record<string, string> {
   if (!deprecated) return {};
-  const link = `<${SUCCESSOR.path}>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"`;
+  const link = `<${SUCCESSOR.path}>; rel="successor-version", </openapi.json>; rel="deprecation"; type="application/json"`;
   return { deprecation: '@1767225600', link };
 }
 

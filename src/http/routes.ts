@@ -17,7 +17,6 @@ import { sha256 } from '../values/digest.js';
 import { jsonText } from '../values/exact-number.js';
 import type { Secret } from '../values/secret.js';
 import { checkMediaType, hasBody, parseBody } from './body.js';
-import { CONTENT_SECURITY_POLICY, docsOf } from './docs.js';
 import {
   givenIdempotencyKey,
   metaHeaders,
@@ -167,12 +166,11 @@ function notReady(cause: unknown): FlywheelError {
 
 export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   const { deps, settings, requests } = context;
-  const { apiKeyHeader, bearer, limits, metricsToken, rates, version } = settings;
+  const { apiKeyHeader, bearer, metricsToken, rates, version } = settings;
   for (const operation of OPERATION_LIST) addOperation(app, context, operation);
   const get = (path: string, handler: Handler): void => addRoute(app, 'GET', path, handler);
-  const terms = { apiKeyHeader, version, rateLimits: rates, bearer, maxBodyBytes: limits.maxBodyBytes };
-  let made: ReturnType<typeof docsOf> | undefined;
-  const docs = () => (made ??= docsOf(openApiDocument(terms)));
+  const terms = { apiKeyHeader, version, rateLimits: rates, bearer };
+  let description: string | undefined;
   get('/healthz', async () => ({ status: 'ok' }));
   get('/readyz', async () => {
     await deps.engine.ready().catch((cause: unknown) => {
@@ -188,14 +186,7 @@ export function addRoutes(app: FastifyInstance, context: ServeContext): void {
   });
   get('/openapi.json', async (_request, reply) => {
     reply.type('application/json; charset=utf-8');
-    return docs().json;
-  });
-  get('/docs', async (_request, reply) => {
-    reply.header('content-security-policy', CONTENT_SECURITY_POLICY).type('text/html; charset=utf-8');
-    return docs().page;
-  });
-  get('/', async (_request, reply) => {
-    reply.code(302).header('location', '/docs').type('text/plain; charset=utf-8');
-    return '/docs\n';
+    description ??= JSON.stringify(openApiDocument(terms), null, 2);
+    return description;
   });
 }

@@ -219,34 +219,6 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
   expect(await burned()).toBe(5);
 });
 
-itLong('a batch that waits is not executed when others have done the same once more since', async () => {
-  await meet('embedded');
-  await init(operator.write('a.json', pipelines(0, 2)));
-  await elsewhere(() => runFile('a.json', '--again'));
-  for (const more of [[], ['--dry-run'], ['--rest']]) {
-    expectProblem(await runFile('a.json', ...more), 2, { hint: 'batch cancel' });
-  }
-  expect(await burned()).toBe(2);
-});
-
-itLong(
-  'a batch that another machine has executed is noted by its cancellation, and is in no way then',
-  async () => {
-    await meet('embedded');
-    const file = operator.write('a.json', pipelines(0, 2));
-    await init(file);
-    const more = operator.write('more.json', pipelines(1, 3));
-    await elsewhere(async () => {
-      expect((await runFile(file)).exit).toBe(0);
-      return runFile(more, '--rest');
-    });
-    const [line = ''] = /flywheel batch cancel [^`]*/.exec(problemOf(await runFile(more)).hint ?? '') ?? [];
-    expect((await operator.paste(line)).exit).toBe(0);
-    expect((await runFile(more)).exit).toBe(0);
-    expect(await burned()).toBe(3);
-  },
-);
-
 itLong('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
   await meet('embedded');
   const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
@@ -446,34 +418,6 @@ it('a batch that a restore has lost is not done again while the chain has it', a
   expect(await burned()).toBe(2);
 });
 
-itLong('a repeat that was cancelled is no rest, whatever others have landed since', async () => {
-  await meet('embedded');
-  const file = operator.write('a.json', pipelines(0, 3));
-  expect((await runFile(file)).exit).toBe(0);
-  const id = await init(file, '--again');
-  expect((await runFile(operator.write('b.json', pipelines(0, 1)), '--again')).exit).toBe(0);
-  await cancel(id);
-  expect((await runFile(file)).exit).toBe(2);
-  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 3 });
-  expect(await burned()).toBe(4);
-});
-
-itLong(
-  'what others had landed of a cancelled file is not told as landed once a restore has lost it',
-  async () => {
-    await meet('embedded');
-    const file = operator.write('a.json', pipelines(0, 2));
-    await cancel(await init(file));
-    const backup = join(operator.directory, 'backup');
-    await keep(operator.dataDir, SERVICE, backup);
-    await elsewhere(() => runFile(operator.write('b.json', pipelines(0, 3))));
-    expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
-    await restore(operator.dataDir, SERVICE, backup);
-    expect((await runFile(file)).exit).toBe(7);
-    expect((await runFile(file, '--rest')).exit).toBe(7);
-  },
-);
-
 itLong(
   'a cancelled part of a file is run by another machine with the line that is printed there',
   async () => {
@@ -518,19 +462,6 @@ itLong(
     expect(await burned()).toBe(3);
   },
 );
-
-itLong('a file whose repeat was cancelled is not told as landed once a restore has lost it', async () => {
-  await meet('embedded');
-  const backup = join(operator.directory, 'backup');
-  await keep(operator.dataDir, SERVICE, backup);
-  const file = operator.write('a.json', pipelines(0, 2));
-  expect((await runFile(file)).exit).toBe(0);
-  await cancel(await init(file, '--again'));
-  expect(JSON.parse((await runFile(file, '--rest')).stdout)).toEqual({ skipped: 2 });
-  await restore(operator.dataDir, SERVICE, backup);
-  for (const more of [[], ['--dry-run'], ['--rest']])
-    expect([more, (await runFile(file, ...more)).exit]).toEqual([more, 7]);
-});
 
 it('a batch that a restore has made wait again is not told as done', async () => {
   await meet('embedded');

@@ -15,7 +15,6 @@ import type { SimProcess } from './process.js';
 export type { OpenServer };
 
 const API_URL = 'http://127.0.0.1:8080';
-const MAX_BODY_BYTES = 4 * 1_024 * 1_024;
 
 export const openLedger = (dataDir: string, nowMs: () => number): Promise<LocalChain> =>
   openLocalChain({
@@ -73,7 +72,6 @@ export const openSimServer = (
 ): Promise<OpenServer> =>
   openServer(context, resolveSettings(context, { dataDir, local: true }), {
     logLevel: 'silent',
-    maxBodyBytes: MAX_BODY_BYTES,
     metricsToken: null,
     bearer: false,
     rates: {},

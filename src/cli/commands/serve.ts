@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { RunningServer, ServeOptions } from '../../compose/server.js';
-import { MAX_BODY_BYTES } from '../../contract/limits.js';
 import { OPERATION_LIST, type OperationId, type Rate } from '../../contract/operations.js';
 import { invalidInput } from '../../errors/flywheel-error.js';
 import { Secret } from '../../values/secret.js';
@@ -58,9 +57,6 @@ const serveOptions = (command: Command) =>
     .addOption(
       new Option('--log-level <level>', 'log level on standard error (default: info)').choices(LOG_LEVELS),
     )
-    .addOption(
-      integer('--max-body <bytes>', 'largest request body', 1_024, 500_000_000).default(MAX_BODY_BYTES),
-    )
     .option(
       '--rate <operation=n/unit>',
       'rate limit of an operation per API key, or with @KEY_ID of one key (repeatable; default: contract 1.5)',
@@ -72,10 +68,10 @@ const serveOptions = (command: Command) =>
     );
 
 function parse(options: OptionsOf<typeof serveOptions>, { context }: Session): ServeOptions {
-  const { host, port, logLevel = 'info', maxBody, shutdownGrace, rate, bearer } = options;
+  const { host, port, logLevel = 'info', shutdownGrace, rate, bearer } = options;
   const { FLYWHEEL_METRICS_TOKEN: token = '' } = context.env;
   return {
-    ...{ host, port, logLevel, maxBodyBytes: maxBody, shutdownGraceMs: shutdownGrace * 1_000 },
+    ...{ host, port, logLevel, shutdownGraceMs: shutdownGrace * 1_000 },
     metricsToken: token === '' ? null : new Secret(token),
     ...rateOptions(rate),
     bearer: bearer === true,

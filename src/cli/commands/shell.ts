@@ -1,4 +1,4 @@
-/** Commands about the command line itself: help, version, completion, and the JSON Schemas of input files. */
+/** Commands about the command line itself: help, completion, and the JSON Schemas of input files. */
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { usageError } from '../../errors/flywheel-error.js';
 import { defineCommand, type Session } from '../command.js';
@@ -47,11 +47,6 @@ export const commands = {
     },
     output: ['text'],
     examples: ['flywheel help exit-codes', 'flywheel help batch init'],
-  }),
-  version: defineCommand({
-    run: async ({ context, output }) => output.text(`${context.version}\n`),
-    output: ['the version'],
-    examples: ['flywheel version'],
   }),
   completion: defineCommand({
     configure: (command) => command.addArgument(new Argument('<shell>', 'the shell').choices(SHELLS)),

@@ -29,7 +29,7 @@ const LEDGER: readonly Use[] = ['service', 'local'];
 const USES: ReadonlyMap<string, readonly Use[]> = new Map(
   (
     [
-      [[], 'completion', 'demo', 'help', 'proof hash', 'schema', 'version'],
+      [[], 'completion', 'demo', 'help', 'proof hash', 'schema'],
       [['service'], 'profile'],
       [APPROVAL, 'batch approve', 'batch cancel', 'batch execute', 'batch inspect', 'batch run'],
       [APPROVAL, 'batch verify', 'doctor', 'pending', 'profile add', 'profile pin', 'proof verify', 'whoami'],

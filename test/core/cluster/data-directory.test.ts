@@ -42,7 +42,7 @@ function open(flags: Partial<GlobalFlags> = {}, env: Record<string, string> = {}
 
 const SERVER: OpenServerOptions = {
   ...{ keyRates: {}, rates: {}, bearer: false, metricsToken: null },
-  ...{ logLevel: 'silent', maxBodyBytes: 1_000_000 },
+  ...{ logLevel: 'silent' },
 };
 
 describe('a data directory on a cluster', () => {

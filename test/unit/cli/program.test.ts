@@ -48,7 +48,7 @@ describe('completion', () => {
   });
 
   it('offers the options of all commands only where they have an effect', async () => {
-    for (const word of ['burn', 'completion', 'version', 'help']) {
+    for (const word of ['burn', 'completion', 'help']) {
       const options = await follows(word, '--');
       expect([word, options.includes('--rpc-url')]).toEqual([word, word === 'burn']);
       expect(options).toContain('--json');

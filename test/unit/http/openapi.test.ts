@@ -57,7 +57,6 @@ describe('what openApiDocument says of limits and keys', () => {
   const document = openApiDocument({
     ...OPTIONS,
     rateLimits: { burn: { points: 100, windowSeconds: 1 } },
-    maxBodyBytes: 2_048,
   });
   const schemas = document.components['schemas'] as Record<string, Record<string, unknown>>;
   const propertiesOf = (name: string) =>
@@ -76,7 +75,7 @@ describe('what openApiDocument says of limits and keys', () => {
       signedTx: { maxLength: 1_644 },
     });
     expect(JSON.stringify(describedAs('getBatch')?.parameters)).toContain('beyond 200 characters');
-    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain('at most 2048 bytes, 80000 values');
+    expect(JSON.stringify(describedAs('burn')?.requestBody)).toContain('at most 4194304 bytes, 80000 values');
   });
 
   it('only a POST whose path says what it is about may come without a body', () => {

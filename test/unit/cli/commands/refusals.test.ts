@@ -92,7 +92,6 @@ const CASES: readonly (readonly [words: string, code: string, names: string])[] 
   ['keys revoke key-1 --after=-1h', 'ERR_INPUT_INVALID', '--after'],
   ['report --by year', 'ERR_INPUT_INVALID', '--by'],
   ['serve --port 65536', 'ERR_INPUT_INVALID', '--port'],
-  ['serve --max-body 1000', 'ERR_INPUT_INVALID', '--max-body'],
   ['serve --shutdown-grace 1h', 'ERR_INPUT_INVALID', '--shutdown-grace'],
   ['serve --rate burn=fast', 'ERR_INPUT_INVALID', '--rate'],
   ['serve --rate burn=1/s --rate burn=2/s', 'ERR_INPUT_INVALID', '--rate'],

@@ -23,7 +23,7 @@ describe('serve', () => {
     const { cli, started } = cliWith({ env: { FLYWHEEL_METRICS_TOKEN: 'token-1' } });
     const key = '00000000-0000-4000-8000-000000000007';
     const { exit } = await cli.run(
-      ...['serve', '--host', '::1', '--port', '0', '--log-level', 'warn', '--max-body', '2048', '--bearer'],
+      ...['serve', '--host', '::1', '--port', '0', '--log-level', 'warn', '--bearer'],
       ...['--shutdown-grace', '0'],
       ...['--rate', 'burn=100/s', '--rate', 'init=10/5min', '--rate', 'status=2/min', '--rate', 'list=3/h'],
       ...['--rate', 'burn-batch=1/10s', '--rate', `burn=1/h@${key}`],
@@ -31,7 +31,7 @@ describe('serve', () => {
     const [{ metricsToken, ...options } = { metricsToken: null }] = started;
     expect([exit, metricsToken?.reveal()]).toEqual([0, 'token-1']);
     expect(options).toEqual({
-      ...{ host: '::1', port: 0, logLevel: 'warn', maxBodyBytes: 2_048, shutdownGraceMs: 0, bearer: true },
+      ...{ host: '::1', port: 0, logLevel: 'warn', shutdownGraceMs: 0, bearer: true },
       rates: {
         ...{ burn: { points: 100, windowSeconds: 1 }, initBatch: { points: 10, windowSeconds: 300 } },
         ...{ getBatch: { points: 2, windowSeconds: 60 }, listBatches: { points: 3, windowSeconds: 3_600 } },
