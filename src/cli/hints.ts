@@ -122,6 +122,8 @@ export async function executeOrCancel(session: Session, batchId: string): Promis
   if (batch === null)
     return 'The service does not know that batch any more, as after a restore. Run the file of the batch again: the command says what the chain has of it.';
   const cancel = cancelLine(session, batchId);
+  if (batch?.status === 'AVAILABLE_TO_QUEUE' && batch.dateCancelled === undefined)
+    return `The set-up of the batch is not finished. Run its file again, or see \`flywheel pending\`. Or cancel it: ${cancel}`;
   return batch?.status === 'FAILED'
     ? `The batch failed, and executing it again sends nothing. Cancel it: ${cancel}. Then send its file again.`
     : `Approve and execute the batch: \`${await nextCommand(session, batchId)}\`. Or cancel it: ${cancel}`;

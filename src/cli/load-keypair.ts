@@ -86,7 +86,9 @@ function readPrivateFile(context: KeypairContext, location: string, count: numbe
   let handle: number | undefined;
   try {
     handle = openSync(path, 'r');
-    if (context.platform !== 'win32' && (fstatSync(handle).mode & OTHERS) !== 0)
+    const stats = fstatSync(handle);
+    if (stats.isDirectory()) throw refuseKey(location, 'it is a directory');
+    if (context.platform !== 'win32' && (stats.mode & OTHERS) !== 0)
       throw refuseKey(
         location,
         'other users can read this keypair file',

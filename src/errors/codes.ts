@@ -96,7 +96,7 @@ export const ERRORS = {
     retry: 'with-key',
   }),
   ERR_BATCH_NOT_FINALIZED: wire(409, 'execute was called before the set-up of the batch had finished', {
-    hint: 'Run `batch init` again with the same idempotency key to finish the set-up.',
+    hint: 'Run the file of the batch again: that finishes its set-up.',
   }),
   ERR_BATCH_IN_PROGRESS: wire(
     409,

@@ -64,6 +64,8 @@ describe.each(KILLED)('a batch that %s', (state, ready) => {
     const operator = await anOperator('embedded', INIT);
     const id = await ready(operator);
     const { burned } = await operator.happened();
+    if (state === 'is set up halfway')
+      expectProblem(await operator.run('pending', 'resume', id, '--json'), 2, { hint: 'Run its file again' });
     const words = cancelWords(operator, id);
     for (const point of sampleOf([5, 12, 19, 26], 2))
       await operator.runWith({ signal: 'SIGKILL', point }, ...words);
@@ -146,6 +148,8 @@ describe('over HTTP', () => {
 it('a batch that waits is over, and asking again says the same', async () => {
   const operator = await anOperator('embedded', INIT);
   const id = await initiated(operator, 'waits');
+  const forgotten = await operator.run('pending', 'forget', id, '--yes', '--json');
+  expectProblem(forgotten, 2, { message: new RegExp(id), hint: 'batch cancel' });
   const ended = await operator.run(...cancelWords(operator, id));
   expect(JSON.parse(ended.stdout)).toMatchObject({ id, status: 'FAILED', dateCancelled: expect.any(String) });
   // A script also sees the content of the vote.

@@ -325,14 +325,15 @@ async function notThere(session: Session, journal: Journal, id: string): Promise
   return invalidInput(
     message,
     ofService === undefined
-      ? `The journal of this machine does not have that batch. ${await executeOrCancel(session, id)}`
+      ? await executeOrCancel(session, id)
       : `That request is one of the service. Finish it: \`${ofService.resume}\``,
   );
 }
 
-async function forget(session: Session, journal: Journal, id: string): Promise<void> {
+/** @param word - as typed, for a batch */
+async function forget(session: Session, journal: Journal, id: string, word: string): Promise<void> {
   const found = journal.pending().find((operation) => operation.id === id);
-  if (found === undefined) throw await notThere(session, journal, id);
+  if (found === undefined) throw await notThere(session, journal, word);
   const isRepeated = found.kind === 'burn' && !found.command.includes('--once');
   const again = isRepeated ? 'burns again' : 'looks up what its requests did';
   const line = shellLine(['flywheel', ...found.command]);
@@ -378,7 +379,7 @@ async function run(
   if (action === 'resume') return resumeAll(session, journal, keypair);
   if (action === 'forget') {
     if (id === undefined) throw usageError('`flywheel pending forget` needs an id.');
-    return forget(session, journal, id);
+    return forget(session, journal, id, word ?? id);
   }
   if (id !== undefined) throw usageError('`flywheel pending list` takes no id.');
   return list(session, journal);

@@ -29,14 +29,17 @@ export async function withoutOverlap(
   { overlaps, changes }: Refused,
   isRest: boolean,
 ): Promise<OperationRequest | null> {
-  const { elements, taken, kind, isKnown = false } = request;
+  const { elements, taken, kind, allowChanged, isKnown = false } = request;
   if (overlaps.length === 0) throw changedElements(changes, kind, (taken ?? elements).length);
   const noun = nounOf(kind);
   const sentence = describe(elements.length, overlaps, noun);
+  const changed =
+    changes.length === 0 ? '' : ` ${countText(changes.length, noun)} landed before ${OTHERWISE[kind]}.`;
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
     const left = withoutThose(overlaps, elements, taken ?? [...elements.keys()]);
-    session.output.tell(`${sentence} They are skipped.`);
+    const also = allowChanged && changed !== '' ? `${changed} The full new amount is sent on top.` : '';
+    session.output.tell(`${sentence} They are skipped.${also}`);
     return left.length === 0 ? null : { ...request, taken: left };
   }
   if (open !== undefined && kind === 'burn') throw unfinishedBurn(session, open);
@@ -45,12 +48,14 @@ export async function withoutOverlap(
     unfinished === undefined
       ? sendingHint(elements.length - overlaps.length - changes.length, changes.length, noun)
       : await wayOut(session, unfinished);
-  const changed =
-    changes.length === 0
-      ? ''
-      : ` ${countText(changes.length, noun)} landed before with another amount, recipient or action.`;
   throw notSent(`${sentence}${changed}`, hint);
 }
+
+const OTHERWISE: Readonly<Record<OperationKind, string>> = {
+  burn: 'with another amount',
+  'burn-batch': 'with another amount',
+  batch: 'with another amount, recipient or action',
+};
 
 const correctAmount = (noun: string): string =>
   `To correct an amount, put the earlier ${noun} back, add one for the difference, and use --rest.`;
@@ -109,13 +114,13 @@ function changedElements(changes: Refused['changes'], kind: OperationKind, count
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
     return notSent(
-      `A burn with this type and proof landed on ${first.date.slice(0, 10)} with another amount.`,
+      `A burn with this type and proof landed on ${first.date.slice(0, 10)} ${OTHERWISE[kind]}.`,
       'Add --again to burn this amount too.',
     );
   const news = count - changes.length;
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
-    `${countText(changes.length, noun)} landed before with another amount, recipient or action: ${named}.`,
+    `${countText(changes.length, noun)} landed before ${OTHERWISE[kind]}: ${named}.`,
     `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}${correctAmount(noun)} --allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
   );
 }

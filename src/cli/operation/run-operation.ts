@@ -307,7 +307,7 @@ function endCancelled(entry: Entry): void {
 const WOULD: Readonly<Record<Entry['state'], string>> = {
   open: 'Its outcome is unknown. The command would resume it.',
   waiting: 'Its batch waits for approval. The command would resume the batch.',
-  partial: 'Part of it landed. The command would send nothing. Add --rest to send the others.',
+  partial: 'Not all of it landed. The command would send nothing. Add --rest to send the others.',
   done: 'All of it landed. The command would send nothing and print the stored result.',
   cancelled: 'Its batch was cancelled. The command would send what has not landed.',
 };

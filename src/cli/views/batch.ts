@@ -92,7 +92,7 @@ export function totalFields(
   symbol: string | null,
 ): readonly Field[] {
   return [
-    ['pipelines', grouped(pipelines)],
+    ['pipelines', pipelines === 0 ? null : grouped(pipelines)],
     ['burns', burn === '0' ? null : tokensText(burn, symbol)],
     [
       'airdrops',

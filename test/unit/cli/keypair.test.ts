@@ -71,6 +71,7 @@ describe('a keypair', () => {
     writeFileSync(join(home, 'my keys/id.json'), JSON_TEXT, { mode: 0o640 });
     const { code, options } = await refused('my keys/id.json', context);
     expect([code, options.hint]).toEqual(['ERR_KEYPAIR_INVALID', `Run: chmod 600 '${home}/my keys/id.json'`]);
+    expect((await refused('my keys', context)).message).toContain('directory');
   });
 
   it.each(['prompt://', 'ASK', 'usb://ledger', 'usb://ledger?key=0/0', 'none.json'])(
