@@ -1,5 +1,5 @@
 /**
- * `npm run check`: builds, then runs all tests with types and lint beside them, which work while tests wait. The output of each
+ * `npm run check`: builds, then runs all tests; types and lint run beside both, and work while tests wait. The output of each
  * comes when it has ended.
  */
 import { spawn } from 'node:child_process';
@@ -34,9 +34,12 @@ async function run(script, ...words) {
   );
 }
 
-await run('build', '--', '--no-types');
-if (failed.length === 0)
-  await Promise.all([run('types'), run('lint'), ended('test:all', npm('inherit', 'test:all'))]);
+async function tests() {
+  await run('build', '--', '--no-types');
+  if (!failed.includes('build')) await ended('test:all', npm('inherit', 'test:all'));
+}
+
+await Promise.all([tests(), run('types'), run('lint')]);
 // The output of types and lint is far above that of the tests.
 if (failed.length > 0) process.stdout.write(`Failed: ${failed.join(', ')}\n`);
 process.exitCode = failed.length === 0 ? 0 : 1;

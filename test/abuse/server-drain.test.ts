@@ -89,7 +89,7 @@ const LOADS = [
   ['on connections that stay open', { ahead: 1, keepAlive: true }],
   ['several requests at once on a connection', { ahead: 3, keepAlive: true }],
 ] as const;
-const CLIENTS = isLong ? 12 : 6;
+const CLIENTS = isLong ? 12 : 4;
 
 describe('flywheel serve under load', () => {
   let home: ServedHome;

@@ -55,7 +55,7 @@ const ALL: Readonly<Record<string, Deed>> = {
   'batch run (executing)': withFile('batch run (executing)', pipelines, 3),
 };
 /** Commands with kill points in every check; the others only with LONG=1. */
-const OFTEN = ['burn --once', 'burn-batch', 'batch run (executing)'];
+const OFTEN = ['burn-batch', 'batch run (executing)'];
 const NOTHING = { burned: '0', usedToday: { burn: '0', airdrop: '0' }, batches: [] };
 
 describe.each(Object.entries(ALL).filter(([title]) => OFTEN.includes(title) || isLong))(

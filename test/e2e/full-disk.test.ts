@@ -9,9 +9,9 @@ import type { Spawned } from '../support/spawn.js';
 import { anOperator, ending, resumeLineOf } from './operator.js';
 
 const PROGRAM = join(process.cwd(), 'bin/flywheel.js');
-/** Two requests. */
-const ELEMENTS = 1_100;
-const ROOM_KIB = 600;
+/** More than one commit holds. */
+const ELEMENTS = 700;
+const ROOM_KIB = 400;
 
 const inShell = (
   home: string,

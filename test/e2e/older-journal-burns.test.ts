@@ -223,16 +223,11 @@ it.each([
   },
 );
 
-it.each(
-  sampleOf(
-    [
-      ['in part', 1, 'with its journal'],
-      ['in part', 1, 'with its journal lost'],
-      ['in full', 0, 'with its journal'],
-    ] as const,
-    1,
-  ),
-)(
+itLong.each([
+  ['in part', 1, 'with its journal'],
+  ['in part', 1, 'with its journal lost'],
+  ['in full', 0, 'with its journal'],
+] as const)(
   'a later request that was held up, and that others have done %s, does nothing once the rest has gone out (%#)',
   async (_, own, journal) => {
     await begin('remote');

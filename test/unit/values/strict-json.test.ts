@@ -26,7 +26,7 @@ describe('parseStrictJson', () => {
       fc.property(fc.oneof(json, laidOut), (text) => {
         expect(parse(text)).toEqual(JSON.parse(text));
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 
