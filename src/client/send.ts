@@ -119,7 +119,6 @@ function failedWithoutAnswer(failure: HttpFailure, { host }: URL): Failed {
   };
 }
 
-const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 /** 303 is excluded: it says that the request was executed (RFC 9110, section 15.4.4). */
 const SENT_ELSEWHERE: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
@@ -157,7 +156,7 @@ function notOffered({ request: { method, url } }: PreparedCall, error: FlywheelE
 
 function failedWithAnswer(call: PreparedCall, answer: HttpAnswer, nowMs: number): Failed {
   const { status } = answer;
-  if (isRedirect(status)) return redirected(answer);
+  if (status >= 300 && status < 400) return redirected(answer);
   const { error: said, trusted } = decodeProblem(answer, call.mask);
   const error = notOffered(call, said);
   const waitMs = retryAfterMs(answer.headers, nowMs);

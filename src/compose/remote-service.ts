@@ -72,10 +72,10 @@ export async function openRemoteService(
     get locate() {
       if (isTold) return null;
       return (found: Pick<Pins, 'multisig' | 'mint'>) => {
-        isTold = true;
         const told = flywheelText(found);
         if (flywheel !== null && told !== flywheel) throw otherProject(found);
         flywheel = told;
+        isTold = true;
       };
     },
     takenBack: 0,
@@ -86,12 +86,11 @@ export async function openRemoteService(
   };
 }
 
-const otherProject = ({ multisig, mint }: Pick<Pins, 'multisig' | 'mint'>): FlywheelError =>
-  new FlywheelError(
-    'ERR_CONFIG_INVALID',
-    `The API key is of the project with multisig ${multisig} and mint ${mint}, and the pins are of another one. Nothing was sent.`,
-    { hint: 'See both: `flywheel whoami --check`.' },
-  );
+const otherProject = ({ multisig, mint }: Pick<Pins, 'multisig' | 'mint'>): FlywheelError => {
+  const own = `The API key is of the project with multisig ${multisig} and mint ${mint}`;
+  const hint = 'See both: `flywheel whoami --check`.';
+  return new FlywheelError('ERR_CONFIG_INVALID', `${own}, and the pins are of another one.`, { hint });
+};
 
 /** Loads the RPC code only if nodes are set: few commands use them. */
 async function rpcOf(ambient: Ambient, settings: Settings): Promise<OwnRpc | null> {

@@ -55,7 +55,6 @@ export function fileSchema(kind: keyof typeof FILE_SCHEMAS): Json {
 }
 
 type OpenApiOperation = ReturnType<typeof describeOperation>;
-export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface OpenApiOptions {
   readonly apiKeyHeader: string;
@@ -63,7 +62,6 @@ interface OpenApiOptions {
   readonly rateLimits?: Partial<Record<OperationId, Rate>>;
   /** Accept the API key as a bearer token too. @default false */
   readonly bearer?: boolean;
-  /** @default 4 MiB */
 }
 
 function fieldsBesidePath(request: z.ZodType, components: Components): Json {

@@ -129,7 +129,16 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
 const NO_OUTCOME: readonly ErrorCode[] = ['ERR_UNAVAILABLE', 'ERR_RESPONSE_INVALID', 'ERR_CHAIN_MISMATCH'];
 
 export const maybeSent = (error: unknown): unknown =>
-  isFlywheelError(error) && NO_OUTCOME.includes(error.code) ? error.with({ unsent: false }) : error;
+  isFlywheelError(error)
+    ? new FlywheelError(
+        error.code,
+        error.message.replace(/ Nothing was (?:sent|approved or executed)\.$/, ''),
+        {
+          ...error.options,
+          ...(NO_OUTCOME.includes(error.code) && { unsent: false }),
+        },
+      )
+    : error;
 
 const forgotten = (signature: Signature): FlywheelError =>
   new FlywheelError(

@@ -60,8 +60,6 @@ export async function loadSqlite(name: FileName): Promise<Connect> {
   };
 }
 
-const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-
 /** Retries `work` while the database is locked. @throws its last error after `timeoutMs`, any other error at once */
 export function untilFree(work: () => void, timeoutMs: number): void {
   const startMs = performance.now();
@@ -71,7 +69,7 @@ export function untilFree(work: () => void, timeoutMs: number): void {
       return;
     } catch (error) {
       if (!isBusy(error) || performance.now() - startMs >= timeoutMs) throw error;
-      holdUp(POLL_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
     }
   }
 }

@@ -67,9 +67,6 @@ function checkPath(request: FastifyRequest): void {
   throw new FlywheelError('ERR_INVALID_REQUEST', message);
 }
 
-const takesBody = (operation: Operation, { headers }: FastifyRequest): boolean =>
-  operation.method === 'POST' && (hasBody(headers) || !needsNoBody(operation));
-
 async function inputOf(
   operation: Operation,
   request: FastifyRequest,
@@ -82,7 +79,7 @@ async function inputOf(
     const isNumber = typeof limit === 'string' && /^\d{1,9}$/.test(limit);
     return { ...query, ...(isNumber ? { limit: Number(limit) } : {}), ...inPath };
   }
-  if (!takesBody(operation, request)) return inPath;
+  if (operation.method !== 'POST' || (!hasBody(request.headers) && needsNoBody(operation))) return inPath;
   checkMediaType(request.headers);
   const body = parseBody(await readBody(request));
   if (!needsNoBody(operation)) return body;

@@ -37,12 +37,12 @@ function lineOf(name: TableName, row: AnyRow): string {
 
 type Pages = AsyncGenerator<readonly AnyRow[], void>;
 
-/** The target's audit entry of the copy itself. */
-const isOfCopy = (name: TableName, row: AnyRow): boolean => name === 'auditLog' && row['action'] === 'copy';
-
 async function* rowsOf(tx: StoreTransaction, name: TableName, project: Pick<CopyTerms, 'name'> = {}): Pages {
+  // Without the target's audit entry of the copy itself.
   for await (const page of tx.rows.pages(name))
-    yield page.filter((row) => !isOfCopy(name, row)).map((row) => asWritten(name, row, project));
+    yield page
+      .filter((row) => name !== 'auditLog' || row['action'] !== 'copy')
+      .map((row) => asWritten(name, row, project));
 }
 
 /** Both sides are read in step, page by page: PostgreSQL ends a transaction that is idle while the other side reads a long table. */

@@ -38,7 +38,7 @@ export type Fate =
   | Replay
   | { readonly alter: (answer: Altered) => Altered };
 
-interface Altered {
+export interface Altered {
   status: number;
   body: unknown;
   /** @default for the same status */

@@ -10,7 +10,6 @@ import {
   burns,
   dropped,
   elsewhere,
-  fund,
   giveUp,
   JOURNAL,
   journalHome,
@@ -219,20 +218,6 @@ it('the rest of a cancelled batch is what others have not landed, and all of it 
   expect(await burned()).toBe(5);
 });
 
-itLong('a rest that is refused before anything is set up is no operation, and can be corrected', async () => {
-  await meet('embedded');
-  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
-  const file = operator.write('a.json', { pipelines: all });
-  await cancel(await failedInPart(operator, file));
-  const before = await burned();
-  const refused = await runFile(file, '--rest');
-  expect([refused.exit, problemOf(refused).hint]).toEqual([5, expect.not.stringContaining('pending')]);
-  expect(operator.open()).toEqual([]);
-  const less = { pipelines: [...all.slice(0, 4), ...pipelines(4, 5, 5).pipelines, ...all.slice(5)] };
-  expect((await runFile(operator.write('less.json', less), '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(before + 6);
-});
-
 it('a rest that is refused cancels no batch', async () => {
   await meet('embedded');
   const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
@@ -276,32 +261,6 @@ it('a file whose batch was cancelled is not run by another key, but with --again
   }
   expect((await runFile(file, '--again')).exit).toBe(0);
   expect(await burned()).toBe(2);
-});
-
-itLong('a batch whose rest another machine has done says so', async () => {
-  await meet('embedded');
-  const all = [pipelines(0, 4), pipelines(4, 5, 495), pipelines(5, 6)].flatMap((one) => one.pipelines);
-  const file = operator.write('a.json', { pipelines: all });
-  const id = await failedInPart(operator, file);
-  const failed = await runFile(file);
-  expectProblem(failed, 10, { hint: '--rest' });
-  const rest = operator.write('rest.json', { pipelines: all.slice(4) });
-  await elsewhere(async () => {
-    const refused = await runFile(rest);
-    expectProblem(refused, 2, {
-      hint: /^The batch failed, and executing it again sends nothing\. Cancel it: /,
-    });
-    return refused;
-  }, 2);
-  await cancel(id);
-  expect((await fund('vault', 1_000)).exit).toBe(0);
-  await elsewhere(() => runFile(rest));
-  const before = await burned();
-  for (let time = 0; time < 2; time += 1) {
-    expectProblem(await runFile(file), 10, { hint: 'Nothing of the file is left to run' });
-  }
-  expect((await runFile(file, '--rest')).exit).toBe(0);
-  expect(await burned()).toBe(before);
 });
 
 itLong(

@@ -21,7 +21,7 @@ import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, ending, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { burnsOf, initiated, pipelinesOf } from './deeds.js';
-import type { Fate } from './gate.js';
+import type { Altered, Fate } from './gate.js';
 import { anOperator, expectProblem, gateOf, type Operator, problemOf, resumeLineOf } from './operator.js';
 
 const DAY_MS = 86_400_000;
@@ -474,10 +474,27 @@ describe('a service', () => {
     const add = ['profile', 'add', 'other', '--api-url', url.href, '--api-key-stdin', ...pins];
     const added = await flywheelHere({ home: operator.directory, stdin: operator.key }, ...add);
     expect([added.exit, added.stderr]).toEqual([0, '']);
-    const words = ['burn-batch', operator.write('pinned.json', burnsOf('pinned')), '-p', 'other'];
-    for (const more of [[], ['--dry-run']])
-      expectProblem(await operator.run(...words, ...more), 2, { error: 'ERR_CONFIG_INVALID' });
+    const words = ['burn-batch', operator.write('pinned.json', burnsOf('pinned'))];
+    const refused = async (...all: string[]): Promise<void> =>
+      expectProblem(await operator.run(...all), 2, { error: 'ERR_CONFIG_INVALID' });
+    for (const more of [[], ['--dry-run']]) await refused(...words, '-p', 'other', ...more);
+    // The key is replaced while the outcome is open.
+    const gate = gateOf(operator);
+    gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+    const right = [...words, '-p', 'right'];
+    const rightPins = [...add.slice(0, -1), operator.template.made.mintAddress].with(2, 'right');
+    await flywheelHere({ home: operator.directory, stdin: operator.key }, ...rightPins);
+    expect((await operator.run(...right)).exit).toBe(7);
+    const alter = ({ status, body }: Altered) => ({
+      status,
+      body: { ...(body as object), mintAddress: signer },
+    });
+    gate.fate = ({ path }) => (path.endsWith('/tokenomics/key') ? { alter } : 'pass');
+    await refused(...right);
+    await refused('pending', 'resume', '-p', 'right');
     expect(await burned(operator)).toBe(before);
+    gate.fate = () => 'pass';
+    expect((await operator.run('pending', 'resume', '-p', 'right')).exit).toBe(0);
   });
 
   it('that hides burns of some types from a key is not said to have lost them', async () => {
@@ -490,9 +507,17 @@ describe('a service', () => {
     const create = ['keys', 'create', '--proof-type', 'WATCH_AD', '--data-dir', dataDir, '--local', '--json'];
     const { key } = JSON.parse((await flywheelHere({ home }, ...create)).stdout);
     const env = { FLYWHEEL_API_KEY: key };
-    const again = await flywheelHere({ home, env }, ...words, '--api-url', operator.server);
-    expect([again.exit, again.stderr]).toEqual([0, expect.stringContaining('Only the journal')]);
-    expect(Number(await burned(operator)) - before).toBe(2);
+    const limited = (...all: string[]) => flywheelHere({ home, env }, ...all, '--api-url', operator.server);
+    const again = await limited(...words);
+    expect([again.exit, again.stderr]).toEqual([0, expect.stringContaining('may not see')]);
+    // What the key may see counts as ever.
+    const [seen] = burnsOf('seen');
+    const elsewhere = { home: emptyDirectory(), env: { FLYWHEEL_API_KEY: operator.key } };
+    const other = ['burn-batch', '-', '--api-url', operator.server];
+    expect((await flywheelHere({ ...elsewhere, stdin: JSON.stringify([seen]) }, ...other)).exit).toBe(0);
+    const all = ['burn-batch', operator.write('all.json', [...two, seen]), '--rest'];
+    expect(JSON.parse((await limited(...all)).stdout)).toMatchObject({ skipped: 3 });
+    expect(Number(await burned(operator)) - before).toBe(3);
   });
 
   it('of which an outcome is open, or at which a batch waits, keeps its address in the profile', async () => {

@@ -94,13 +94,9 @@ export function loadNative(host: Platform = { os: platform(), cpu: arch() }): Na
   throw new FlywheelError('ERR_INTERNAL', problem(host, names), { cause });
 }
 
-/** Machines with a LiteSVM build; elsewhere the program works with a remote API. */
-const hasBuild = ({ os, cpu }: Platform): boolean =>
-  ['linux', 'darwin'].includes(os) && ['x64', 'arm64'].includes(cpu);
-
-/** The message includes the remedy, because the hint of a started command says how to resume. */
+/** Elsewhere the program works with a remote API. The message includes the remedy, because the hint of a started command says how to resume. */
 const problem = (host: Platform, names: readonly string[]): string =>
-  hasBuild(host)
+  ['linux', 'darwin'].includes(host.os) && ['x64', 'arm64'].includes(host.cpu)
     ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine. Install flywheel again without --omit=optional, or use a server with --api-url.`
     : `The embedded chain does not run on this machine: there is no LiteSVM build for ${host.os} on ${host.cpu}. Use Linux or macOS on x64 or arm64 (on Windows: WSL), or a server with --api-url.`;
 

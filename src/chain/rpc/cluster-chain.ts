@@ -55,8 +55,6 @@ type Finalized = { readonly blockHeight: bigint; readonly slot: number };
 /** The status of one transaction at each node of the quorum. */
 type Heard = readonly Voice<Status | null>[];
 
-const isAwaited = (trace: Trace | undefined): boolean => trace?.kind === 'open' && trace.isOver !== true;
-
 const FORGOTTEN: Trace = { kind: 'open', isOver: true };
 
 const openAfter = (heard: Heard): Trace => ({
@@ -237,7 +235,10 @@ export class ClusterChain implements Chain {
       if (trace?.kind === 'never') this.#outgoing.forget(signature);
     }
     await this.#outgoing.resend(
-      sought.flatMap(({ signature }, index) => (isAwaited(traces[index]) ? [signature] : [])),
+      sought.flatMap(({ signature }, index) => {
+        const trace = traces[index];
+        return trace?.kind === 'open' && trace.isOver !== true ? signature : [];
+      }),
     );
     return traces;
   }
@@ -347,7 +348,10 @@ export class ClusterChain implements Chain {
   /** The outcome comes from the status, the details from the transaction if the nodes still store it. */
   async #record(signature: Signature, { slot, error }: Status): Promise<TransactionRecord> {
     const { value } = await this.#pool.agreed(questions.transaction(signature));
-    return { signature, slot: BigInt(slot), error, ...(value ?? NO_DETAILS) };
+    const { hasFailed, ...details } = value ?? { ...NO_DETAILS, hasFailed: undefined };
+    if (hasFailed !== undefined && hasFailed !== (error !== null))
+      throw disagreeing(`contradict themselves on whether the transaction ${signature} failed`);
+    return { signature, slot: BigInt(slot), error, ...details };
   }
 
   /** 0 where no node knows, or nodes of the quorum differ: a missing block time does not change the fact of landing. */

@@ -178,6 +178,8 @@ export const statuses = (signatures: readonly Signature[]) =>
 
 interface FoundTransaction extends Omit<TransactionRecord, 'signature' | 'slot' | 'error'> {
   readonly wire: Uint8Array;
+  /** `undefined`: the node does not say. */
+  readonly hasFailed: boolean | undefined;
 }
 
 /** Checks the bytes against the requested signature and verifies every signature, so a node cannot forge a transaction. */
@@ -198,7 +200,9 @@ const amount = u64.nullish().transform((told) => told ?? 0n);
 const foundTransaction = z.object({
   transaction: base64,
   blockTime: timeMs,
-  meta: z.looseObject({ fee: amount, computeUnitsConsumed: amount, logMessages: logLines }).nullish(),
+  meta: z
+    .looseObject({ err: z.unknown(), fee: amount, computeUnitsConsumed: amount, logMessages: logLines })
+    .nullish(),
 });
 
 export const transaction = (signature: Signature) =>
@@ -212,8 +216,20 @@ export const transaction = (signature: Signature) =>
     result: foundTransaction
       .refine(({ transaction }) => isSignedAs(signature, transaction), 'not the transaction of the signature')
       .transform(({ transaction: wire, blockTime, meta }): FoundTransaction => {
-        const { fee = 0n, computeUnitsConsumed = 0n, logMessages = [], ...told } = meta ?? {};
-        const details = { logs: logMessages, feeLamports: fee, computeUnits: computeUnitsConsumed };
+        const {
+          err,
+          fee = 0n,
+          computeUnitsConsumed = 0n,
+          logMessages = [],
+          ...told
+        } = meta ?? { err: undefined };
+        const hasFailed = err === undefined ? undefined : err !== null;
+        const details = {
+          hasFailed,
+          logs: logMessages,
+          feeLamports: fee,
+          computeUnits: computeUnitsConsumed,
+        };
         return { wire, blockTimeMs: blockTime ?? 0, ...details, ...metaOf(told, wire) };
       })
       .nullable(),

@@ -144,6 +144,18 @@ export interface PastBatch extends BatchRef {
   readonly votes: Readonly<Record<'approved' | 'rejected' | 'cancelled', readonly Address[]>>;
 }
 
+/** @param isWhole - else an execution by a former member may be among the unread transactions */
+function lacksExecutions(
+  transactions: readonly PastBatchTransaction[],
+  { isWhole, isClosed, isCancelled }: Readonly<Record<'isWhole' | 'isClosed' | 'isCancelled', boolean>>,
+): boolean {
+  const count = transactions.findIndex(({ executed }) => executed === null);
+  if (count < 0) return false;
+  // A multisig executes in order, and what is executed in part can be closed only once it is cancelled.
+  const isHole = transactions.slice(count).some(({ executed }) => executed !== null);
+  return !isWhole || isHole || (count > 0 && isClosed && !isCancelled);
+}
+
 /**
  * Reconstructs a batch from the history of the chain alone. Only successful transactions count, and only instructions on this
  * batch: its address derives from multisig and index, and the program has checked the address.
@@ -187,8 +199,6 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
     const isAlone = executed === null || !shared.has(executed);
     transactions.push({ number, address, message, ephemeralSigners, executed, isAlone });
   }
-  // An execution by a former member may be among the unread transactions.
-  if (!past.isWhole && !transactions.every(({ executed }) => executed !== null)) return null;
   // Executed and closed transactions must have been added before; otherwise history is missing.
   if ([...executions.keys(), ...closed.keys()].some((address) => !added.has(address))) return null;
   const ends = of('batchAccountsClose');
@@ -199,13 +209,12 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
     );
     return [...new Set(own.flatMap(({ accounts }) => accounts['member'] ?? []))];
   };
+  const cancelled = votesBy('proposalCancel', 'proposalCancelV2');
+  const [isClosed, isCancelled] = [ends.length > 0, cancelled.length > 0];
+  if (lacksExecutions(transactions, { isWhole: past.isWhole, isClosed, isCancelled })) return null;
   return {
     ...{ multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions },
-    ...{ closings: [...new Set(closings)], isClosed: ends.length > 0 },
-    votes: {
-      approved: votesBy('proposalApprove'),
-      rejected: votesBy('proposalReject'),
-      cancelled: votesBy('proposalCancel', 'proposalCancelV2'),
-    },
+    ...{ closings: [...new Set(closings)], isClosed },
+    votes: { approved: votesBy('proposalApprove'), rejected: votesBy('proposalReject'), cancelled },
   };
 }

@@ -235,7 +235,7 @@ async function isOnChain(
   return found?.digest === digestOf(listed.slice(0, size));
 }
 
-const digestOf = (listed: readonly PipelineState[]): Sha256 =>
+export const digestOf = (listed: readonly PipelineState[]): Sha256 =>
   pipelinesDigest(
     listed.map(({ type, proofHash, actions }) => ({
       ...{ type, proofHash: proofHash as Sha256, actions: actions.filter(isSourceAction) },

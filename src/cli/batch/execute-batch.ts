@@ -26,7 +26,13 @@ import { countText } from '../views/unit.js';
 import { batchName } from './approval-source.js';
 import type { Signed } from './approve-batch.js';
 import { ownBatch } from './batch-stages.js';
-import { listedDigest, listedPipelines, requireChainAgrees, requireWillRun } from './chain-agrees.js';
+import {
+  digestOf,
+  listedDigest,
+  listedPipelines,
+  requireChainAgrees,
+  requireWillRun,
+} from './chain-agrees.js';
 import { batchFailure, concludeById, unansweredOf, upToDate, writeRest } from './own-batch.js';
 import { refuse } from './pins.js';
 import { checkedPipelines } from './pipelines-operation.js';
@@ -98,8 +104,8 @@ async function requireExpected(
   signed: Signed | null = null,
 ): Promise<void> {
   if (signed !== null) return;
-  const listed = digest && (await listedDigest(session, await session.service(), batch));
-  if (listed !== null && listed !== digest)
+  const listed = digest && (await listedPipelines(session, await session.service(), batch));
+  if (listed !== null && digestOf(listed) !== digest)
     throw refuse(
       `The pipelines of batch ${batch.id} are not the expected ones. This command approved nothing.`,
       `Show the batch: \`flywheel batch inspect ${batch.id}\``,
@@ -269,12 +275,12 @@ export async function failedOutOf(
   file: OutputFile,
   expect: string | undefined,
 ): Promise<{ readonly file: OutputFile; readonly request: InitBatchRequest | null }> {
+  const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
+  if (own !== undefined) return { file, request: own.part };
   if (expect !== undefined && parseDigestText(expect) === undefined) {
     const input = await openInput(session.context, expect);
     return { file, request: await checkedPipelines(session, input, false) };
   }
-  const own = ownBatch((await (await session.service()).journal()).ofBatch(batchId), batchId);
-  if (own !== undefined) return { file, request: own.part };
   // A final batch sends nothing, so its result is printed without the file.
   if (isFinal(await getBatch(session, batchId))) return { file, request: null };
   throw notSent(

@@ -37,9 +37,6 @@ interface HistoryRow extends HistoryItem {
   readonly error?: { readonly type: string; readonly message: string } | undefined;
 }
 
-/** `2026-01-31 12:00`, in UTC. */
-const minuteOf = (date: string): string => date.slice(0, 16).replace('T', ' ');
-
 /** One row with all its fields, several as a table. @param isAlone - single burns with a status, which have no recipient */
 function viewHistory(
   rows: readonly HistoryRow[],
@@ -54,7 +51,7 @@ function viewHistory(
     return tableLines(
       rows,
       {
-        'date (UTC)': ({ date }) => minuteOf(date),
+        'date (UTC)': ({ date }) => date.slice(0, 16).replace('T', ' '),
         amount,
         ...(isAlone
           ? {

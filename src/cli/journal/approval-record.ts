@@ -84,8 +84,6 @@ const approvedMeanwhile = (): FlywheelError =>
     { hint: 'Run the same command again. It shows which payments would be repeated.' },
   );
 
-const totalOf = (pipelines: readonly PipelineContent[]): bigint => totalOutflow(outflowOf(pipelines));
-
 const paymentText = ({ at, batchId, isSame }: PaidProof): string => `${at} ${batchId} ${isSame}`;
 
 type Values = readonly (string | number)[];
@@ -208,7 +206,17 @@ export class ApprovalRecord {
       `INSERT INTO approvals (multisig, mint, batch_index, digest, batch_id, profile, total, day, date)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (multisig, mint, batch_index, digest, day) DO UPDATE SET date = excluded.date RETURNING id`,
-      [multisig, mint, String(batchIndex), digest, batchId, profile, String(totalOf(pipelines)), day, date],
+      [
+        multisig,
+        mint,
+        String(batchIndex),
+        digest,
+        batchId,
+        profile,
+        String(totalOutflow(outflowOf(pipelines))),
+        day,
+        date,
+      ],
     );
     const id = Number(approval);
     pipelines.forEach((pipeline, place) => {

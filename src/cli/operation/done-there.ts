@@ -56,7 +56,7 @@ interface DoneThere {
   readonly found: readonly Found[];
   readonly landed: readonly Element[];
   readonly open: readonly Found[];
-  /** Burns that were done, and that a fork took back; a pipeline that waits has never landed. */
+  /** Burns that were done, and that a fork took back, or that the key may not see; a pipeline that waits has never landed. */
   readonly resent: readonly Element[];
 }
 
@@ -123,8 +123,8 @@ export const burnsDoneThere = (
       elements.filter(({ digest }) => noted.has(digest)),
       [...listed.landed, ...elementsOf(listed.open)],
     );
-    if (lost.length > 0 && (await hides(session, burns))) return null;
-    return { known, ...listed, resent: elementsOf(listed.open) };
+    const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
+    return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
   });
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
@@ -276,10 +276,16 @@ export async function describeKey(session: Session): Promise<AnswerOf<'describeK
   }
 }
 
-/** Whether the API key is for other types only, so that the service hides burns of these. */
-async function hides(session: Session, burns: readonly BurnRequest[]): Promise<boolean> {
+/** Elements that the service hides from an API key of other types. */
+async function hiddenOf(session: Session, burns: readonly BurnRequest[]): Promise<readonly Element[]> {
   const seen = (await describeKey(session))?.proofTypes ?? null;
-  return seen !== null && burns.some(({ type }) => !seen.includes(type));
+  const hidden = burnElements(burns).filter((_, at) => seen?.includes(burns[at]?.type ?? '') === false);
+  if (hidden.length > 0)
+    tellByNotes(
+      session,
+      'The API key may not see all proof types of the file. Of the others, only the journal of this machine was checked.',
+    );
+  return hidden;
 }
 
 /** Any answer proves that the service is there; the next request shows what it means. */
@@ -530,7 +536,8 @@ async function findRemaining(
   // A request that the service knows cannot be replaced: only it can land its elements.
   const begun = requests.flatMap(({ key, indexes }) => (answer.known.has(key) ? indexes : []));
   const isBegun = numbersOf(done).some((index) => begun.includes(index));
-  const isEnded = kind === 'batch' ? batch?.status === 'EXECUTED' : !ownFound.some(isOpenThere);
+  const isEnded =
+    kind === 'batch' ? batch?.status === 'EXECUTED' : !ownFound.some(({ state }) => state === 'open');
   const isOver = isEnded && isBegun && done.length === unsettled.length;
   // Nothing more of a failed batch would be sent.
   if (batch?.status === 'FAILED') return { left: [], leftOut: [] };
@@ -557,8 +564,6 @@ function remainingOfCancelled(
   const left = elements.flatMap(({ digest }, index) => (landed.has(digest) ? [] : index));
   return { left, leftOut: [], isCancelled: true };
 }
-
-const isOpenThere = ({ state }: Found): boolean => state === 'open';
 
 /** Also refuses elements that landed with another content. @throws as {@link findRemaining} and {@link requireUnchanged} */
 export async function foreseeUnchanged(
@@ -646,11 +651,11 @@ export async function noteDone(
 
 const told = new WeakSet<Session['output']>();
 
-export function tellByNotes({ output }: Session): void {
-  if (!told.has(output))
-    output.warn(
-      'The service does not say what already landed. Only the journal of this machine was checked.',
-    );
+export function tellByNotes(
+  { output }: Session,
+  text = 'The service does not say what already landed. Only the journal of this machine was checked.',
+): void {
+  if (!told.has(output)) output.warn(text);
   told.add(output);
 }
 

@@ -34,7 +34,7 @@ export async function withoutOverlap(
   const noun = nounOf(kind);
   const sentence = describe(elements.length, overlaps, noun);
   const changed =
-    changes.length === 0 ? '' : ` ${countText(changes.length, noun)} landed before ${OTHERWISE[kind]}.`;
+    changes.length === 0 ? '' : ` ${countText(changes.length, noun)} landed before ${otherwise(kind)}.`;
   const open = overlaps.find(({ hasLanded }) => !hasLanded);
   if (isRest && !isKnown && open === undefined) {
     const left = withoutThose(overlaps, elements, taken ?? [...elements.keys()]);
@@ -51,11 +51,8 @@ export async function withoutOverlap(
   throw notSent(`${sentence}${changed}`, hint);
 }
 
-const OTHERWISE: Readonly<Record<OperationKind, string>> = {
-  burn: 'with another amount',
-  'burn-batch': 'with another amount',
-  batch: 'with another amount, recipient or action',
-};
+const otherwise = (kind: OperationKind): string =>
+  kind === 'batch' ? 'with another amount, recipient or action' : 'with another amount';
 
 const correctAmount = (noun: string): string =>
   `To correct an amount, put the earlier ${noun} back, add one for the difference, and use --rest.`;
@@ -114,13 +111,13 @@ function changedElements(changes: Refused['changes'], kind: OperationKind, count
   const [first] = changes;
   if (kind === 'burn' && first !== undefined)
     return notSent(
-      `A burn with this type and proof landed on ${first.date.slice(0, 10)} ${OTHERWISE[kind]}.`,
+      `A burn with this type and proof landed on ${first.date.slice(0, 10)} ${otherwise(kind)}.`,
       'Add --again to burn this amount too.',
     );
   const news = count - changes.length;
   const named = namedText(changes.map(({ index, date }) => `${noun} ${index + 1} (${date.slice(0, 10)})`));
   return notSent(
-    `${countText(changes.length, noun)} landed before ${OTHERWISE[kind]}: ${named}.`,
+    `${countText(changes.length, noun)} landed before ${otherwise(kind)}: ${named}.`,
     `${news === 0 ? '' : `To send only the ${countText(news, `new ${noun}`)}, take the changed ones out of the file. `}${correctAmount(noun)} --allow-changed sends the full new amount on top of the earlier one. --again sends the whole file again.`,
   );
 }

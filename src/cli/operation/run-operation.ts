@@ -107,8 +107,8 @@ async function lookUpAndBegin(
   work: Work<unknown>,
 ): Promise<Taken | null> {
   const opened = await session.service();
-  // An operation that was started at this address is resumed even if the service does not name its project.
-  if ((await opened.journal()).known(request) === undefined) await locate(session);
+  // What only prints a stored result needs no service.
+  if (!prints(await opened.journal(), request, work)) await locate(session);
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const { isLookedUp = false, ...there } = await askWhatIsDone(session, journal, request, work);

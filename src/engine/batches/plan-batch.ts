@@ -55,9 +55,6 @@ function executeComputeUnitLimit(instructions: readonly Instruction[]): number |
 
 const OUTER_INSTRUCTIONS = 3;
 
-const instructionTrace = (instructions: readonly Instruction[]): number =>
-  OUTER_INSTRUCTIONS + total(instructions, 'trace');
-
 /**
  * Upper bound of the heap share; 1 is the whole heap. Calls copy data, but the transaction size limit is reached before data
  * above the measured 256 bytes matters.
@@ -104,7 +101,7 @@ function obstacle(
   if (execute.bytes > TRANSACTION_SIZE_LIMIT_BYTES) return overSize(execute.bytes);
   if (execute.accounts > MAX_TRANSACTION_ACCOUNTS)
     return `its transaction has ${execute.accounts} accounts; the limit is ${MAX_TRANSACTION_ACCOUNTS}`;
-  const trace = instructionTrace(instructions);
+  const trace = OUTER_INSTRUCTIONS + total(instructions, 'trace');
   if (trace > MAX_INSTRUCTION_TRACE)
     return `its transaction runs up to ${trace} instructions; the limit is ${MAX_INSTRUCTION_TRACE}`;
   if (heapShare(instructions) > FULL_HEAP)

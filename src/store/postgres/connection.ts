@@ -21,9 +21,6 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** 55P03 lock_not_available: `lock_timeout` passed. */
-const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
-
 const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** SQLSTATE classes of a server that cannot serve now: connection, resources, operator intervention, system and internal errors. */
@@ -38,9 +35,6 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '28P01',
   '28000',
 ]);
-
-/** Class 23: integrity constraint violation; triggers raise it too. */
-const isRefusedRow = (error: unknown): boolean => codeOf(error).startsWith('23');
 
 /** @returns whether the connection is unusable. Network errors have no SQLSTATE; the server closes the connection with some of its own. */
 export function isBroken(error: unknown): boolean {
@@ -117,7 +111,8 @@ function toStoreError(error: unknown, place: string): FlywheelError {
       hint: 'Check that PostgreSQL is running, that the address is right, and that its disk is not full.',
       cause: error,
     });
-  return statementFailed(isRefusedRow(error), error);
+  // Class 23: integrity constraint violation; triggers raise it too.
+  return statementFailed(codeOf(error).startsWith('23'), error);
 }
 
 /** Without sslmode nothing is encrypted. libpq's `allow` is missing: there the server decides whether to encrypt. */
@@ -348,7 +343,8 @@ class StoreClient implements Pick<PostgresPoolClient, 'release'> {
     this.#isBroken ||= isLost;
     // The commit may have been stored or not. The caller finds out under the request's idempotency key.
     if (sql === 'commit' && isLost) return commitUnknown(place, error);
-    if (isLockTimeout(error)) return lockedTooLong(place, busyTimeoutMs, 'another process', error);
+    // lock_not_available: `lock_timeout` passed.
+    if (codeOf(error) === '55P03') return lockedTooLong(place, busyTimeoutMs, 'another process', error);
     return toStoreError(error, place);
   }
 }

@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { pipelinesDigest } from '../../../src/actions/pipelines.js';
 import type { ChainReader } from '../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../src/chain/programs.js';
-import { batchAccountsClose, batchExecuteTransaction } from '../../../src/chain/squads/builders.js';
+import {
+  batchAccountsClose,
+  batchExecuteTransaction,
+  proposalCancelV2,
+} from '../../../src/chain/squads/builders.js';
 import { compile } from '../../../src/chain/transaction/message.js';
 import {
   requireChainAgrees,
@@ -128,7 +132,9 @@ describe('after a batch was executed', () => {
 describe('a batch that is closed on chain', () => {
   const [first = [], second = []] = good;
   const close = batchAccountsClose({ multisig, batchIndex, rentCollector: operator });
-  const over = (executed: number): Past => pastOf([first, second], executed).set('closed', [close]);
+  const vote = proposalCancelV2({ multisig, batchIndex, member: operator });
+  const over = (executed: number): Past =>
+    pastOf([first, second], executed).set('cancelled', [vote]).set('closed', [close]);
   const failed = {
     ...batch,
     status: 'FAILED',

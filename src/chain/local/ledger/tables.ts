@@ -119,9 +119,6 @@ const MARK_DIGITS = 16;
 export const markText = ({ id, mark }: MarkedPlace): string =>
   `${String(id).padStart(MARK_DIGITS, '0')} ${readBuffer(mark).toString('hex')}`;
 
-const markAfter = (mark: ReadonlyBytes, signature: ReadonlyBytes): Uint8Array =>
-  hash('sha256', Buffer.concat([readBuffer(mark), readBuffer(signature)]), 'buffer');
-
 const digits = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
 
@@ -147,7 +144,8 @@ export class TransactionTable {
 
   append({ balances, tokenChanges, ...landing }: AppendedTransaction): void {
     const { id, mark } = this.tip;
-    this.#tip = { id: id + 1, mark: markAfter(mark, landing.signature) };
+    const both = Buffer.concat([readBuffer(mark), readBuffer(landing.signature)]);
+    this.#tip = { id: id + 1, mark: hash('sha256', both, 'buffer') };
     this.#insert.run([
       landing.slot,
       landing.timeMs,

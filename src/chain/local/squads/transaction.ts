@@ -74,10 +74,6 @@ export const multisigCreate = (): never => fail('MultisigCreateDeprecated');
 
 const U64_MAX = 2n ** 64n - 1n;
 
-/** The real program panics on overflow. */
-const nextIndex = ({ transactionIndex }: Multisig): bigint =>
-  transactionIndex < U64_MAX ? transactionIndex + 1n : panic();
-
 const U32_MAX = 2 ** 32 - 1;
 
 const nextNumber = (number: number): number => (number < U32_MAX ? number + 1 : panic());
@@ -89,7 +85,9 @@ function begin(
 ) {
   const { multisig, creator, rentPayer } = accounts;
   const { vaultIndex } = args;
-  const index = nextIndex(multisig.value);
+  const { transactionIndex } = multisig.value;
+  // The real program panics on overflow.
+  const index = transactionIndex < U64_MAX ? transactionIndex + 1n : panic();
   const seeds = SEEDS.transaction(multisig.address, index);
   const bump = makeAccount(invocation, made, { seeds, payer: rentPayer, size });
   checkMultisig(multisig);

@@ -319,6 +319,10 @@ describe('what has landed', () => {
       { kind: 'landed', record: { error: { kind: 'instruction', index: 1, error: 'InvalidAccountData' } } },
     ]);
     expect(nodes[0]?.calls.some(({ method }) => method === 'getTransaction')).toBe(true);
+    // A node whose status contradicts its transaction is not believed.
+    const told = { transaction: [base64(one.bytes), 'base64'], blockTime: 1, meta: { err: null } };
+    state.methods.getTransaction = () => told as never;
+    await expect(chain.trace([one])).rejects.toMatchObject({ code: 'ERR_CHAIN_MISMATCH' });
   });
 });
 

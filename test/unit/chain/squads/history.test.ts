@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import type { TransactionRecord } from '../../../../src/chain/chain.js';
 import { SQUADS_PROGRAM } from '../../../../src/chain/programs.js';
 import { proposalAddress, transactionAddress } from '../../../../src/chain/squads/addresses.js';
-import { batchExecuteTransaction } from '../../../../src/chain/squads/builders.js';
+import {
+  batchAccountsClose,
+  batchExecuteTransaction,
+  proposalCancelV2,
+} from '../../../../src/chain/squads/builders.js';
 import { readPastBatch } from '../../../../src/chain/squads/history.js';
 import { compile, type Instruction } from '../../../../src/chain/transaction/message.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
@@ -53,6 +57,22 @@ const innerCall = {
   accounts: second.accounts.map(({ address }) => address),
   data: second.data,
 };
+
+it('an execution that the node lacks is not taken for none', async () => {
+  const without = (number: number): Past => {
+    const past = pastOf(good, good.length);
+    past.delete(`executed${number}`);
+    return past;
+  };
+  expect(await read(without(1))).toBeNull();
+  const last = without(good.length);
+  const close = batchAccountsClose({ ...ref, rentCollector: operator });
+  expect((await read(last))?.transactions.at(-1)?.executed).toBeNull();
+  expect(await read(new Map([...last, ['closed', [close]]]))).toBeNull();
+  const cancelled = proposalCancelV2({ ...ref, member: operator });
+  const ended = await read(new Map([...last, ['cancelled', [cancelled]], ['closed', [close]]]));
+  expect([ended?.isClosed, ended?.transactions.at(-1)?.executed]).toEqual([true, null]);
+});
 
 it('a batch is told beside more transactions of strangers than are read', async () => {
   const past = pastOf(good, good.length);
