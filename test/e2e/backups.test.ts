@@ -6,7 +6,7 @@ import { delimiter, join, resolve } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, initHome, type ServedHome, serve } from '../support/http-serve.js';
-import { itLong, sampleOf } from '../support/long.js';
+import { describeLong, sampleOf } from '../support/long.js';
 import { type OwnDatabase, openDatabase, queryAt, startInstalled } from '../support/postgres.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 import { projectOnCluster } from '../test-cluster/directory.js';
@@ -152,7 +152,7 @@ describe('a data directory with its own ledger', () => {
   });
 });
 
-describe('what is on a cluster', () => {
+describeLong('what is on a cluster', () => {
   let on: Awaited<ReturnType<typeof projectOnCluster>>;
   let postgres: OwnDatabase;
   beforeAll(async () => {
@@ -170,26 +170,22 @@ describe('what is on a cluster', () => {
     run('flywheel db check', { FLYWHEEL_DATA_DIR: join(cwd, 'backup') });
   });
 
-  itLong(
-    'is dumped from a database, and restored into another one',
-    async () => {
-      const { hostname, port, username, pathname } = new URL(postgres.url);
-      const restored = new URL(postgres.url);
-      restored.pathname = '/restored';
-      const cwd = emptyDirectory();
-      mkdirSync(join(cwd, 'machine'));
-      const machine = { FLYWHEEL_DATA_DIR: join(cwd, 'machine') };
-      run('flywheel db copy', { FLYWHEEL_DATA_DIR: on.dataDir, FLYWHEEL_DATABASE_URL: postgres.url });
-      const [dump = ''] = BLOCKS('PostgreSQL');
-      const client = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
-      run(dump, { ...client, ...machine, FLYWHEEL_DATABASE_URL: restored.href }, cwd);
-      const digest = (url: string) =>
-        queryAt(
-          url,
-          'select (select json_agg(t order by id) from tokens t) as tokens, (select json_agg(f order by id) from flywheels f) as flywheels, (select json_agg(a order by ordinal) from audit_log a) as acts',
-        );
-      expect(await digest(restored.href)).toEqual(await digest(postgres.url));
-    },
-    60_000,
-  );
+  it('is dumped from a database, and restored into another one', async () => {
+    const { hostname, port, username, pathname } = new URL(postgres.url);
+    const restored = new URL(postgres.url);
+    restored.pathname = '/restored';
+    const cwd = emptyDirectory();
+    mkdirSync(join(cwd, 'machine'));
+    const machine = { FLYWHEEL_DATA_DIR: join(cwd, 'machine') };
+    run('flywheel db copy', { FLYWHEEL_DATA_DIR: on.dataDir, FLYWHEEL_DATABASE_URL: postgres.url });
+    const [dump = ''] = BLOCKS('PostgreSQL');
+    const client = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) };
+    run(dump, { ...client, ...machine, FLYWHEEL_DATABASE_URL: restored.href }, cwd);
+    const digest = (url: string) =>
+      queryAt(
+        url,
+        'select (select json_agg(t order by id) from tokens t) as tokens, (select json_agg(f order by id) from flywheels f) as flywheels, (select json_agg(a order by ordinal) from audit_log a) as acts',
+      );
+    expect(await digest(restored.href)).toEqual(await digest(postgres.url));
+  }, 60_000);
 });

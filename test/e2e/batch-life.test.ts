@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { passBlocks } from '../support/engine.js';
 import { letGo, serveHere } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { rpcResult } from '../support/rpc-call.js';
 import { BIN, emptyDirectory, type Spawned } from '../support/spawn.js';
 import { declineOn, signerOf, signOn, withPage } from '../support/wallet-page.js';
@@ -352,7 +352,7 @@ describe('batch run --wallet', () => {
     },
   );
 
-  it('that was approved and got no answer is pending, and is executed without another page', async () => {
+  itLong('that was approved and got no answer is pending, and is executed without another page', async () => {
     const operator = await anOperator('remote', INIT);
     operator.write('three.json', THREE);
     gateOf(operator).fate = ({ path }): Fate => (path.endsWith('/batch/execute') ? 'drop' : 'pass');

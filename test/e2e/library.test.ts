@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { initHome, serve } from '../support/http-serve.js';
+import { itLong } from '../support/long.js';
 
 const library = pathToFileURL(resolve('dist/index.js')).href;
 
@@ -22,7 +23,7 @@ async function run(home: string, code: string, env: Readonly<Record<string, stri
 const BURN = `{ type: 'PRODUCT_BUY', proof: { order: 'A-1' }, burnAmount: 2, persistOnchain: false }`;
 
 describe('the library', () => {
-  it('burns by a service over HTTP', async () => {
+  itLong('burns by a service over HTTP', async () => {
     const home = await initHome();
     const server = await serve(home);
     try {

@@ -20,6 +20,7 @@ import {
   type ServeProcess,
   serve,
 } from '../support/http-serve.js';
+import { itLong } from '../support/long.js';
 import { rpcResult, statusOf } from '../support/rpc-call.js';
 import { closeConnections, connectionTo } from '../support/web3.js';
 
@@ -113,7 +114,7 @@ describe('flywheel local rpc', () => {
     expect(await second.end('SIGTERM')).toEqual({ exit: 0, signal: null });
   });
 
-  it('loses nothing that was in a block when it is killed', async () => {
+  itLong('loses nothing that was in a block when it is killed', async () => {
     const rpc = await startRpc();
     const alice = Keypair.generate().publicKey.toBase58();
     const signatures: string[] = [];

@@ -228,29 +228,27 @@ it('a rest that is refused cancels no batch', async () => {
   expect((await operator.happened()).batches).not.toContain('CANCELLED');
 });
 
-it.each(
-  sampleOf(
-    [
-      ['GET', 7, 'its result cannot be looked up'],
-      ['POST', 4, ' is cancelled.'],
-    ] as const,
-    1,
-  ),
-)('a rest of which a %s is refused once its batch is cancelled says so', async (refused, exit, told) => {
-  await meet('remote');
-  const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
-  const file = operator.write('a.json', { pipelines: all });
-  await failedInPart(operator, file);
-  let votes = 0;
-  gateOf(operator).fate = ({ method, path }) => {
-    if (path.endsWith('/cancel')) votes += 1;
-    else if (votes > 1 && method === refused) return { refuse: 403, withItsId: true };
-    return 'pass';
-  };
-  const stopped = await runFile(file, '--rest');
-  expect([stopped.exit, stopped.stderr]).toEqual([exit, expect.stringContaining(told)]);
-  expect((await operator.happened()).batches).toContain('CANCELLED');
-});
+itLong.each([
+  ['GET', 7, 'its result cannot be looked up'],
+  ['POST', 4, ' is cancelled.'],
+] as const)(
+  'a rest of which a %s is refused once its batch is cancelled says so',
+  async (refused, exit, told) => {
+    await meet('remote');
+    const all = [pipelines(0, 4), pipelines(4, 5, 495)].flatMap((one) => one.pipelines);
+    const file = operator.write('a.json', { pipelines: all });
+    await failedInPart(operator, file);
+    let votes = 0;
+    gateOf(operator).fate = ({ method, path }) => {
+      if (path.endsWith('/cancel')) votes += 1;
+      else if (votes > 1 && method === refused) return { refuse: 403, withItsId: true };
+      return 'pass';
+    };
+    const stopped = await runFile(file, '--rest');
+    expect([stopped.exit, stopped.stderr]).toEqual([exit, expect.stringContaining(told)]);
+    expect((await operator.happened()).batches).toContain('CANCELLED');
+  },
+);
 
 it('a file whose batch was cancelled is not run by another key, but with --again alone', async () => {
   await meet('embedded');

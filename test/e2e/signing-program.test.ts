@@ -5,6 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
+import { itLong } from '../support/long.js';
 import { LOOP, ONCE, signingProgram } from '../support/signing-program.js';
 import { pipelinesOf } from './deeds.js';
 import { anOperator, type Operator, problemOf } from './operator.js';
@@ -57,7 +58,7 @@ describe('a burn wallet that a program keeps', () => {
     expect(await operator.happened()).toMatchObject({ burned: '5' });
   });
 
-  it('that dies half way leaves the rest to the next run', async () => {
+  itLong('that dies half way leaves the rest to the next run', async () => {
     const { operator, keypair } = await without('burnWallet');
     const dying =
       'for await (const line of lines) { note("asked"); if (readFileSync(log, "utf8").split("asked").length > 130) { console.error("AccessDenied"); process.exit(1); } console.log(sign(line)); }';

@@ -16,7 +16,7 @@ const UNIT = 1_000_000n;
 /** `KILL_AT=17` tries that call only. */
 const WHERE = process.env['KILL_AT'];
 /** Number of kill points, spread over all calls. */
-const SOME = 4;
+const SOME = 3;
 const MAX_TRIES = 20;
 
 type Under = Awaited<ReturnType<typeof openOnCluster>>;
