@@ -128,17 +128,12 @@ function fateOf(transactions: Unit['transactions'], traces: readonly Trace[]): F
 
 const NO_OUTCOME: readonly ErrorCode[] = ['ERR_UNAVAILABLE', 'ERR_RESPONSE_INVALID', 'ERR_CHAIN_MISMATCH'];
 
-export const maybeSent = (error: unknown): unknown =>
-  isFlywheelError(error)
-    ? new FlywheelError(
-        error.code,
-        error.message.replace(/ Nothing was (?:sent|approved or executed)\.$/, ''),
-        {
-          ...error.options,
-          ...(NO_OUTCOME.includes(error.code) && { unsent: false }),
-        },
-      )
-    : error;
+export const maybeSent = (error: unknown): unknown => {
+  if (!isFlywheelError(error)) return error;
+  const message = error.message.replace(/ Nothing was (?:sent|approved or executed)\.$/, '');
+  const isOpen = NO_OUTCOME.includes(error.code);
+  return new FlywheelError(error.code, message, { ...error.options, ...(isOpen && { unsent: false }) });
+};
 
 const forgotten = (signature: Signature): FlywheelError =>
   new FlywheelError(

@@ -490,8 +490,8 @@ describe('a service', () => {
       body: { ...(body as object), mintAddress: signer },
     });
     gate.fate = ({ path }) => (path.endsWith('/tokenomics/key') ? { alter } : 'pass');
-    await refused(...right);
-    await refused('pending', 'resume', '-p', 'right');
+    for (const all of [right, ['pending', 'resume', '-p', 'right']])
+      expectProblem(await operator.run(...all), 7, { message: /key is of the project/ });
     expect(await burned(operator)).toBe(before);
     gate.fate = () => 'pass';
     expect((await operator.run('pending', 'resume', '-p', 'right')).exit).toBe(0);

@@ -371,8 +371,7 @@ async function run(
   { keypair }: OptionsOf<typeof configure>,
 ): Promise<void> {
   // The journal is shown even if the service does not answer.
-  if (action === 'resume') await locate(session);
-  else await soon(locate(session)).catch(() => null);
+  await soon(locate(session)).catch(() => null);
   const journal = await (await session.service()).journal();
   const id = word !== undefined && isUuid(word) ? (journal.ofBatch(word.toLowerCase())?.id ?? word) : word;
   if (action === 'resume' && id !== undefined)

@@ -107,8 +107,12 @@ async function lookUpAndBegin(
   work: Work<unknown>,
 ): Promise<Taken | null> {
   const opened = await session.service();
-  // What only prints a stored result needs no service.
-  if (!prints(await opened.journal(), request, work)) await locate(session);
+  // An operation that was started at this address is resumed even if the service does not name its project.
+  if ((await opened.journal()).known(request) === undefined)
+    await locate(session).catch((error: unknown) => {
+      // With pins it is asked again before anything is sent, in the terms of the operation.
+      if (opened.pins === null || isFlywheelError(error, 'ERR_CONFIG_INVALID')) throw error;
+    });
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const { isLookedUp = false, ...there } = await askWhatIsDone(session, journal, request, work);
@@ -269,6 +273,9 @@ async function makeReady(
   { entry, isLookedUp = false }: Taken,
   work: Work<unknown>,
 ): Promise<readonly number[] | undefined | null> {
+  // The API key may have been replaced by one of another project.
+  const isSent = !isOver(entry.state) || work.rest === true;
+  if (isSent && (await session.service()).pins !== null) await locate(session);
   const left = isLookedUp ? undefined : await leaveOutDone(session, entry, work).catch(unread);
   return left !== null && (await work.prepare(entry)) ? left : null;
 }
