@@ -94,7 +94,7 @@ export function loadNative(host: Platform = { os: platform(), cpu: arch() }): Na
   throw new FlywheelError('ERR_INTERNAL', problem(host, names), { cause });
 }
 
-/** Elsewhere the program works with a remote API. The message includes the remedy, because the hint of a started command says how to resume. */
+/** The message includes the remedy, because the hint of a started command says how to resume. */
 const problem = (host: Platform, names: readonly string[]): string =>
   ['linux', 'darwin'].includes(host.os) && ['x64', 'arm64'].includes(host.cpu)
     ? `The embedded chain needs the package ${names.join(' or ')}, which is not installed or does not run on this machine. Install flywheel again without --omit=optional, or use a server with --api-url.`

@@ -131,7 +131,7 @@ export class ClusterChain implements Chain {
     const newest = await this.#pool.one(questions.latestBlockhash);
     const { blockhash, lastValidBlockHeight } = newest;
     const expired = await this.expiredHeight();
-    // What is signed with it would stay open for as long, or without a transaction of its payer from before it.
+    // What is signed with it would stay open for as long. Told too low, nothing may prove later that it never landed.
     if (lastValidBlockHeight <= expired || lastValidBlockHeight > expired + MAX_AHEAD_BLOCKS)
       throw disagreeing('disagree about the block height');
     if (this.#pool.quorum === 1) return newest;

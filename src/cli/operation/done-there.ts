@@ -283,7 +283,7 @@ async function hiddenOf(session: Session, burns: readonly BurnRequest[]): Promis
   if (hidden.length > 0)
     tellByNotes(
       session,
-      'The API key may not see all proof types of the file. Of the others, only the journal of this machine was checked.',
+      'The API key may not see burns of some proof types of this file. For those, only the journal of this machine was checked.',
     );
   return hidden;
 }
