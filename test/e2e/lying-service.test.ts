@@ -120,7 +120,7 @@ const listedOthers = ({ status, body }: Answered): Answered => {
 const STATUSES = ['FINALIZED', 'AVAILABLE_TO_QUEUE'];
 
 describe('a batch that is another one by now', () => {
-  it('is not approved again, though its pipelines are the same', async () => {
+  itLong('is not approved again, though its pipelines are the same', async () => {
     const { gate } = operator;
     const [{ id, batchIndex }, twin] = [await begun(operator, 'same'), await begun(operator, 'same')];
     expect((await operator.run('batch', 'approve', id, ...words(operator, 'same'))).exit).toBe(0);

@@ -201,7 +201,7 @@ it('a batch that members have executed is no other one, whatever is expected', a
 
 /** Acts of members between two commands, and the executions of each pipeline once the whole file is done. */
 describe('a file of which members do parts with their own tools is done once', () => {
-  it('where they end a set-up that was broken off, by the commands that are printed', async () => {
+  itLong('where they end a set-up that was broken off, by the commands that are printed', async () => {
     const operator = await anOperator('embedded', INIT);
     const members = await membersOf(operator);
     scenes.push({ operator, members } as Scene);

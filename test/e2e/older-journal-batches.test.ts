@@ -99,7 +99,7 @@ it.each(sampleOf(['rest', 'init', 'run'], 1))(
   },
 );
 
-it('a dry run says what its service would answer of a file that is not known here', async () => {
+itLong('a dry run says what its service would answer of a file that is not known here', async () => {
   await meet('remote');
   const gate = gateOf(operator);
   const dry = async (...words: readonly string[]) => {

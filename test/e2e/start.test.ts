@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sampleOf } from '../support/long.js';
+import { itLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, flywheel } from '../support/spawn.js';
 
 const HAS_OWN_CACHE = 'enableCompileCache' in (await import('node:module')).default;
@@ -69,7 +69,7 @@ describe.runIf(!HAS_OWN_CACHE)('compiled code', () => {
     },
   );
 
-  it('is not needed: a place that cannot be written changes nothing', async () => {
+  itLong('is not needed: a place that cannot be written changes nothing', async () => {
     const blocked = join(home, 'file');
     writeFileSync(blocked, '');
     const { exit } = await flywheel({ home, env: { XDG_CACHE_HOME: blocked } }, 'schema', 'burns');

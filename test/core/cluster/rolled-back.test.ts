@@ -4,7 +4,7 @@ import { costLamports } from '../../../src/contract/call.js';
 import type { ExecuteResult, InitBatchResult } from '../../../src/contract/schemas/batch.js';
 import { address } from '../../../src/values/address.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import { sampleOf } from '../../support/long.js';
+import { itLong, sampleOf } from '../../support/long.js';
 import type { FaultRule } from '../../test-cluster/faults.js';
 import { openOnCluster } from './on-cluster.js';
 
@@ -125,7 +125,7 @@ describe('what a fork has taken back', () => {
     expect(await usedOf(under)).toBe(12n * UNIT);
   }, 60_000);
 
-  it.each(sampleOf(WAYS, 1))(
+  itLong.each(WAYS)(
     'the set-up of a batch that is taken back %s is answered when it stands for good',
     async (_what, lost) => {
       const under = await openOnCluster({ finalizedAfter: FINALIZED_AFTER });

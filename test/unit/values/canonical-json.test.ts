@@ -76,14 +76,12 @@ describe('distinctText', () => {
   });
 
   it('tells any two values apart', () => {
-    const any = fc.jsonValue({ stringUnit: 'binary' }) as fc.Arbitrary<JsonValue>;
     fc.assert(
-      fc.property(any, any, (left, right) => {
+      fc.property(json, json, (left, right) => {
         const same = JSON.stringify(left) === JSON.stringify(right);
         if (same) expect(distinctText(left)).toBe(distinctText(right));
         else if (distinctText(left) === distinctText(right)) expect(left).toEqual(right);
       }),
-      { numRuns: 15 },
     );
     expect(distinctText('\ud800')).not.toBe(distinctText('\ufffd'));
     expect(distinctText('\ud800')).not.toBe(distinctText('\\ud800'));
