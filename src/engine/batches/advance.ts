@@ -485,7 +485,7 @@ export class BatchWork {
     if (fate.kind === 'expired') {
       known.bundle = { ...bundle, status: 'EXPIRED' };
       this.#known.delete(bundle.bundleId);
-      return true;
+      return false;
     }
     this.#costs.push(...fate.records.map((record) => costOf(record, this.context.flywheel)));
     if (fate.kind === 'landed') {

@@ -7,7 +7,7 @@ import type { RpcNode } from '../../../src/chain/rpc/ask.js';
 import type { Reply } from '../../../src/contract/call.js';
 import { isFlywheelError } from '../../../src/errors/flywheel-error.js';
 import { aBurnRequest, aPipeline, burnAction, signVote, supplyOf, tokensOf } from '../../support/engine.js';
-import { sampleOf } from '../../support/long.js';
+import { itLong, sampleOf } from '../../support/long.js';
 import { rpcResult } from '../../support/rpc-call.js';
 import { failureOf } from '../../support/service.js';
 import type { FaultRule } from '../../test-cluster/faults.js';
@@ -181,6 +181,20 @@ it('a batch whose index was told too high is set up under the next, once that is
   isLying = false;
   expect((await init()).value.batch).toMatchObject({ status: 'FINALIZED', batchIndex: '1' });
 }, 60_000);
+
+itLong(
+  'a batch of which nothing lands has an unknown outcome, and its repeat sets it up once',
+  async () => {
+    const { service, test, node } = await openOnCluster();
+    node.faults.set([{ fault: 'drop' }]);
+    const call = test.project.call({ idempotencyKey: randomUUID() });
+    const init = () => service.initBatch({ pipelines: [aPipeline([burnAction(3)])] }, call);
+    expect(await failureOf(init())).toMatchObject({ code: 'ERR_UNAVAILABLE', options: { unsent: false } });
+    node.faults.set([]);
+    expect((await init()).value.batch).toMatchObject({ status: 'FINALIZED', batchIndex: '1' });
+  },
+  60_000,
+);
 
 describe('of a burn that has landed, and whose status no node tells, nothing is signed again', () => {
   const without = ({ context, value }: { readonly context: object; readonly value: readonly unknown[] }) => ({
