@@ -193,17 +193,6 @@ describe('a program that does not sign', () => {
     await program.gone();
   });
 
-  itLong('dies half way: nothing more is asked, and the next time it is', async () => {
-    const dying =
-      'let left = 2; for await (const line of lines) { note("asked"); if (left-- === 0) process.exit(1); console.log(sign(line)); }';
-    const program = signingProgram(dying, keypair);
-    const signer = signerOf(program);
-    await expect(signer.signAll(messages(200))).rejects.toMatchObject({ code: 'ERR_SIGNER_FAILED' });
-    expect(program.notes().filter((note) => note === 'asked').length).toBeLessThan(40);
-    program.become(LOOP);
-    expect(await signerOf(program).signAll(messages(40))).toHaveLength(40);
-  });
-
   it('is swapped for one with another key during the run: that one is not believed', async () => {
     const program = signingProgram(ONCE, keypair);
     const signer = signerOf(program);

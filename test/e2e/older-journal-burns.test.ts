@@ -368,29 +368,26 @@ it.each(sampleOf(['burn-batch', 'burn', 'burn --once'], 1))(
   },
 );
 
-itLong(
-  'a rest whose key was used for another one is given up, and what is left is done under the next',
-  async () => {
-    await begin('remote');
-    const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
-    expect((await burnFile(file)).exit).toBe(3);
-    await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-    expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
-    expect((await burnFile(file, '--rest')).exit).toBe(3);
-    await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
-    const refused = await burnFile(file, '--rest');
-    expect(refused.exit).not.toBe(0);
-    await giveUp(refused);
-    // The earlier outcome is reported again; the discarded operation counts as failed.
-    expect((await burnFile(file)).exit).toBe(3);
-    expect(await burned()).toBe(1 + MUCH);
-    expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
-    expect((await burnFile(file, '--rest')).exit).toBe(0);
-    expect(await burned()).toBe(1 + 2 * MUCH);
-    expect((await burnFile(file, '--rest')).exit).toBe(0);
-    expect(await burned()).toBe(1 + 2 * MUCH);
-  },
-);
+itLong('a rest whose key another one used is given up, and done under the next', async () => {
+  await begin('remote');
+  const file = operator.write('a.json', [...burns(0, 1), ...burns(1, 3, MUCH)]);
+  expect((await burnFile(file)).exit).toBe(3);
+  await keep(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(3);
+  await restore(journalHome(operator), JOURNAL, join(operator.directory, 'older'));
+  const refused = await burnFile(file, '--rest');
+  expect(refused.exit).not.toBe(0);
+  await giveUp(refused);
+  // The earlier outcome is reported again; the discarded operation counts as failed.
+  expect((await burnFile(file)).exit).toBe(3);
+  expect(await burned()).toBe(1 + MUCH);
+  expect((await fund('burn-wallet', MUCH)).exit).toBe(0);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * MUCH);
+  expect((await burnFile(file, '--rest')).exit).toBe(0);
+  expect(await burned()).toBe(1 + 2 * MUCH);
+});
 
 it('a rest whose service is told by an earlier answer has no known outcome', async () => {
   await begin('remote');

@@ -183,7 +183,7 @@ it('a batch whose index was told too high is set up under the next, once that is
 }, 60_000);
 
 itLong(
-  'a batch of which nothing lands has an unknown outcome, and its repeat sets it up once',
+  'a set-up of which nothing lands ends open, and its repeat sets it up once',
   async () => {
     const { service, test, node } = await openOnCluster();
     node.faults.set([{ fault: 'drop' }]);
