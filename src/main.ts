@@ -183,7 +183,7 @@ async function endAtOnce(context: CliContext, error: unknown, words: readonly st
 async function main(words: readonly string[]): Promise<void> {
   const context = createContext();
   process.once('uncaughtException', (error) => void endAtOnce(context, error, words));
-  const { runCli } = await import('./cli/run.js');
+  const { runCli } = await import('./cli/program.js');
   const exit = await runCli(context, words);
   // A failed write has already set an exit code. Success does not overwrite it.
   process.exitCode = exit === 0 ? (process.exitCode ?? exit) : exit;

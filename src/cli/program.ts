@@ -1,11 +1,13 @@
-/** Builds commander's tree of commands, parses a command line, and prints help. A command's module is loaded only if needed. */
+/** Builds commander's tree of commands, parses and runs a command line, and prints help. A command's module is loaded only if needed. */
 import { Command, CommanderError, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
-import { FlywheelError, usageError } from '../errors/flywheel-error.js';
+import { EXIT, type ExitCode } from '../errors/exit-codes.js';
+import { FlywheelError, isFlywheelError, usageError } from '../errors/flywheel-error.js';
 import { CATALOGUE } from './catalogue.js';
 import type { CatalogueEntry, CommandSpec, Run } from './command.js';
 import { commandPath } from './config/command-uses.js';
 import type { GlobalFlags } from './config/resolve.js';
 import { addGlobalOptions, globalFlags, requireUse } from './config/settings-table.js';
+import { type CliContext, READER_GONE } from './context.js';
 import { longFlag, readChoices } from './options.js';
 import { indented, wrapText } from './output/table.js';
 
@@ -171,4 +173,34 @@ function parseError(error: CommanderError, reached: CommandUnknownOpts): Flywhee
         : `See \`${commandPath(reached)} --help\`.`),
     cause: error,
   });
+}
+
+/** Never throws, never exits the process. */
+export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
+  const { stdout } = context.io;
+  let exit: ExitCode = EXIT.done;
+  try {
+    await runProgram(
+      {
+        version: context.version,
+        width: stdout.columns,
+        write: (text) => stdout.write(text),
+        execute: async (request) => {
+          const { executeRequest } = await import('./execute-request.js');
+          exit = await executeRequest(context, request, words, runCli);
+        },
+      },
+      words,
+    );
+  } catch (thrown) {
+    const { reportFailure } = await import('./report-failure.js');
+    exit = await reportFailure(context, thrown, words);
+    if (isFlywheelError(thrown, 'ERR_OUTPUT_FAILED')) return exit;
+  }
+  const reason = await stdout.flush();
+  if (reason === null || reason === READER_GONE) return exit;
+  const { reportFailure } = await import('./report-failure.js');
+  const lost = new FlywheelError('ERR_OUTPUT_FAILED', `Standard output could not be written: ${reason}.`);
+  const failed = await reportFailure(context, lost, words);
+  return exit === EXIT.done ? failed : exit;
 }

@@ -1,7 +1,7 @@
 /** Runs the command line in a simulated process; the only import of `src/cli` in the simulator. */
 import { join } from 'node:path';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
-import { runCli } from '../../src/cli/run.js';
+import { runCli } from '../../src/cli/program.js';
 import { createLocalAdmin } from '../../src/compose/local-admin.js';
 import { failure } from './ports.js';
 import type { SimProcess } from './process.js';

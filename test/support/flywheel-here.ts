@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { CliContext } from '../../src/cli/context.js';
 import { openWithJournal } from '../../src/cli/journal/open-service.js';
-import { runCli } from '../../src/cli/run.js';
+import { runCli } from '../../src/cli/program.js';
 import { createOpeners } from '../../src/compose/context.js';
 import { isRunning } from '../../src/files/process-identity.js';
 import { faultEnvironment } from './faults.js';

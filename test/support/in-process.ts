@@ -4,7 +4,7 @@ import { createSimulator } from '../../src/chain/local/simulator.js';
 import type { CliContext, OpenedService } from '../../src/cli/context.js';
 import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { openSqliteJournal } from '../../src/cli/journal/sqlite-journal.js';
-import { runCli } from '../../src/cli/run.js';
+import { runCli } from '../../src/cli/program.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../src/files/directories.js';
