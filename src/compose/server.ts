@@ -56,7 +56,7 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-export type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
+type OpenServerOptions = Omit<ServeOptions, 'host' | 'port' | 'shutdownGraceMs'> &
   Pick<EngineOptions, 'between'> & {
     /** Monotonic microseconds for in-process rate limits. @default the system's */
     readonly nowUs?: () => number;

@@ -10,7 +10,7 @@ import { type EngineDeps, tell } from './deps.js';
 import { storeBehind } from './gap-watch.js';
 import type { Caller } from './lease.js';
 
-export type Reconciled = Readonly<Record<'burns' | 'requests' | 'batches', number>>;
+type Reconciled = Readonly<Record<'burns' | 'requests' | 'batches', number>>;
 export type ReconcileTerms = Caller & RecoveryTerms;
 
 const FORGOTTEN_AT_ONCE = 1_000;

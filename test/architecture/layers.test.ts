@@ -205,7 +205,7 @@ function loadedWith(from: string, found = new Set<string>()): ReadonlySet<string
 }
 
 describe('a command that prints its help', () => {
-  it.each(['run', 'commands/burn', 'commands/keys', 'commands/lists'])(
+  it.each(['program', 'commands/burn', 'commands/keys', 'commands/lists'])(
     'loads no shapes, whose library takes longer than all else: cli/%s',
     (file) => {
       const loaded = loadedWith(`src/cli/${file}.ts`);

@@ -6,7 +6,7 @@ import { openEmbeddedService } from '../../../src/compose/embedded-service.js';
 import { createLocalAdmin } from '../../../src/compose/local-admin.js';
 import { dataFiles, requireDataConfig, writeLocalConfig } from '../../../src/compose/local-config.js';
 import { effectiveSettings } from '../../../src/compose/rpc.js';
-import { type OpenServerOptions, openServer } from '../../../src/compose/server.js';
+import { openServer } from '../../../src/compose/server.js';
 import { Secret } from '../../../src/values/secret.js';
 import { systemClock } from '../../../src/values/time.js';
 import { aBurnRequest } from '../../support/engine.js';
@@ -40,7 +40,7 @@ function open(flags: Partial<GlobalFlags> = {}, env: Record<string, string> = {}
   );
 }
 
-const SERVER: OpenServerOptions = {
+const SERVER: Parameters<typeof openServer>[2] = {
   ...{ keyRates: {}, rates: {}, bearer: false, metricsToken: null },
   ...{ logLevel: 'silent' },
 };
@@ -130,7 +130,7 @@ describe('a data directory on a cluster', () => {
     const ambient = ambientWith();
     const io = { ...ambient.io, stderr: { write: (text: string) => void said.push(text) } };
     const settings = resolveSettings(ambient, { dataDir: on.dataDir, maxWaitSeconds: '0' });
-    const start = async (logLevel: OpenServerOptions['logLevel']) => {
+    const start = async (logLevel: 'error' | 'warn') => {
       said.length = 0;
       await (await openServer({ ...ambient, io }, settings, { ...SERVER, logLevel })).close();
       return said.map((line) => JSON.parse(line));

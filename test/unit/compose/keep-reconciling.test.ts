@@ -1,10 +1,10 @@
 /** A server reconciles unfinished work repeatedly, and stops when it is closed. */
 import { describe, expect, it } from 'vitest';
 import { keepReconciling } from '../../../src/compose/server.js';
-import type { Reconciled, ReconcileTerms } from '../../../src/engine/reconcile.js';
+import type { ReconcileTerms } from '../../../src/engine/reconcile.js';
 import { FlywheelError } from '../../../src/errors/flywheel-error.js';
 
-const NOTHING: Reconciled = { burns: 0, requests: 0, batches: 0 };
+const NOTHING = { burns: 0, requests: 0, batches: 0 };
 const silent = (): void => undefined;
 
 describe('unfinished work', () => {
@@ -15,7 +15,7 @@ describe('unfinished work', () => {
     const seen = new Promise<void>((resolve) => {
       enough = resolve;
     });
-    const reconcile = async (): Promise<Reconciled> => {
+    const reconcile = async (): Promise<typeof NOTHING> => {
       looks += 1;
       if (looks === 4) enough();
       if (looks === 2) throw new FlywheelError('ERR_STORE_UNAVAILABLE', 'The store is locked.');
@@ -31,7 +31,7 @@ describe('unfinished work', () => {
   });
 
   it('fails the start of a server whose store cannot be used', async () => {
-    const reconcile = (): Promise<Reconciled> =>
+    const reconcile = (): Promise<typeof NOTHING> =>
       Promise.reject(new FlywheelError('ERR_STORE_UNAVAILABLE', 'No.'));
     await expect(keepReconciling({ reconcile }, { onProblem: silent })).rejects.toMatchObject({
       code: 'ERR_STORE_UNAVAILABLE',
@@ -41,7 +41,7 @@ describe('unfinished work', () => {
   it('is not waited for in the background, stops when the server is closed, and says nothing of that', async () => {
     const heard: string[] = [];
     let terms: ReconcileTerms = {};
-    const reconcile = (given: ReconcileTerms = {}): Promise<Reconciled> => {
+    const reconcile = (given: ReconcileTerms = {}): Promise<typeof NOTHING> => {
       terms = given;
       return new Promise((resolve) => {
         given.signal?.addEventListener('abort', () => {
