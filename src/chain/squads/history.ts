@@ -145,15 +145,13 @@ export interface PastBatch extends BatchRef {
 }
 
 /** @param isWhole - else an execution by a former member may be among the unread transactions */
-function lacksExecutions(
-  transactions: readonly PastBatchTransaction[],
-  { isWhole, isClosed, isCancelled }: Readonly<Record<'isWhole' | 'isClosed' | 'isCancelled', boolean>>,
-): boolean {
+function lacksExecutions({ transactions, isClosed, votes }: PastBatch, isWhole: boolean): boolean {
   const count = transactions.findIndex(({ executed }) => executed === null);
   if (count < 0) return false;
-  // A multisig executes in order, and what is executed in part can be closed only once it is cancelled.
+  // A multisig executes in order, and closes what it has approved once that is executed or cancelled.
   const isHole = transactions.slice(count).some(({ executed }) => executed !== null);
-  return !isWhole || isHole || (count > 0 && isClosed && !isCancelled);
+  const isApproved = count > 0 || (votes.approved.length > 1 && votes.rejected.length === 0);
+  return !isWhole || isHole || (isApproved && isClosed && votes.cancelled.length === 0);
 }
 
 /**
@@ -209,12 +207,14 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
     );
     return [...new Set(own.flatMap(({ accounts }) => accounts['member'] ?? []))];
   };
-  const cancelled = votesBy('proposalCancel', 'proposalCancelV2');
-  const [isClosed, isCancelled] = [ends.length > 0, cancelled.length > 0];
-  if (lacksExecutions(transactions, { isWhole: past.isWhole, isClosed, isCancelled })) return null;
-  return {
+  const found = {
     ...{ multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions },
-    ...{ closings: [...new Set(closings)], isClosed },
-    votes: { approved: votesBy('proposalApprove'), rejected: votesBy('proposalReject'), cancelled },
+    ...{ closings: [...new Set(closings)], isClosed: ends.length > 0 },
+    votes: {
+      approved: votesBy('proposalApprove'),
+      rejected: votesBy('proposalReject'),
+      cancelled: votesBy('proposalCancel', 'proposalCancelV2'),
+    },
   };
+  return lacksExecutions(found, past.isWhole) ? null : found;
 }
