@@ -75,14 +75,17 @@ export async function requireReadable(
 /** Only 400 judges the request itself; other 4xx are about the caller, limits or the key. */
 const REFUSED = 400;
 
-const OF_THE_STORE: readonly ErrorCode[] = ['ERR_TOKEN_NOT_FOUND', 'ERR_FLYWHEEL_NOT_FOUND'];
+/** Of the store, and of the types and scopes of the API key, which differ between the keys of a project. */
+const OF_THE_CALLER: readonly ErrorCode[] = [
+  ...(['ERR_TOKEN_NOT_FOUND', 'ERR_FLYWHEEL_NOT_FOUND'] as const),
+  ...(['ERR_INVALID_PROOF', 'ERR_KEY_SCOPES_UNAUTHORIZED'] as const),
+];
+
+export const isOfContent = ({ code }: { readonly code: ErrorCode }): boolean => !OF_THE_CALLER.includes(code);
 
 /** Marks a refusal that depends only on the request's content as "key unused": every repeat is refused too, on any server. */
 export const refusedByContent = (value: string | undefined, error: unknown): unknown =>
-  value !== undefined &&
-  isFlywheelError(error) &&
-  error.status === REFUSED &&
-  !OF_THE_STORE.includes(error.code)
+  value !== undefined && isFlywheelError(error) && error.status === REFUSED && isOfContent(error)
     ? error.with({ keyUnused: true })
     : error;
 

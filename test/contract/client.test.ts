@@ -66,10 +66,10 @@ describe('the client', () => {
       ...['ERR_BATCH_NOT_FOUND', 404, 5],
       'from-the-caller',
     ]);
-    const bad = aBurnRequest(1, { type: 'NOPE' }) as never;
+    const bad = aBurnRequest(0) as never;
     const refused = await failureOf(client.burn(bad, call({ idempotencyKey: randomUUID() })));
     expect([refused.code, refused.exitCode, refused.options.keyUnused]).toEqual([
-      'ERR_INVALID_PROOF',
+      'ERR_BURN_TOKENOMICS_FAILED',
       5,
       true,
     ]);

@@ -14,6 +14,7 @@ import { type Caller, isWorkedOn, newLease } from '../lease.js';
 import { keyedOperation, type Principal } from '../operation.js';
 import {
   claimRequest,
+  isOfContent,
   justRun,
   openRequest,
   type RequestIdentity,
@@ -175,7 +176,7 @@ export async function checkAndPlan(
     ...missingFunds(deps.chain, context, batch),
   ];
   const refused = batchRefused(all);
-  if (ofContent.length > 0) throw refusedByContent(key, refused);
+  if (ofContent.some(isOfContent)) throw refusedByContent(key, refused);
   if (all.length > 0) throw refused;
   return batch;
 }
