@@ -495,6 +495,31 @@ describe('a service', () => {
     expect(await burned(operator)).toBe(before);
     gate.fate = () => 'pass';
     expect((await operator.run('pending', 'resume', '-p', 'right')).exit).toBe(0);
+    // Without pins the file is another operation there, and the open one does not go there.
+    const file = ['burn-batch', operator.write('unpinned.json', burnsOf('unpinned'))];
+    gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+    const open = problemOf(await operator.run(...file));
+    const [{ id } = expect.fail()] = await operator.pending();
+    gate.fate = ({ method, path }) =>
+      path.endsWith('/tokenomics/key')
+        ? { alter }
+        : method === 'POST'
+          ? { refuse: 401, withItsId: true }
+          : 'pass';
+    const there = problemOf(await operator.run(...file));
+    expect([open.error, there.error]).toEqual(['ERR_OUTCOME_UNKNOWN', 'ERR_UNAUTHORIZED']);
+    expect(there.idempotencyKey).not.toBe(open.idempotencyKey);
+    let asked = 0;
+    gate.fate = ({ path }) => {
+      if (!path.endsWith('/tokenomics/key')) return 'pass';
+      asked += 1;
+      return asked === 1 ? { refuse: 503 } : { alter };
+    };
+    const before2 = await burned(operator);
+    expectProblem(await operator.run('pending', 'resume', id), 7, { message: /of another project/ });
+    expect(await burned(operator)).toBe(before2);
+    gate.fate = () => 'pass';
+    expect((await operator.run(...file)).exit).toBe(0);
   });
 
   it('that hides burns of some types from a key is not said to have lost them', async () => {
@@ -518,6 +543,21 @@ describe('a service', () => {
     const all = ['burn-batch', operator.write('all.json', [...two, seen]), '--rest'];
     expect(JSON.parse((await limited(...all)).stdout)).toMatchObject({ skipped: 3 });
     expect(Number(await burned(operator)) - before).toBe(3);
+    // Another key of the project may be refused what this one has under way.
+    const gate = gateOf(operator);
+    const single = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"limited":1}', '--amount', '1'];
+    gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
+    expect((await operator.run(...single)).exit).toBe(7);
+    gate.fate = () => 'pass';
+    expectProblem(await limited(...single), 7, { message: /not permitted/ });
+    expect(await operator.pending()).toHaveLength(1);
+    expect((await operator.run(...single)).exit).toBe(0);
+    // What was hidden when all was sent again has not landed since.
+    expect([
+      (await limited(...words, '--again')).exit,
+      (await operator.run(...words, '--rest')).exit,
+    ]).toEqual([3, 0]);
+    expect(Number(await burned(operator)) - before).toBe(6);
   });
 
   it('of which an outcome is open, or at which a batch waits, keeps its address in the profile', async () => {

@@ -272,7 +272,9 @@ const CHECK_LOST =
 /** The service lost what became of it. */
 const mayHaveLanded = (one: ElementOutcome): boolean =>
   one.status === 'error' && one.type === 'ERR_STORE_BEHIND';
-const hasFailed = (one?: ElementOutcome): boolean => one?.status === 'error' && !mayHaveLanded(one);
+/** What the key may not burn is refused before all else, and it may not see what others burned for the proof either. */
+const hasFailed = (one?: ElementOutcome): boolean =>
+  one?.status === 'error' && !mayHaveLanded(one) && one.type !== 'ERR_INVALID_PROOF';
 
 /** @param how - `strict`: send nothing if any element would fail. */
 export function burnBatchWork(

@@ -28,25 +28,26 @@ export async function openWithJournal(
       `A fork of the chain rolled back ${countText(service.takenBack, 'confirmed transaction')}. Resume: \`${commandLine(settings, 'pending', 'resume')}\``,
     );
   let copy: string | undefined;
-  let opened: Promise<Journal> | undefined;
-  let openedFor: string | null = null;
+  /** By project: an operation that was taken before the service named its project goes on in its own. */
+  const opened = new Map<string | null, Promise<Journal>>();
   const journal = async (): Promise<Journal> => {
     const { directory: kept, address, flywheel } = service.operations;
-    if (openedFor !== flywheel) await closeJournal();
-    openedFor = flywheel;
-    opened ??= import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
-      openSqliteJournal({
-        directory: copy ?? kept,
-        target: { address, flywheel },
-        ...{ processes, clock, ids: randomIds },
-      }),
-    );
-    return opened;
+    const journal =
+      opened.get(flywheel) ??
+      import('./sqlite-journal.js').then(({ openSqliteJournal }) =>
+        openSqliteJournal({
+          directory: copy ?? kept,
+          target: { address, flywheel },
+          ...{ processes, clock, ids: randomIds },
+        }),
+      );
+    opened.set(flywheel, journal);
+    return journal;
   };
-  const closeJournal = async (): Promise<void> => {
+  const closeJournals = async (): Promise<void> => {
     // A service that failed to open has nothing to close; its error has reached the command.
-    (await opened?.catch(() => undefined))?.close();
-    opened = undefined;
+    for (const journal of opened.values()) (await journal.catch(() => undefined))?.close();
+    opened.clear();
   };
   const close = service.close.bind(service);
   return Object.assign(service, {
@@ -55,10 +56,10 @@ export async function openWithJournal(
       const original = await journal();
       copy = mkdtempSync(join(tmpdir(), 'flywheel-'));
       original.copyTo(join(copy, JOURNAL_FILE));
-      await closeJournal();
+      await closeJournals();
     },
     close: async () => {
-      await closeJournal();
+      await closeJournals();
       if (copy !== undefined) rmSync(copy, { recursive: true });
       await close();
     },

@@ -67,6 +67,12 @@ export class SqliteEntry {
     return this.#get('SELECT 1 FROM answers WHERE operation = ? LIMIT 1') !== undefined;
   }
 
+  /** Multisig and mint of its project; `null` if the service did not name it. */
+  get flywheel(): string | null {
+    const sql = 'SELECT flywheel FROM targets WHERE id = (SELECT target FROM operations WHERE serial = ?)';
+    return String(this.#get(sql)?.[0] ?? '') || null;
+  }
+
   get hasLanded(): boolean {
     return this.#get('SELECT 1 FROM elements WHERE operation = ? AND landed = 1 LIMIT 1') !== undefined;
   }

@@ -58,6 +58,8 @@ interface DoneThere {
   readonly open: readonly Found[];
   /** Burns that were done, and that a fork took back, or that the key may not see; a pipeline that waits has never landed. */
   readonly resent: readonly Element[];
+  /** Those of the file that the key may not see, if the journal knows some of them as landed. */
+  readonly hidden: readonly Element[];
 }
 
 /** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
@@ -124,7 +126,7 @@ export const burnsDoneThere = (
       [...listed.landed, ...elementsOf(listed.open)],
     );
     const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
-    return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
+    return { known, ...listed, hidden, resent: [...elementsOf(listed.open), ...hidden] };
   });
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
@@ -160,7 +162,7 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
         ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
       };
     });
-    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [] };
+    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [], hidden: [] };
   });
 
 const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
@@ -263,6 +265,16 @@ export async function locate(session: Session): Promise<void> {
   const { multisig, mintAddress } = told?.value ?? {};
   if (multisig != null && mintAddress !== undefined)
     tell({ multisig: address(multisig), mint: address(mintAddress) });
+}
+
+/** Before it is sent: the API key may have been replaced by one of another project. @throws `ERR_CONFIG_INVALID` */
+export async function requireOwnProject(session: Session, { flywheel }: Entry): Promise<void> {
+  await locate(session);
+  const { flywheel: told } = (await session.service()).operations;
+  if (flywheel === null || told === null || flywheel === told) return;
+  throw new FlywheelError('ERR_CONFIG_INVALID', 'The API key is of another project than this operation.', {
+    hint: 'See its project: `flywheel whoami --check`.',
+  });
 }
 
 /** The API key in use; `null`: the service cannot be asked. */
@@ -429,7 +441,7 @@ export async function askWhatIsDone(
   if (again) {
     // An unfinished operation is not repeated.
     if (known === undefined || isOver(known.state)) await tellOfUnnoted(session, journal, request, answer);
-    const counts = countBy(answer.landed);
+    const counts = new Map([...countBy(answer.landed), ...journal.countLanded(answer.hidden, null)]);
     return { before: elements.map(({ content }) => counts.get(content) ?? 0) };
   }
   if (answer.known.size > 0 && known === undefined) return { isKnown: true };
@@ -628,8 +640,9 @@ function wayOut(
   if (kind === 'burn' && since > 0) return `Drop this operation: ${forget}. Then add --again to burn again.`;
   if (kind === 'burn')
     return `Add --again to burn again${isNew ? '' : `. To drop this operation: ${forget}`}.`;
-  if (!isBegun)
-    return isAll && !hasAnswers ? '--again sends all of them once more.' : 'Add --rest to send the others.';
+  if (!isBegun && isAll && !hasAnswers)
+    return `${isNew ? '' : `Drop this operation: ${forget}. Then `}--again sends all of them once more.`;
+  if (!isBegun) return 'Add --rest to send the others.';
   const rest = 'Then add --rest to send the others.';
   if (batchId !== undefined) return `Cancel its batch: ${cancelLine(session, batchId)}. ${rest}`;
   if (hasAnswers) return `Drop the requests without an answer: ${forget}. ${rest}`;

@@ -22,6 +22,7 @@ import {
 } from '../journal/journal.js';
 import { type OutputFile, requireFree } from '../output/output-file.js';
 import { asFlywheelError } from '../report-failure.js';
+import { soon } from '../send.js';
 import { countText } from '../views/unit.js';
 import {
   type AskDoneThere,
@@ -32,6 +33,7 @@ import {
   landedOf,
   locate,
   lostThere,
+  requireOwnProject,
   sendsAll,
   tellByNotes,
   type Unanswered,
@@ -107,12 +109,14 @@ async function lookUpAndBegin(
   work: Work<unknown>,
 ): Promise<Taken | null> {
   const opened = await session.service();
-  // An operation that was started at this address is resumed even if the service does not name its project.
-  if ((await opened.journal()).known(request) === undefined)
-    await locate(session).catch((error: unknown) => {
-      // With pins it is asked again before anything is sent, in the terms of the operation.
-      if (opened.pins === null || isFlywheelError(error, 'ERR_CONFIG_INVALID')) throw error;
-    });
+  const before = await opened.journal();
+  const isPrinted = prints(before, request, work);
+  const asked = locate(session);
+  await (isPrinted ? soon(asked) : asked).catch((error: unknown) => {
+    // Before anything is sent it is asked again, in the terms of the operation.
+    if (before.known(request) !== undefined) return;
+    if (opened.pins === null || isFlywheelError(error, 'ERR_CONFIG_INVALID')) throw error;
+  });
   const journal = await opened.journal();
   if (!prints(journal, request, work)) work.outputs?.forEach(requireFree);
   const { isLookedUp = false, ...there } = await askWhatIsDone(session, journal, request, work);
@@ -273,9 +277,7 @@ async function makeReady(
   { entry, isLookedUp = false }: Taken,
   work: Work<unknown>,
 ): Promise<readonly number[] | undefined | null> {
-  // The API key may have been replaced by one of another project.
-  const isSent = !isOver(entry.state) || work.rest === true;
-  if (isSent && (await session.service()).pins !== null) await locate(session);
+  if (!isOver(entry.state) || work.rest === true) await requireOwnProject(session, entry);
   const left = isLookedUp ? undefined : await leaveOutDone(session, entry, work).catch(unread);
   return left !== null && (await work.prepare(entry)) ? left : null;
 }
