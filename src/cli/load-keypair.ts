@@ -4,13 +4,12 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { createKeypairSigner, KEYPAIR_LENGTH_BYTES, type KeypairSigner } from '../chain/transaction/sign.js';
 import type { Settings } from '../compose/settings.js';
 import { FlywheelError, isFlywheelError } from '../errors/flywheel-error.js';
-import { parseKeypairText } from '../files/keypair-file.js';
+import { type KeypairSource, parseKeypairText, typedPath } from '../files/keypair-file.js';
 import { fileProblem } from '../files/read-file.js';
 import type { Address } from '../values/address.js';
 import { Secret } from '../values/secret.js';
 import type { CliContext } from './context.js';
 import { inputName, readInputBytes } from './input/read-input.js';
-import { type KeypairSource, typedPath } from './keypair-source.js';
 import { shellLine } from './shell-line.js';
 
 type KeypairContext = Pick<CliContext, 'cwd' | 'home' | 'platform' | 'io' | 'signal'>;
@@ -119,17 +118,16 @@ export async function readKeypair(
   source: KeypairSource,
   name = AS_ENVIRONMENT,
 ): Promise<Uint8Array> {
-  const read = parseKeypairText(await textOf(context, source));
-  const place = source instanceof Secret ? name : inputName(source);
+  const isSecret = source instanceof Secret;
+  const read = parseKeypairText(isSecret ? source.reveal() : await textOf(context, fileOf(source)));
+  const place = isSecret ? name : inputName(source);
   if ('problem' in read) throw refuseKey(place, read.problem);
   const { length } = read.bytes;
   if (length === KEYPAIR_LENGTH_BYTES) return read.bytes;
   throw refuseKey(place, `a keypair has ${KEYPAIR_LENGTH_BYTES} bytes, but this one has ${length}`);
 }
 
-async function textOf(context: KeypairContext, source: KeypairSource): Promise<string> {
-  if (source instanceof Secret) return source.reveal();
-  const location = fileOf(source);
+async function textOf(context: KeypairContext, location: string): Promise<string> {
   if (location !== '-') return readPrivateFile(context, location, MAX_BYTES + 1);
   return (await readInputBytes(context, location, MAX_BYTES)).toString('utf8');
 }

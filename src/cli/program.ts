@@ -179,6 +179,8 @@ function parseError(error: CommanderError, reached: CommandUnknownOpts): Flywhee
 export async function runCli(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const { stdout } = context.io;
   let exit: ExitCode = EXIT.done;
+  const report = async (thrown: unknown): Promise<ExitCode> =>
+    (await import('./report-failure.js')).reportFailure(context, thrown, words);
   try {
     await runProgram(
       {
@@ -193,14 +195,12 @@ export async function runCli(context: CliContext, words: readonly string[]): Pro
       words,
     );
   } catch (thrown) {
-    const { reportFailure } = await import('./report-failure.js');
-    exit = await reportFailure(context, thrown, words);
+    exit = await report(thrown);
     if (isFlywheelError(thrown, 'ERR_OUTPUT_FAILED')) return exit;
   }
   const reason = await stdout.flush();
   if (reason === null || reason === READER_GONE) return exit;
-  const { reportFailure } = await import('./report-failure.js');
-  const lost = new FlywheelError('ERR_OUTPUT_FAILED', `Standard output could not be written: ${reason}.`);
-  const failed = await reportFailure(context, lost, words);
+  const message = `Standard output could not be written: ${reason}.`;
+  const failed = await report(new FlywheelError('ERR_OUTPUT_FAILED', message));
   return exit === EXIT.done ? failed : exit;
 }

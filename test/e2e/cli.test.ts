@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { flywheelHere } from '../support/flywheel-here.js';
-import { isLong, itLong, sampleOf } from '../support/long.js';
+import { isLong, sampleOf } from '../support/long.js';
 import { BIN, emptyDirectory, flywheel, problemOf, startFlywheel } from '../support/spawn.js';
 import { onTerminal } from './terminal.js';
 
@@ -50,13 +50,6 @@ describe('flywheel', () => {
       '/dev/null',
     );
     expect([refused.exit, problemOf(refused).error]).toEqual([2, 'ERR_CONFIG_INVALID']);
-  });
-
-  itLong('names places in the sources with FLYWHEEL_DEBUG, and only then', async () => {
-    const home = emptyDirectory();
-    const { stderr } = await flywheel({ home, env: { FLYWHEEL_DEBUG: '1' } }, 'local', 'status');
-    expect(stderr).toMatch(/\n {4}at \S+ \(.*src\/compose\/local-config\.ts:\d+:\d+\)\n/);
-    expect((await flywheel({ home }, 'local', 'status')).stderr).not.toContain('.ts:');
   });
 
   it('prints for people on a terminal, with colour, and JSON with --json', async () => {

@@ -29,7 +29,6 @@ import { NodePool, type NodePoolOptions, type Voice } from './node-pool.js';
 import { createOutgoing } from './outgoing.js';
 import * as questions from './questions.js';
 import { hasLanded, SIGNATURES_PER_PAGE, type Status, sameStatus } from './questions.js';
-import { createRecentFees } from './recent-fees.js';
 
 const POLL_MS = 500;
 /** Lifetime of the cached finalized state; an older one only proves less. */
@@ -38,6 +37,10 @@ const RENT_FOR_MS = 600_000;
 /** About an hour: farther behind is no node that is used. */
 const MAX_AHEAD_BLOCKS = 9_000n;
 const MAX_BLOCK_TIMES = 64;
+const PRICE_FOR_MS = 10_000;
+/** Price without any answer: 200 lamports for the 20,000 compute units of a burn. */
+const DEFAULT_MICRO_LAMPORTS = 10_000n;
+const MAX_PRICES = 64;
 /** Limit of a node (agave, `MAX_MULTIPLE_ACCOUNTS`). */
 const MAX_ACCOUNTS_PER_CALL = 100;
 const NO_DETAILS = { wire: null, blockTimeMs: 0, logs: [], feeLamports: 0n, computeUnits: 0n };
@@ -374,3 +377,35 @@ const repeating = (): FlywheelError =>
   new FlywheelError('ERR_RESPONSE_INVALID', 'An RPC node repeats a page of a list of transactions.', {
     hint: 'Use another node: --rpc-url.',
   });
+
+function upperQuartile(values: readonly bigint[]): bigint | undefined {
+  const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
+  return sorted[Math.max(0, Math.ceil(sorted.length * 0.75) - 1)];
+}
+
+/** Priority fees: the price follows recent fees that one node tells. A false price is bounded by the user's limit. */
+function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
+  const prices = new Map<string, { readonly microLamports: bigint; readonly askedMs: number }>();
+  let lastMicroLamports = DEFAULT_MICRO_LAMPORTS;
+  return {
+    maxLamports,
+    async priceOf(written) {
+      if (maxLamports === 0n) return 0n;
+      const accounts = [...new Set(written)].sort();
+      const known = prices.get(accounts.join());
+      if (known !== undefined && clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
+      // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
+      const told = (await pool.maybe(questions.recentFees(accounts))) ?? [];
+      const microLamports = upperQuartile(told) ?? (known?.microLamports || lastMicroLamports);
+      lastMicroLamports = microLamports || lastMicroLamports;
+      if (prices.size >= MAX_PRICES) prices.clear();
+      prices.set(accounts.join(), { microLamports, askedMs: clock.nowMs() });
+      return microLamports;
+    },
+    async computeUnitsOf(message) {
+      // With too few units a transaction fails, so no node of a quorum alone says how many.
+      const tried = await pool.maybe(questions.trial(message), pool.quorum);
+      return tried?.refusal === null ? tried.computeUnits : null;
+    },
+  };
+}

@@ -20,12 +20,12 @@ import type {
   InitBatchResult,
 } from '../../contract/schemas/batch.js';
 import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import type { KeypairSource } from '../../files/keypair-file.js';
 import type { Session } from '../command.js';
 import { canAsk } from '../consent.js';
 import { cancelLine, nextCommand } from '../hints.js';
 import { toSourcePipelines, totalsOf } from '../input/pipelines-plan.js';
 import { type Element, type Entry, hasRest, isOver, type Notes } from '../journal/journal.js';
-import type { KeypairSource } from '../keypair-source.js';
 import { OwnerKeypair } from '../load-keypair.js';
 import {
   findBatch,

@@ -6,6 +6,7 @@ import type { Pins } from '../../approval/pins.js';
 import { isMoniker, NodeAddress, nodeAddress, requireQuorum } from '../../chain/node-address.js';
 import type { Setting, Settings } from '../../compose/settings.js';
 import { invalidInput, usageError } from '../../errors/flywheel-error.js';
+import { typedPath } from '../../files/keypair-file.js';
 import { DatabaseAddress, databasePlace } from '../../values/database-address.js';
 import { Secret } from '../../values/secret.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
@@ -13,7 +14,6 @@ import { type Profile, readProfileKey, readProfiles, requireProfile } from '../c
 import { rpcUrlsOf } from '../config/resolve.js';
 import { SETTING_ROWS, type SettingName } from '../config/settings-table.js';
 import { readInputBytes } from '../input/read-input.js';
-import { typedPath } from '../keypair-source.js';
 import { addressOption, decimalOrNone, integer, longFlag } from '../options.js';
 import type { Style } from '../output/color.js';
 import { FORCE_OPTION, outputFile, requireFree, writeOutput } from '../output/output-file.js';

@@ -5,13 +5,13 @@ import type { RegistrationPlan, RegistrationResult } from '../../compose/registr
 import type { Settings } from '../../compose/settings.js';
 import type { GivenKey, LocalInitInput, RegistrationInput } from '../../contract/admin.js';
 import { usageError } from '../../errors/flywheel-error.js';
+import { typedPath } from '../../files/keypair-file.js';
 import { isAddress } from '../../values/address.js';
 import { grouped, plainSymbol } from '../../values/token-amount.js';
 import { defineCommand, type OptionsOf, type Session } from '../command.js';
 import { requireConsent, showSubject } from '../consent.js';
 import type { Answer } from '../context.js';
 import { inputError, readInputBytes } from '../input/read-input.js';
-import { typedPath } from '../keypair-source.js';
 import { keypairPath, loadKeypair, readKeypair } from '../load-keypair.js';
 import { commandLine } from '../operation/resume-line.js';
 import {

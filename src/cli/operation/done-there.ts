@@ -58,8 +58,6 @@ interface DoneThere {
   readonly open: readonly Found[];
   /** Burns that were done, and that a fork took back, or that the key may not see; a pipeline that waits has never landed. */
   readonly resent: readonly Element[];
-  /** Those of the file that the key may not see, if the journal knows some of them as landed. */
-  readonly hidden: readonly Element[];
 }
 
 /** `null`: the service cannot be asked. @param keys - of the operation's own requests. */
@@ -126,7 +124,7 @@ export const burnsDoneThere = (
       [...listed.landed, ...elementsOf(listed.open)],
     );
     const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
-    return { known, ...listed, hidden, resent: [...elementsOf(listed.open), ...hidden] };
+    return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
   });
 
 const hashOf = ({ payload }: Pipeline): string => proofHash(parseStrictJson(payload).value as JsonObject);
@@ -162,7 +160,7 @@ export const pipelinesDoneThere = <Asked extends Pipeline>(
         ...{ isOwn: ownIds.has(batch.id), id: batch.id, date: pipeline.dateExecuted ?? batch.dateUpdated },
       };
     });
-    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [], hidden: [] };
+    return { known, batch: own[0], ...numbered(found, pipelineElements), resent: [] };
   });
 
 const ORDER: readonly Found['state'][] = ['landed', 'open', 'failed'];
@@ -441,8 +439,9 @@ export async function askWhatIsDone(
   if (again) {
     // An unfinished operation is not repeated.
     if (known === undefined || isOver(known.state)) await tellOfUnnoted(session, journal, request, answer);
-    const counts = new Map([...countBy(answer.landed), ...journal.countLanded(answer.hidden, null)]);
-    return { before: elements.map(({ content }) => counts.get(content) ?? 0) };
+    const [there, noted] = [countBy(answer.landed), journal.countLanded(answer.resent, null)];
+    const before = ({ content }: Element) => Math.max(there.get(content) ?? 0, noted.get(content) ?? 0);
+    return { before: elements.map(before) };
   }
   if (answer.known.size > 0 && known === undefined) return { isKnown: true };
   await compare(session, { kind }, { elements }, answer);

@@ -97,22 +97,15 @@ export interface Taken {
 }
 
 /** Takes the operation of a request, or starts it. @returns `null`: `--rest` left nothing to do. */
-const beginOperation = (
-  session: Session,
-  request: OperationRequest,
-  work: Work<unknown>,
-): Promise<Taken | null> => lookUpAndBegin(session, request, work).catch(unread);
-
-async function lookUpAndBegin(
+async function beginOperation(
   session: Session,
   request: OperationRequest,
   work: Work<unknown>,
 ): Promise<Taken | null> {
   const opened = await session.service();
   const before = await opened.journal();
-  const isPrinted = prints(before, request, work);
   const asked = locate(session);
-  await (isPrinted ? soon(asked) : asked).catch((error: unknown) => {
+  await (prints(before, request, work) ? soon(asked) : asked).catch((error: unknown) => {
     // Before anything is sent it is asked again, in the terms of the operation.
     if (before.known(request) !== undefined) return;
     if (opened.pins === null || isFlywheelError(error, 'ERR_CONFIG_INVALID')) throw error;
@@ -335,7 +328,7 @@ export async function takenByDryRun(
   if (opened === null) return null;
   await opened.copyJournal();
   const work = workOf(dry);
-  const begun = await beginOperation(dry, request, work);
+  const begun = await beginOperation(dry, request, work).catch(unread);
   if (begun === null) return [];
   const { entry, isKnownThere } = begun;
   const before = entry.state;
@@ -359,7 +352,7 @@ export async function runOperation<Result>(
   request: OperationRequest,
   work: Work<Result>,
 ): Promise<void> {
-  const taken = await beginOperation(session, request, work);
+  const taken = await beginOperation(session, request, work).catch(unread);
   if (taken === null) return tellAllSkipped(session, work);
   await carryOut(session, taken, work).catch((error: unknown) => {
     throw explained(request, error);

@@ -4,7 +4,7 @@ import type { Io, OutputStream } from '../context.js';
 import type { Style } from './color.js';
 import { createProgress, type Progress } from './progress.js';
 import { printableLine, safeJson } from './safe-text.js';
-import { type Columns, sentenceLines } from './table.js';
+import { type Columns, csvText, sentenceLines } from './table.js';
 
 export interface Output {
   readonly mode: OutputMode;
@@ -112,9 +112,9 @@ export function createOutput(io: Io, options: OutputOptions): Output {
     result,
     list: async (items, csv, view, value = items) => {
       if (mode !== 'csv') return result(value, view);
-      const { csvText } = await import('./csv.js');
+      const text = await csvText(items, csv);
       progress.clear();
-      io.stdout.write(csvText(items, csv));
+      io.stdout.write(text);
     },
     show,
     notice: (text) => {

@@ -161,3 +161,20 @@ export function sentenceLines(
   if (before === undefined || command === undefined) return indented('', line, columns);
   return [...indented('', before, columns), command];
 }
+
+/** Start of a formula in Excel, LibreOffice or Google Sheets: white space may come first, and some locales accept wide signs. */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+
+/** A `'` in front keeps a spreadsheet from running the text (OWASP, CSV injection). Signed numbers stay unchanged. */
+function csvCell(cell: Cell): string {
+  const text = safeLine(String(cell ?? ''));
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
+/** As CSV (RFC 4180), for spreadsheets. */
+export async function csvText<Item>(items: readonly Item[], csv: Columns<Item>): Promise<string> {
+  const { stringify } = await import('csv-stringify/sync');
+  const rows = items.map((item) => cellsOf(item, csv).map(csvCell));
+  return stringify(rows, { header: true, columns: Object.keys(csv) });
+}
