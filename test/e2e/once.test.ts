@@ -541,6 +541,8 @@ describe('a service', () => {
     // Another key of the project may be refused what this one has under way.
     const gate = gateOf(operator);
     const single = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"limited":1}', '--amount', '1'];
+    gate.fate = ({ path }) => (path.endsWith('/tokenomics/key') ? { refuse: 503 } : 'pass');
+    expect([(await operator.run(...words, '--again')).exit, await operator.pending()]).toEqual([6, []]);
     gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
     expect((await operator.run(...single)).exit).toBe(7);
     gate.fate = () => 'pass';

@@ -106,8 +106,8 @@ async function beginOperation(
   const before = await opened.journal();
   const asked = locate(session);
   await (prints(before, request, work) ? soon(asked) : asked).catch((error: unknown) => {
-    // Before anything is sent it is asked again, in the terms of the operation.
-    if (before.known(request) !== undefined) return;
+    // Before anything is sent for an operation that goes on, it is asked again, in the terms of that operation.
+    if (!request.again && before.known(request) !== undefined) return;
     if (opened.pins === null || isFlywheelError(error, 'ERR_CONFIG_INVALID')) throw error;
   });
   const journal = await opened.journal();
