@@ -97,7 +97,7 @@ export function headers(): void {
     ).toBeUndefined();
   });
 
-  it('contract 1.4: "A 400 for the content of the request alone … says `idempotency-key-unused: true`", at the door nothing does', async (api) => {
+  it('contract 1.4: "A 400 for the shape or an amount of the request says `idempotency-key-unused: true`", at the door nothing does', async (api) => {
     const { http } = api;
     const project = await api.register({ dailyBurn: '1' });
     const said = async (body: unknown, key = 'k-1') =>

@@ -197,6 +197,8 @@ const TRANSACTION_ERRORS: readonly string[] = [
   'ResanitizationNeeded',
   'InvalidLoadedAccountsDataSizeLimit',
   'UnbalancedTransaction',
+  'ProgramCacheHitMaxLimit',
+  'CommitCancelled',
 ];
 
 const nameOf = (table: readonly string[], number: number): string => table[number] ?? `Unknown(${number})`;

@@ -378,11 +378,6 @@ const repeating = (): FlywheelError =>
     hint: 'Use another node: --rpc-url.',
   });
 
-function upperQuartile(values: readonly bigint[]): bigint | undefined {
-  const sorted = [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0));
-  return sorted[Math.max(0, Math.ceil(sorted.length * 0.75) - 1)];
-}
-
 /** Priority fees: the price follows recent fees that one node tells. A false price is bounded by the user's limit. */
 function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): PriorityFees {
   const prices = new Map<string, { readonly microLamports: bigint; readonly askedMs: number }>();
@@ -396,7 +391,9 @@ function createRecentFees(pool: NodePool, clock: Clock, maxLamports: bigint): Pr
       if (known !== undefined && clock.nowMs() - known.askedMs < PRICE_FOR_MS) return known.microLamports;
       // Not every node supports the method. A transaction without a good price may be late; an unsent one never lands.
       const told = (await pool.maybe(questions.recentFees(accounts))) ?? [];
-      const microLamports = upperQuartile(told) ?? (known?.microLamports || lastMicroLamports);
+      const sorted = told.toSorted((left, right) => Number(left - right));
+      const upperQuartile = sorted[Math.max(0, Math.ceil(sorted.length * 0.75) - 1)];
+      const microLamports = upperQuartile ?? (known?.microLamports || lastMicroLamports);
       lastMicroLamports = microLamports || lastMicroLamports;
       if (prices.size >= MAX_PRICES) prices.clear();
       prices.set(accounts.join(), { microLamports, askedMs: clock.nowMs() });

@@ -15,7 +15,9 @@ import { type Entry, hasRest, type Verdict } from '../journal/journal.js';
 import {
   burnsDoneThere,
   type Found,
+  hiddenOf,
   lookingAgain,
+  NOT_SEEN,
   noteDone,
   requireAnswersKey,
   requireRefused,
@@ -218,6 +220,8 @@ async function requireNotOnChain(
     const when = blockTimeMs === null ? '' : `, since ${new Date(blockTimeMs).toISOString()}`;
     const found = `but transaction ${signature} on chain has the proof${when}.`;
     if (lost === undefined) throw outcomeUnknown(`The service says that the burn failed, ${found}`);
+    const isHidden = (await hiddenOf(session, burns)).length > 0;
+    if (isHidden) throw outcomeUnknown(`The API key may not see this request, ${found}`);
     throw outcomeUnknown(
       `The service does not know this request, ${found} The service may have been restored from a backup.`,
       `See on chain what landed, and drop this operation: \`${commandLine(session.settings, 'pending', 'forget', id)}\`. Then send only what has not landed.`,
@@ -461,6 +465,8 @@ export function burnBatchWork(
     },
     // A rest in progress continues; otherwise a rest starts with all failed elements.
     prepare: async (entry) => {
+      if (entry.isNew && entry.since > 0 && (await hiddenOf(session, burns)).length > 0)
+        throw notSent(`${NOT_SEEN} --again needs a key that may.`);
       if (!how.rest || !hasRest(entry.state)) return true;
       const latest = latestOutcomes(partsOf(entry));
       if (latest.some(mayHaveLanded)) throw notSent('Burns of the file may have landed.', CHECK_LOST);

@@ -124,6 +124,8 @@ export const burnsDoneThere = (
       [...listed.landed, ...elementsOf(listed.open)],
     );
     const hidden = lost.length === 0 ? [] : await hiddenOf(session, burns);
+    if (hidden.length > 0)
+      tellByNotes(session, `${NOT_SEEN} For those, only the journal of this machine was checked.`);
     return { known, ...listed, resent: [...elementsOf(listed.open), ...hidden] };
   });
 
@@ -286,16 +288,12 @@ export async function describeKey(session: Session): Promise<AnswerOf<'describeK
   }
 }
 
+export const NOT_SEEN = 'The API key may not see burns of some proof types of this file.';
+
 /** Elements that the service hides from an API key of other types. */
-async function hiddenOf(session: Session, burns: readonly BurnRequest[]): Promise<readonly Element[]> {
+export async function hiddenOf(session: Session, burns: readonly BurnRequest[]): Promise<readonly Element[]> {
   const seen = (await describeKey(session))?.proofTypes ?? null;
-  const hidden = burnElements(burns).filter((_, at) => seen?.includes(burns[at]?.type ?? '') === false);
-  if (hidden.length > 0)
-    tellByNotes(
-      session,
-      'The API key may not see burns of some proof types of this file. For those, only the journal of this machine was checked.',
-    );
-  return hidden;
+  return burnElements(burns).filter((_, at) => seen?.includes(burns[at]?.type ?? '') === false);
 }
 
 /** Any answer proves that the service is there; the next request shows what it means. */
@@ -439,9 +437,8 @@ export async function askWhatIsDone(
   if (again) {
     // An unfinished operation is not repeated.
     if (known === undefined || isOver(known.state)) await tellOfUnnoted(session, journal, request, answer);
-    const [there, noted] = [countBy(answer.landed), journal.countLanded(answer.resent, null)];
-    const before = ({ content }: Element) => Math.max(there.get(content) ?? 0, noted.get(content) ?? 0);
-    return { before: elements.map(before) };
+    const counts = countBy(answer.landed);
+    return { before: elements.map(({ content }) => counts.get(content) ?? 0) };
   }
   if (answer.known.size > 0 && known === undefined) return { isKnown: true };
   await compare(session, { kind }, { elements }, answer);
