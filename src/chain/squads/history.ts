@@ -6,6 +6,7 @@ import type { ChainReader, PastTransaction, Signature, TransactionRecord } from 
 import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import { type Call, callsIn, type Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
+import type { Multisig } from './accounts.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
@@ -41,7 +42,7 @@ const MAX_LISTED = 1_000_000;
  */
 async function readActs(
   chain: ChainReader,
-  multisig: Address,
+  multisig: Multisig | null,
   accounts: readonly Address[],
 ): Promise<{ readonly isWhole: boolean; readonly acts: readonly Act[] } | null> {
   const named = (await naming(chain, accounts))?.filter(({ failed }) => !failed);
@@ -63,11 +64,10 @@ async function readActs(
 
 async function namingMembers(
   chain: ChainReader,
-  multisig: Address,
+  multisig: Multisig | null,
   named: readonly PastTransaction[],
 ): Promise<ReadonlySet<Signature> | null> {
-  const members = (await readMultisig(chain, multisig)).value?.members ?? [];
-  const keys = members.map(({ key }) => key);
+  const keys = multisig?.members.map(({ key }) => key) ?? [];
   const theirs = await naming(chain, keys);
   if (theirs === undefined) return null;
   const wanted = new Set(theirs.map(({ signature }) => signature));
@@ -145,12 +145,19 @@ export interface PastBatch extends BatchRef {
 }
 
 /** @param isWhole - else an execution by a former member may be among the unread transactions */
-function lacksExecutions({ transactions, isClosed, votes }: PastBatch, isWhole: boolean): boolean {
+function lacksExecutions(
+  { batchIndex, transactions, isClosed, votes }: PastBatch,
+  multisig: Multisig | null,
+  isWhole: boolean,
+): boolean {
   const count = transactions.findIndex(({ executed }) => executed === null);
   if (count < 0) return false;
   // A multisig executes in order, and closes what it has approved once that is executed or cancelled.
   const isHole = transactions.slice(count).some(({ executed }) => executed !== null);
-  const isApproved = count > 0 || (votes.approved.length > 1 && votes.rejected.length === 0);
+  const approved = votes.approved.filter((member) => !votes.rejected.includes(member));
+  // A change of the threshold makes earlier batches stale.
+  const isStale = multisig === null || batchIndex <= multisig.staleTransactionIndex;
+  const isApproved = count > 0 || approved.length >= (isStale ? 2 : multisig.threshold);
   return !isWhole || isHole || (isApproved && isClosed && votes.cancelled.length === 0);
 }
 
@@ -163,7 +170,8 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
   const { multisig, batchIndex } = ref;
   const batch = transactionAddress(multisig, batchIndex).address;
   const proposal = proposalAddress(multisig, batchIndex).address;
-  const past = await readActs(chain, multisig, [batch, proposal]);
+  const { value: account } = await readMultisig(chain, multisig);
+  const past = await readActs(chain, account, [batch, proposal]);
   if (past === null) return null;
   const of = (name: InstructionName): readonly Act[] =>
     past.acts.filter((act) => act.name === name && act.accounts['batch'] === batch);
@@ -216,5 +224,5 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
       cancelled: votesBy('proposalCancel', 'proposalCancelV2'),
     },
   };
-  return lacksExecutions(found, past.isWhole) ? null : found;
+  return lacksExecutions(found, account, past.isWhole) ? null : found;
 }

@@ -66,19 +66,37 @@ it('an execution that the node lacks is not taken for none', async () => {
   };
   expect(await read(without(1))).toBeNull();
   const last = without(good.length);
-  const close = batchAccountsClose({ ...ref, rentCollector: operator });
   expect((await read(last))?.transactions.at(-1)?.executed).toBeNull();
-  for (const past of [last, pastOf(good, 0)])
-    expect(await read(new Map([...past, ['closed', [close]]]))).toBeNull();
+  expect(await read(new Map([...last, ['closed', [close]]]))).toBeNull();
   const cancelled = proposalCancelV2({ ...ref, member: operator });
   const ended = await read(new Map([...last, ['cancelled', [cancelled]], ['closed', [close]]]));
   expect([ended?.isClosed, ended?.transactions.at(-1)?.executed]).toEqual([true, null]);
 });
 
+const close = batchAccountsClose({ ...ref, rentCollector: operator });
+
+/** With a multisig of two, or of another threshold. */
+function withMultisig(past: Past, threshold = 2): ReturnType<typeof nodeOf> {
+  const state = batchState();
+  const accounts = accountsOf({ ...state, multisig: { ...state.multisig, threshold }, transactions: [] });
+  const getAccounts = async (all: readonly Address[]) => all.map((account) => accounts.get(account) ?? null);
+  return { ...nodeOf(past), getAccounts };
+}
+
+it.each([
+  [1, 1, null],
+  [2, 2, null],
+  [2, 1, 0],
+  [3, 2, 0],
+])('closed at threshold %i with %i approvals, nothing executed: %j', async (threshold, approvals, told) => {
+  const past: Past = new Map([...pastOf(good, 0), ['closed', [close]]]);
+  if (approvals === 1) past.delete(`approved by ${operator.slice(0, 4)}`);
+  const found = await readPastBatch(withMultisig(past, threshold), ref);
+  expect(found?.transactions.filter((one) => one.executed !== null).length ?? null).toBe(told);
+});
+
 it('a batch is told beside more transactions of strangers than are read', async () => {
-  const past = pastOf(good, good.length);
-  const node = nodeOf(past);
-  const accounts = accountsOf({ ...batchState(), transactions: [] });
+  const node = withMultisig(pastOf(good, good.length));
   const { address: batch } = transactionAddress(multisig, batchIndex);
   const noise = Array.from({ length: 50_000 }, (_, at) => ({
     ...{ signature: `noise${at}`, slot: 1, failed: false, memo: null, blockTimeMs: null },
@@ -86,7 +104,6 @@ it('a batch is told beside more transactions of strangers than are read', async 
   }));
   const flooded: typeof node = {
     ...node,
-    getAccounts: async (addresses) => addresses.map((address) => accounts.get(address) ?? null),
     history: async (account, terms) => {
       return [...(account === batch ? noise : []), ...(await node.history(account, terms))];
     },
