@@ -60,6 +60,19 @@ export const MULTISIG = layout('Multisig', {
   members: vec(u32, memberCodec),
 });
 
+/** After a change of its configuration earlier proposals take no more votes; an approved one can still be executed. */
+export const isStale = ({ staleTransactionIndex }: Pick<Multisig, 'staleTransactionIndex'>, index: bigint) =>
+  index <= staleTransactionIndex;
+
+export const votersOf = ({ members }: Pick<Multisig, 'members'>) =>
+  members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0);
+
+/** How many votes reject an active proposal, and cancel an approved one. */
+export const votesToEnd = (multisig: Pick<Multisig, 'members' | 'threshold'>) => ({
+  rejected: votersOf(multisig).length - multisig.threshold + 1,
+  cancelled: multisig.threshold,
+});
+
 /** In the order of their numbers. `Executing` has no timestamp and is no longer written. */
 const PROPOSAL_STATUSES = [
   'Draft',

@@ -6,7 +6,7 @@ import type { ChainReader, PastTransaction, Signature, TransactionRecord } from 
 import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../programs.js';
 import { type Call, callsIn, type Message } from '../transaction/message.js';
 import { decodeTransaction } from '../transaction/wire.js';
-import type { Multisig } from './accounts.js';
+import { isStale, type Multisig, votesToEnd } from './accounts.js';
 import { batchTransactionAddress, proposalAddress, transactionAddress } from './addresses.js';
 import type { BatchRef } from './builders.js';
 import { decodeArguments, INSTRUCTIONS, type InstructionName, instructionName } from './instructions.js';
@@ -152,13 +152,13 @@ function lacksExecutions(
 ): boolean {
   const count = transactions.findIndex(({ executed }) => executed === null);
   if (count < 0) return false;
-  // A multisig executes in order, and closes what it has approved once that is executed or cancelled.
+  // A multisig executes in order, and closes only what was executed, cancelled, rejected, or stale before it was approved.
   const isHole = transactions.slice(count).some(({ executed }) => executed !== null);
-  const approved = votes.approved.filter((member) => !votes.rejected.includes(member));
-  // A change of the threshold makes earlier batches stale.
-  const isStale = multisig === null || batchIndex <= multisig.staleTransactionIndex;
-  const isApproved = count > 0 || approved.length >= (isStale ? 2 : multisig.threshold);
-  return !isWhole || isHole || (isApproved && isClosed && votes.cancelled.length === 0);
+  const wasChanged = multisig === null || isStale(multisig, batchIndex);
+  const needed = wasChanged ? { rejected: 1, cancelled: 1 } : votesToEnd(multisig);
+  const isUntouched = votes.rejected.length >= needed.rejected || (wasChanged && votes.approved.length < 2);
+  const isEnded = votes.cancelled.length >= needed.cancelled || (count === 0 && isUntouched);
+  return !isWhole || isHole || (isClosed && !isEnded);
 }
 
 /**

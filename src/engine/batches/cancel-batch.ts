@@ -3,7 +3,7 @@
  * squads-v4.md, sections 6 and 7.12).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Multisig, PERMISSION, type Proposal } from '../../chain/squads/accounts.js';
+import { type Multisig, type Proposal, votersOf, votesToEnd } from '../../chain/squads/accounts.js';
 import { proposalActivate, proposalCancelV2, proposalReject } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import { CANCELLED } from '../../contract/call.js';
@@ -148,16 +148,18 @@ async function judge(work: BatchWork, found: BatchState | null): Promise<void> {
  * @throws `ERR_INVALID_REQUEST` when the votes of owner and operator are not enough.
  */
 function nextVote(
-  { members, threshold }: Multisig,
+  account: Multisig,
   { status, rejected, cancelled }: Proposal,
   { multisig, owner, operator: member }: FlywheelRecord,
   batchIndex: bigint,
 ): IssuedVoteKind | readonly Instruction[] {
-  const voters = members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0);
+  const voters = votersOf(account);
   const isApproved = status.kind === 'Approved';
   const isDraft = status.kind === 'Draft';
-  const given = isApproved ? cancelled.filter((key) => members.some((one) => one.key === key)) : rejected;
-  const needed = (isApproved ? threshold : voters.length - threshold + 1) - given.length;
+  const given = isApproved
+    ? cancelled.filter((key) => account.members.some((one) => one.key === key))
+    : rejected;
+  const needed = votesToEnd(account)[isApproved ? 'cancelled' : 'rejected'] - given.length;
   const canVote = (key: Address): boolean => voters.some((one) => one.key === key) && !given.includes(key);
   const input = { multisig, batchIndex, member };
   const vote = isApproved ? [proposalCancelV2(input)] : [proposalReject(input)];

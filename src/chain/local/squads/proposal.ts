@@ -5,6 +5,7 @@ import {
   PERMISSION,
   type Proposal,
   type ProposalStatusKind,
+  votersOf,
 } from '../../squads/accounts.js';
 import { SEEDS } from '../../squads/addresses.js';
 import type { SquadsError } from '../../transaction/program-errors.js';
@@ -24,7 +25,6 @@ import {
   type SquadsCall,
   searchKey,
   topUp,
-  voters,
 } from './rules.js';
 
 export function proposalCreate({ accounts, args, invocation }: SquadsCall<'proposalCreate'>): void {
@@ -109,7 +109,7 @@ export function proposalApprove(call: SquadsCall<'proposalApprove'>): void {
 
 /** Number of rejections that makes the threshold unreachable (section 5). */
 function rejectionCutoff(multisig: Multisig): number {
-  const count = voters(multisig);
+  const count = votersOf(multisig).length;
   return multisig.threshold <= count ? count - multisig.threshold + 1 : panic();
 }
 

@@ -15,11 +15,13 @@ import {
   type Batch,
   encodeAccount,
   hasTypeMark,
+  isStale,
   type Multisig,
   PERMISSION,
   type Proposal,
   type ProposalStatusKind,
   TYPE_MARK_BYTES,
+  votersOf,
 } from '../../squads/accounts.js';
 import { derive, deriveWithBump, SEEDS } from '../../squads/addresses.js';
 import {
@@ -125,12 +127,6 @@ export function checkMember({ value }: Loaded<Multisig>, { address }: Loaded, pe
 const countWith = ({ members }: Multisig, bit: number): number =>
   members.filter(({ permissions }) => (permissions & bit) !== 0).length;
 
-export const voters = (multisig: Multisig): number => countWith(multisig, PERMISSION.vote);
-
-/** Only configuration changes make an index stale. */
-export const isStale = ({ staleTransactionIndex }: Multisig, index: bigint): boolean =>
-  index <= staleTransactionIndex;
-
 export const checkNotStale = ({ value }: Loaded<Multisig>, index: bigint): void =>
   ensure(!isStale(value, index), 'StaleProposal');
 
@@ -172,8 +168,9 @@ export function checkSound(multisig: Multisig): void {
   );
   ensure(countWith(multisig, PERMISSION.initiate) > 0, 'NoProposers');
   ensure(countWith(multisig, PERMISSION.execute) > 0, 'NoExecutors');
-  ensure(voters(multisig) > 0, 'NoVoters');
-  ensure(threshold > 0 && threshold <= voters(multisig), 'InvalidThreshold');
+  const voters = votersOf(multisig).length;
+  ensure(voters > 0, 'NoVoters');
+  ensure(threshold > 0 && threshold <= voters, 'InvalidThreshold');
   ensure(multisig.staleTransactionIndex <= multisig.transactionIndex, 'InvalidStaleTransactionIndex');
   ensure(multisig.timeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
 }

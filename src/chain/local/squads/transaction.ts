@@ -7,6 +7,7 @@ import { transfer } from '../../small-programs.js';
 import {
   ACCOUNT_SIZE,
   type Batch,
+  isStale,
   type Multisig,
   NO_AUTHORITY,
   PERMISSION,
@@ -32,7 +33,6 @@ import {
   ensure,
   fail,
   inStatus,
-  isStale,
   type Loaded,
   makeAccount,
   panic,
