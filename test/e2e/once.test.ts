@@ -21,7 +21,7 @@ import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, ending, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { burnsOf, initiated, pipelinesOf } from './deeds.js';
-import type { Altered, Fate } from './gate.js';
+import { type Altered, type Fate, startGate } from './gate.js';
 import { anOperator, expectProblem, gateOf, type Operator, problemOf, resumeLineOf } from './operator.js';
 
 const DAY_MS = 86_400_000;
@@ -553,6 +553,24 @@ describe('a service', () => {
       expectProblem(await limited(...words, '--again', ...more), 2, {
         message: /again needs a key that may/,
       });
+    // Counts of what landed that lack what the key may not see are not kept either.
+    const door = await startGate(operator.server, []);
+    let asked = 0;
+    door.fate = ({ path }) => {
+      if (path.endsWith('/tokenomics/key')) asked += 1;
+      return asked > 2 ? { refuse: 503, withItsId: true } : 'pass';
+    };
+    const refused = await flywheelHere(
+      { home, env },
+      ...words,
+      '--again',
+      '--api-url',
+      door.url,
+      '--max-wait',
+      '0',
+    );
+    expect([refused.exit, await operator.pending()]).toEqual([2, []]);
+    await door.close();
     expect(Number(await burned(operator)) - before).toBe(4);
   });
 

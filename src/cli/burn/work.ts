@@ -70,6 +70,7 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
   const lookAgain = lookingAgain(session, 'ERR_PARTIAL');
   return {
     ...{ ask, elements },
+    requireSeen: () => requireSeen(session, [request]),
     requireUnsent: (entry, { key }, lost) => requireNotOnChain(session, entry, key, [request], { lost }),
     unanswered: (operation) =>
       once && operation.answer(ANSWER) === undefined
@@ -105,6 +106,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
     },
     summary: ({ txHash, dateBurned }) => `Burned on ${dateBurned} in transaction ${txHash}.`,
   };
+}
+
+async function requireSeen(session: Session, burns: readonly BurnRequest[]): Promise<void> {
+  if ((await hiddenOf(session, burns)).length === 0) return;
+  throw notSent(`${NOT_SEEN} --again needs a key that may.`);
 }
 
 /** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed; as {@link requireNotOnChain} */
@@ -442,6 +448,7 @@ export function burnBatchWork(
     outputs: failedOut === null ? [] : [failedOut],
     requireUnsent: (entry, { key, indexes }, lost) =>
       requireNotOnChain(session, entry, key, pick(burns, indexes), { lost }),
+    requireSeen: () => requireSeen(session, burns),
     unanswered: (operation) => {
       const parts = partsOf(operation);
       return {
@@ -465,8 +472,6 @@ export function burnBatchWork(
     },
     // A rest in progress continues; otherwise a rest starts with all failed elements.
     prepare: async (entry) => {
-      if (entry.isNew && entry.since > 0 && (await hiddenOf(session, burns)).length > 0)
-        throw notSent(`${NOT_SEEN} --again needs a key that may.`);
       if (!how.rest || !hasRest(entry.state)) return true;
       const latest = latestOutcomes(partsOf(entry));
       if (latest.some(mayHaveLanded)) throw notSent('Burns of the file may have landed.', CHECK_LOST);

@@ -423,12 +423,13 @@ export async function askWhatIsDone(
   session: Session,
   journal: Journal,
   request: OperationRequest,
-  { ask }: LookedUp,
+  { ask, requireSeen }: Pick<Work<unknown>, 'ask' | 'requireSeen'>,
 ): Promise<Pick<OperationRequest, 'isKnown' | 'before'> & { readonly isLookedUp?: boolean }> {
   const { kind, elements, again } = request;
   const known = journal.known(request);
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
   if (isAlwaysNew(request) || goesOn) return {};
+  if (again) await requireSeen?.();
   const answer = await ask([journal.keyOf(request)]);
   if (answer === null) {
     tellByNotes(session);

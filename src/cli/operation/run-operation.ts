@@ -67,6 +67,8 @@ export interface Work<Result> {
   readonly allowChanged?: boolean;
   /** Files that it may write. A sending command refuses to replace an existing one. */
   readonly outputs?: readonly OutputFile[];
+  /** Before `--again` notes what has landed. @throws `ERR_INPUT_INVALID` if the service may hide some of it */
+  requireSeen?(): Promise<void>;
   /** Sends nothing for an operation in this state? @default true if it is over */
   isRepeat?(state: Entry['state']): boolean;
   /** `undefined`: no other request could have done the same. */

@@ -59,7 +59,8 @@ function breaking(cli: TestCli, size?: number): { failure: FlywheelError | null 
   return state;
 }
 const go = (cli: TestCli, ...words: string[]) => cli.run('burn-batch', 'b.json', ...words);
-const sent = ({ service }: TestCli) => service.calls.map(({ input }) => input as readonly BurnRequest[]);
+const sent = ({ service }: TestCli) =>
+  service.calls.flatMap(({ input }) => (input === null ? [] : [input as readonly BurnRequest[]]));
 const sizes = (cli: TestCli) => sent(cli).map(({ length }) => length);
 const keys = ({ service }: TestCli) => service.calls.map(({ call }) => call.idempotencyKey);
 const rows = (text: string): { index: number; status: string }[] =>

@@ -16,7 +16,7 @@ import { complaint, person, refusal, reply } from '../single-command.js';
 const WORDS = ['burn', '--type', 'WATCH_AD', '--proof', '{"a":1}', '--amount', '12.5'];
 const RESULT = EXAMPLES.burn.response as { txHash: string };
 
-const keys = ({ service }: TestCli) => service.calls.map(({ call }) => call.idempotencyKey);
+const keys = ({ service }: TestCli) => service.calls.flatMap(({ call }) => call.idempotencyKey ?? []);
 /** A service whose first burns fail in turn; later ones succeed. */
 function failing(...failures: readonly FlywheelError[]): FakeService {
   const service = fakeService();
