@@ -2,7 +2,7 @@
 import { type PipelineContent, pipelineInstructions } from '../actions/pipelines.js';
 import { instructionProblem } from '../actions/registry.js';
 import type { Flywheel, VaultToken } from '../chain/chain.js';
-import { type Multisig, PERMISSION } from '../chain/squads/accounts.js';
+import { isStale, type Multisig, PERMISSION } from '../chain/squads/accounts.js';
 import { isSameMessage } from '../chain/squads/message.js';
 import {
   type CompiledInstruction,
@@ -78,8 +78,11 @@ export function checkVoters(
 }
 
 /** Approving again changes nothing. */
-export const hasApproved = ({ proposal }: BatchDescription, member: Address): boolean =>
-  proposal.approved.includes(member) && ['Active', 'Approved'].includes(proposal.status.kind);
+export function hasApproved(batch: BatchDescription, member: Address): boolean {
+  const { kind } = batch.proposal.status;
+  const isOpen = kind === 'Active' && !isStale(batch.multisigAccount, batch.batchIndex);
+  return batch.proposal.approved.includes(member) && (isOpen || kind === 'Approved');
+}
 
 /** Only content that can no longer change, and that `member` may approve now. @throws `ERR_APPROVAL_REFUSED` */
 export function checkApprovable(description: BatchDescription, member: Address): void {
@@ -88,7 +91,7 @@ export function checkApprovable(description: BatchDescription, member: Address):
   ensure(found !== undefined, () => `${member} is not a member of the multisig ${description.multisig}`);
   ensure((found.permissions & PERMISSION.vote) !== 0, () => `The member ${member} has no right to vote`);
   ensure(
-    batchIndex > multisigAccount.staleTransactionIndex,
+    !isStale(multisigAccount, batchIndex),
     () => `Batch ${batchIndex} is stale: the multisig changed after the set-up`,
   );
   ensure(!proposal.approved.includes(member), () => `${member} has already approved batch ${batchIndex}`);

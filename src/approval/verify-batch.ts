@@ -2,7 +2,7 @@
 import type { PipelineContent } from '../actions/pipelines.js';
 import { LAMPORTS_PER_SIGNATURE } from '../chain/account.js';
 import type { Flywheel, TokenChange, TransactionRecord } from '../chain/chain.js';
-import type { ProposalStatusKind } from '../chain/squads/accounts.js';
+import { isStale, type ProposalStatusKind } from '../chain/squads/accounts.js';
 import type { Address } from '../values/address.js';
 import type { PastDescription } from './batch-content.js';
 import type { BatchDescription } from './read-batch.js';
@@ -94,8 +94,9 @@ export function stateOf({
   multisigAccount,
 }: Pick<BatchDescription, 'proposal' | 'batchIndex' | 'multisigAccount'>): BatchStanding {
   const standing = STANDING[proposal.status.kind];
-  const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
-  return isStale && (standing === 'draft' || standing === 'active') ? 'stale' : standing;
+  return isStale(multisigAccount, batchIndex) && (standing === 'draft' || standing === 'active')
+    ? 'stale'
+    : standing;
 }
 
 export function pastStateOf({

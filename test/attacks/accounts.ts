@@ -84,6 +84,12 @@ const MULTISIG: readonly Attack[] = [
   rules('another create key', ['address', multisig], { createKey: stranger }),
   rules('another bump', ['address', multisig], ({ bump }) => ({ bump: bump - 1 })),
   rules('a batch that settings have overtaken', ['stale', '7'], { staleTransactionIndex: 7 }),
+  attack('multisig: a batch that settings have overtaken after its approval', ['stale', '7'], (world) => {
+    world.state = ({ multisig: one, proposal: votes }) => {
+      Object.assign(one, { staleTransactionIndex: 7 });
+      Object.assign(votes, { approved: [owner] });
+    };
+  }),
   silent('owner', 5, 'initiate, execute'),
   silent('operator', 5, 'initiate, execute'),
   attack('pins: without facts', 'pinned', (world) => {

@@ -2,12 +2,14 @@
  * Compares what a service says of a batch with the user's own chain: how much ran, and that the approved content ran. A
  * contradiction is an unknown outcome. The embedded engine shares its ledger, so it is not compared.
  */
+
 import { digestText, pipelinesDigest } from '../../actions/pipelines.js';
 import { isSourceAction } from '../../actions/registry.js';
 import { readPastContent } from '../../approval/batch-content.js';
 import { checkBatchContent, type JudgedContent } from '../../approval/check-content.js';
 import { readBatch, readMultisigAccount } from '../../approval/read-batch.js';
 import type { ChainReader, Flywheel } from '../../chain/chain.js';
+import { isStale } from '../../chain/squads/accounts.js';
 import type { BatchRef } from '../../chain/squads/builders.js';
 import { readPastBatch } from '../../chain/squads/history.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
@@ -72,8 +74,7 @@ async function readProgress(chain: ChainReader, ref: BatchRef) {
   const { multisig, batch, proposal } = await readBatchAccounts(chain, ref, 0);
   if (multisig.value === null || batch.value === null || proposal.value === null) return null;
   const { kind } = proposal.value.status;
-  // A stale proposal takes no more votes, but an approved one can still be executed.
-  const takesVotes = ref.batchIndex > multisig.value.staleTransactionIndex;
+  const takesVotes = !isStale(multisig.value, ref.batchIndex);
   const isOpen = kind === 'Approved' || (takesVotes && (kind === 'Draft' || kind === 'Active'));
   return { kind, executed: batch.value.executedTransactionIndex, isOpen };
 }

@@ -2,7 +2,9 @@
  * Cancels what is left of a batch. The owner signs exactly one vote on this batch, shown and agreed to before, and nothing
  * else.
  */
+
 import { checkVote } from '../../approval/check-vote.js';
+import { isStale } from '../../chain/squads/accounts.js';
 import { addSignature, type KeypairSigner } from '../../chain/transaction/sign.js';
 import type { Batch } from '../../contract/schemas/batch.js';
 import type { InputOf } from '../../contract/service.js';
@@ -37,7 +39,7 @@ export async function cancelBatch(
   const [before, batch] = await repeatable(session, async () => {
     const before = await getBatch(session, batchId).catch(unread);
     const { pins } = await session.service();
-    if (pins !== null && owner !== null && !(await isStale(session, before))) requireOwner(pins, owner);
+    if (pins !== null && owner !== null && !(await needsNoVote(session, before))) requireOwner(pins, owner);
     const conclude = (batch: Batch) =>
       concludeById(session, batch, { wasSetUp: before.status === 'FINALIZED' || isSetUp(batch) });
     // Another machine may have executed it, and this journal still has it as waiting.
@@ -56,9 +58,9 @@ export async function cancelBatch(
 }
 
 /** A stale batch needs no vote: the owner may have changed since its set-up. */
-async function isStale(session: Session, batch: Batch): Promise<boolean> {
+async function needsNoVote(session: Session, batch: Batch): Promise<boolean> {
   const multisig = (await accountsOnChain(session, batch))?.multisig.value;
-  return multisig != null && BigInt(batch.batchIndex) <= multisig.staleTransactionIndex;
+  return multisig != null && isStale(multisig, BigInt(batch.batchIndex));
 }
 
 /**

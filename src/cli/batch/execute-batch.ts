@@ -1,5 +1,7 @@
 /** Executes a batch with the owner's approval on chain, or with one that is signed before or during the command. */
+
 import { parseDigestText } from '../../actions/pipelines.js';
+import { isStale } from '../../chain/squads/accounts.js';
 import { readBatchAccounts } from '../../chain/squads/read-accounts.js';
 import type { Batch, ExecuteResult, InitBatchRequest } from '../../contract/schemas/batch.js';
 import { FlywheelError, isFlywheelError } from '../../errors/flywheel-error.js';
@@ -227,7 +229,10 @@ async function execute(
   return { batch, landed: await afterwards(() => concludeById(session, batch, { approved })) };
 }
 
-/** True when the batch is over, or the owner's approval is on the user's chain. False without a chain. */
+/**
+ * True when the batch is over, or the owner's approval is on the user's chain. False without a chain.
+ * @throws `ERR_APPROVAL_REFUSED` for a batch that no approval helps any more
+ */
 export async function needsNoApproval(session: Session, batch: Batch): Promise<boolean> {
   const { chain, pins } = await session.service();
   if (chain === null || pins === null) return false;
@@ -240,6 +245,11 @@ export async function needsNoApproval(session: Session, batch: Batch): Promise<b
   // The multisig created this batch, and its accounts are closed.
   if (proposal === null) return (found.multisig.value?.transactionIndex ?? 0n) >= batchIndex;
   const { kind } = proposal.status;
+  if (kind === 'Active' && found.multisig.value !== null && isStale(found.multisig.value, batchIndex))
+    throw refuse(
+      `The multisig changed after the set-up of batch ${batch.id}, so the batch can no longer be approved, only cancelled.`,
+      `Cancel it: ${cancelLine(session, batch.id)}`,
+    );
   return (kind !== 'Draft' && kind !== 'Active') || proposal.approved.includes(pins.owner);
 }
 

@@ -1,10 +1,12 @@
 /** The decoded effects of a batch, for its approver. Addresses are shown in full; undecoded instructions are marked. */
+
 import { digestText } from '../../actions/pipelines.js';
 import { actionText, type DecodedInstruction, inText, type PipelineAction } from '../../actions/registry.js';
 import type { BatchContent, PastDescription } from '../../approval/batch-content.js';
 import { multisigFacts } from '../../approval/flywheel-facts.js';
 import type { BatchDescription } from '../../approval/read-batch.js';
 import { type BatchStanding, costsOf, pastStateOf, stateOf } from '../../approval/verify-batch.js';
+import { isStale } from '../../chain/squads/accounts.js';
 import { escapeHidden } from '../../values/text.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { Look } from '../batch/review.js';
@@ -91,9 +93,8 @@ export function contentLines(
 /** Status and votes of the proposal. STALE: the multisig has changed since, so it takes no more votes. */
 function proposalText({ proposal, batchIndex, multisigAccount }: BatchDescription): string {
   const { approved, rejected, cancelled, status } = proposal;
-  const isStale = batchIndex <= multisigAccount.staleTransactionIndex;
   const votes = `${approved.length} of ${countText(multisigAccount.threshold, 'approval')}, ${countText(rejected.length, 'rejection')}, ${countText(cancelled.length, 'cancellation')}`;
-  return `${status.kind}${isStale ? ', STALE' : ''}, ${votes}`;
+  return `${status.kind}${isStale(multisigAccount, batchIndex) ? ', STALE' : ''}, ${votes}`;
 }
 
 const voteFields = (votes: PastDescription['votes']): readonly Field[] =>

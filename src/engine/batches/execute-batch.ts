@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { decodeClock } from '../../chain/account.js';
 import { CLOCK_SYSVAR } from '../../chain/programs.js';
-import { PERMISSION } from '../../chain/squads/accounts.js';
+import { votersOf } from '../../chain/squads/accounts.js';
 import { proposalApprove } from '../../chain/squads/builders.js';
 import type { Instruction } from '../../chain/transaction/message.js';
 import type { Reply } from '../../contract/call.js';
@@ -260,9 +260,7 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
 function votesMissing(batchId: string, { multisig, proposal }: BatchState): FlywheelError {
   const approved = proposal?.approved ?? [];
   const missing = multisig.threshold - approved.length;
-  const others = multisig.members.filter(
-    ({ key, permissions }) => (permissions & PERMISSION.vote) !== 0 && !approved.includes(key),
-  );
+  const others = votersOf(multisig).filter(({ key }) => !approved.includes(key));
   return new FlywheelError(
     'ERR_BATCH_IN_PROGRESS',
     `Owner and operator have approved batch ${batchId}. Its multisig needs ${missing} more approval${missing === 1 ? '' : 's'}, of ${others.map(({ key }) => key).join(' or ')}.`,

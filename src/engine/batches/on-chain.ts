@@ -3,6 +3,7 @@ import type { Chain, ChainReader, Commitment } from '../../chain/chain.js';
 import {
   ALL_PERMISSIONS,
   type Batch,
+  isStale,
   type Multisig,
   type Proposal,
   type VaultBatchTransaction,
@@ -29,10 +30,10 @@ export const isEnded = (found: BatchState): boolean =>
 
 /** @throws `ERR_INVALID_REQUEST` when the members changed the multisig after the proposal: its votes no longer count. */
 export function requireNotStale({ multisig, proposal }: BatchState, { id, batchIndex }: BatchRecord): void {
-  if (proposal?.status.kind !== 'Active' || batchIndex > multisig.staleTransactionIndex) return;
+  if (proposal?.status.kind !== 'Active' || !isStale(multisig, batchIndex)) return;
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The multisig changed after the set-up of batch ${id}, so the batch can no longer be approved.`,
+    `The multisig changed after the set-up of batch ${id}, so the batch can no longer be approved, only cancelled.`,
     { hint: `Cancel it: \`flywheel batch cancel ${id}\`` },
   );
 }

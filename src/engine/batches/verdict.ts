@@ -1,4 +1,5 @@
 /** The verdict on an execution, and closing of the batch's accounts. */
+import { isStale } from '../../chain/squads/accounts.js';
 import { instructionName } from '../../chain/squads/instructions.js';
 import { decodeTransaction } from '../../chain/transaction/wire.js';
 import type { ExecuteResult } from '../../contract/schemas/batch.js';
@@ -129,7 +130,7 @@ export const needsClosing = (batch: BatchHead): boolean => isFinal(batch) && bat
  */
 export function isCloseable({ proposal, multisig }: BatchState, { batchIndex }: BatchRecord): boolean {
   const kind = proposal?.status.kind;
-  if (kind === 'Draft' || kind === 'Active') return batchIndex <= multisig.staleTransactionIndex;
+  if (kind === 'Draft' || kind === 'Active') return isStale(multisig, batchIndex);
   return kind === 'Rejected' || kind === 'Executed' || kind === 'Cancelled';
 }
 
