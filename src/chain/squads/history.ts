@@ -154,10 +154,11 @@ function lacksExecutions(
   if (count < 0) return false;
   // A multisig executes in order, and closes only what was executed, cancelled, rejected, or stale before it was approved.
   const isHole = transactions.slice(count).some(({ executed }) => executed !== null);
+  const needed = multisig === null ? { rejected: 1, cancelled: 2 } : votesToEnd(multisig);
+  // Its threshold was two when it was registered, and may have been another one for this batch.
   const wasChanged = multisig === null || isStale(multisig, batchIndex);
-  const needed = wasChanged ? { rejected: 1, cancelled: 1 } : votesToEnd(multisig);
-  const isUntouched = votes.rejected.length >= needed.rejected || (wasChanged && votes.approved.length < 2);
-  const isEnded = votes.cancelled.length >= needed.cancelled || (count === 0 && isUntouched);
+  const isRefused = wasChanged ? votes.approved.length < 2 : votes.rejected.length >= needed.rejected;
+  const isEnded = votes.cancelled.length >= needed.cancelled || (count === 0 && isRefused);
   return !isWhole || isHole || (isClosed && !isEnded);
 }
 
@@ -209,19 +210,26 @@ export async function readPastBatch(chain: ChainReader, ref: BatchRef): Promise<
   if ([...executions.keys(), ...closed.keys()].some((address) => !added.has(address))) return null;
   const ends = of('batchAccountsClose');
   const closings = [...closed.values(), ...ends].map(({ record }) => record);
-  const votesBy = (...names: readonly InstructionName[]): readonly Address[] => {
-    const own = past.acts.filter(
-      ({ name, accounts }) => names.includes(name) && accounts['proposal'] === proposal,
-    );
-    return [...new Set(own.flatMap(({ accounts }) => accounts['member'] ?? []))];
-  };
+  // Lists are newest first. An approval takes back the rejection of the same member, and the other way round.
+  const votes = past.acts
+    .filter(({ accounts }) => accounts['proposal'] === proposal)
+    .reverse()
+    .sort((one, other) => Number(one.record.slot - other.record.slot));
+  const last = new Map(
+    votes.flatMap(({ name, accounts: { member } }) =>
+      member !== undefined && ['proposalApprove', 'proposalReject'].includes(name) ? [[member, name]] : [],
+    ),
+  );
+  const lastly = (vote: InstructionName): readonly Address[] =>
+    [...last].flatMap(([member, name]) => (name === vote ? member : []));
+  const cancels = votes.filter(({ name }) => name === 'proposalCancel' || name === 'proposalCancelV2');
   const found = {
     ...{ multisig, batchIndex, creator, vaultIndex: created.vaultIndex, transactions },
     ...{ closings: [...new Set(closings)], isClosed: ends.length > 0 },
     votes: {
-      approved: votesBy('proposalApprove'),
-      rejected: votesBy('proposalReject'),
-      cancelled: votesBy('proposalCancel', 'proposalCancelV2'),
+      approved: lastly('proposalApprove'),
+      rejected: lastly('proposalReject'),
+      cancelled: [...new Set(cancels.flatMap(({ accounts: { member } }) => member ?? []))],
     },
   };
   return lacksExecutions(found, account, past.isWhole) ? null : found;

@@ -25,6 +25,7 @@ import {
   instructionsOf,
   multisig,
   operator,
+  owner,
   pipelines,
   readerOf,
   vaultAt,
@@ -132,9 +133,9 @@ describe('after a batch was executed', () => {
 describe('a batch that is closed on chain', () => {
   const [first = [], second = []] = good;
   const close = batchAccountsClose({ multisig, batchIndex, rentCollector: operator });
-  const vote = proposalCancelV2({ multisig, batchIndex, member: operator });
+  const votes = [owner, operator].map((member) => proposalCancelV2({ multisig, batchIndex, member }));
   const over = (executed: number): Past =>
-    pastOf([first, second], executed).set('cancelled', [vote]).set('closed', [close]);
+    pastOf([first, second], executed).set('cancelled', votes).set('closed', [close]);
   const failed = {
     ...batch,
     status: 'FAILED',

@@ -70,8 +70,8 @@ it('an execution that the node lacks is not taken for none', async () => {
   const last = without(good.length);
   expect((await read(last))?.transactions.at(-1)?.executed).toBeNull();
   expect(await read(new Map([...last, ['closed', [close]]]))).toBeNull();
-  const cancelled = proposalCancelV2({ ...ref, member: operator });
-  const ended = await read(new Map([...last, ['cancelled', [cancelled]], ['closed', [close]]]));
+  const both = [owner, operator].map((member) => proposalCancelV2({ ...ref, member }));
+  const ended = await read(new Map([...last, ['cancelled', both], ['closed', [close]]]));
   expect([ended?.isClosed, ended?.transactions.at(-1)?.executed]).toEqual([true, null]);
 });
 
@@ -87,25 +87,28 @@ function withMultisig(past: Past, { threshold = 2, stale = false } = {}): Return
   return { ...nodeOf(past), getAccounts };
 }
 
-const rejected = (member: Address): [string, Instruction[]] => [
-  `rejected by ${member}`,
-  [proposalReject({ ...ref, member })],
-];
+const rejected: [string, Instruction[]] = ['rejected', [proposalReject({ ...ref, member: owner })]];
+const cancelled: [string, Instruction[]] = ['cancelled', [proposalCancelV2({ ...ref, member: owner })]];
 
 it.each<
-  [string, { stale?: boolean; threshold?: number; approvals?: number; rejections?: Address[] }, boolean]
+  [string, { threshold?: number; stale?: boolean; approvals?: number; before?: Past; after?: Past }, boolean]
 >([
   ['one approval of two', { approvals: 1 }, false],
   ['one approval of one', { approvals: 1, threshold: 1 }, false],
-  ['one rejection of two needed', { threshold: 1, rejections: [owner] }, false],
-  ['a rejection', { approvals: 1, rejections: [owner] }, true],
+  ['one rejection of two needed', { threshold: 1, after: new Map([rejected]) }, false],
+  ['a rejection', { approvals: 1, after: new Map([rejected]) }, true],
   ['one approval, and then stale', { approvals: 1, stale: true }, true],
   ['two approvals, and then stale', { stale: true }, false],
-])('a batch that was closed after %s', async (_, { approvals = 2, rejections = [], ...multisig }, isTold) => {
-  const past: Past = new Map([...pastOf(good, 0), ...rejections.map(rejected), ['closed', [close]]]);
-  if (approvals === 1) past.delete(`approved by ${operator.slice(0, 4)}`);
-  expect((await readPastBatch(withMultisig(past, multisig), ref)) !== null).toBe(isTold);
-});
+  ['a rejection taken back, and then stale', { stale: true, before: new Map([rejected]) }, false],
+  ['one cancellation of two, and then stale', { stale: true, after: new Map([cancelled]) }, false],
+])(
+  'a batch that was closed after %s',
+  async (_, { approvals = 2, before = [], after = [], ...terms }, isTold) => {
+    const past: Past = new Map([...before, ...pastOf(good, 0), ...after, ['closed', [close]]]);
+    if (approvals === 1) past.delete(`approved by ${operator.slice(0, 4)}`);
+    expect((await readPastBatch(withMultisig(past, terms), ref)) !== null).toBe(isTold);
+  },
+);
 
 it('a batch is told beside more transactions of strangers than are read', async () => {
   const node = withMultisig(pastOf(good, good.length));
