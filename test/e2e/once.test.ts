@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FILES } from '../simulation/audit/tables.js';
 import { flywheelHere, letGo } from '../support/flywheel-here.js';
 import { isLong, sampleOf } from '../support/long.js';
 import { emptyDirectory, ending, flywheel, type Spawned, startFlywheel } from '../support/spawn.js';
@@ -543,6 +544,7 @@ describe('a service', () => {
     const single = ['burn', '--type', 'PRODUCT_BUY', '--proof', '{"limited":1}', '--amount', '1'];
     gate.fate = ({ path }) => (path.endsWith('/tokenomics/key') ? { refuse: 503 } : 'pass');
     expect([(await operator.run(...words, '--again')).exit, await operator.pending()]).toEqual([6, []]);
+    expect((await operator.run(...words, '--again', '--dry-run')).exit).toBe(0);
     gate.fate = ({ method }) => (method === 'POST' ? 'drop' : 'pass');
     expect((await operator.run(...single)).exit).toBe(7);
     gate.fate = () => 'pass';
@@ -747,6 +749,11 @@ describe('a file that a command writes', () => {
       const none = await operator.run(...words, '--failed-out', 'none.json');
       expect([words, none.exit, existsSync(at(operator, 'none.json'))]).toEqual([words, 0, false]);
     }
+    const { batch } = JSON.parse((await operator.run(...commands['batch run'], '--json')).stdout);
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(operator.dataDir, `${FILES.journal}${end}`), { force: true });
+    const elsewhere = await operator.run('batch', 'execute', batch.id, '--failed-out', 'none.json');
+    expect([elsewhere.exit, elsewhere.stderr]).toEqual([0, expect.not.stringContaining('none.json')]);
   });
 
   it('is written by the same command again, unless somebody has changed it', async () => {

@@ -171,14 +171,12 @@ export async function executeBatch(session: Session, batchId: Uuid, terms: Execu
   const { output } = session;
   const { executeResult: result } = batch;
   const { failedOut } = terms;
-  if (failedOut?.request) {
+  if (failedOut !== null) {
     const { file, request } = failedOut;
-    writeRest(session, file, { ...request, pipelines: request.pipelines.slice(landed) });
+    const left = batch.status === 'EXECUTED' ? [] : request?.pipelines.slice(landed);
+    if (left !== undefined) writeRest(session, file, { ...request, pipelines: left });
+    else output.warn(`${file.path} was not written: this machine does not have the pipelines of the batch.`);
   }
-  if (failedOut?.request === null)
-    output.warn(
-      `${failedOut.file.path} was not written: this machine does not have the pipelines of the batch.`,
-    );
   const failure = batchFailure(session, batch);
   output.result({ batchId, result }, (style) => {
     const end = batch.dateCancelled === undefined ? 'failed' : 'was cancelled';

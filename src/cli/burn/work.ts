@@ -39,7 +39,7 @@ import {
 } from '../operation/verdicts.js';
 import type { HowOften } from '../options.js';
 import { noteEarlier, type OutputFile, writeOutput } from '../output/output-file.js';
-import { callWith, isUnoffered, noteReply } from '../send.js';
+import { callWith, canBeDoneWithout, isUnoffered, noteReply } from '../send.js';
 import { MAX_LISTED, viewBurn, viewBurnBatch } from '../views/burn.js';
 import { countText, tokensText } from '../views/unit.js';
 import { requireAllPossible } from './plan.js';
@@ -109,8 +109,11 @@ export function burnWork(session: Session, { request, once }: BurnBody): Work<Bu
 }
 
 async function requireSeen(session: Session, burns: readonly BurnRequest[]): Promise<void> {
-  if ((await hiddenOf(session, burns)).length === 0) return;
-  throw notSent(`${NOT_SEEN} --again needs a key that may.`);
+  const hidden = await hiddenOf(session, burns).catch(async (error: unknown) => {
+    if (await canBeDoneWithout(session, error)) return [];
+    throw error;
+  });
+  if (hidden.length > 0) throw notSent(`${NOT_SEEN} --again needs a key that may.`);
 }
 
 /** @throws `ERR_INPUT_INVALID` if the service no longer knows the key of a burn that it may have landed; as {@link requireNotOnChain} */

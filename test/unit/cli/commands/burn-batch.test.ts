@@ -190,11 +190,11 @@ describe('what the service has done of a file', () => {
   });
 
   it('is not asked of a service that has no such list and says so with a page of its framework', async () => {
-    const page = { status: 404, exit: 5 } as const;
-    const cli = listing(
-      new FlywheelError('ERR_RESPONSE_INVALID', 'The service answered 404 with a page.', page),
-    );
-    const down = () => refuse('ERR_RESPONSE_INVALID', 'The service answered 404 with a page.');
+    const text = 'The service answered 404 with a page.';
+    const page = new FlywheelError('ERR_RESPONSE_INVALID', text, { status: 404, exit: 5 });
+    const cli = listing(page);
+    cli.service.answer('describeKey', () => Promise.reject(page));
+    const down = () => refuse('ERR_RESPONSE_INVALID', text);
     cli.service.answer('currentBatch', down);
     // A proxy without its service answers the same.
     expect(await refusal(cli, 'burn-batch', 'b.json')).toEqual([
@@ -203,6 +203,7 @@ describe('what the service has done of a file', () => {
     cli.service.answer('currentBatch', () => reply(null));
     const { exit, stderr } = await go(cli);
     expect([exit, stderr]).toEqual([0, expect.stringMatching(/Only the journal/)]);
+    expect((await go(cli, '--again')).exit).toBe(0);
   });
 });
 
