@@ -14,7 +14,6 @@ import type {
 } from '../../store/records.js';
 import type { StoreTransaction } from '../../store/store.js';
 import { sha256 } from '../../values/digest.js';
-import { createPause } from '../../values/event-loop.js';
 import { countLanded, landedMs } from '../caps.js';
 import { type EngineDeps, tellSettled, tellSigned } from '../deps.js';
 import { type Caller, type Lease, underLease } from '../lease.js';
@@ -375,7 +374,6 @@ export class BatchWork {
     const payer = this.context.operator.address;
     const terms = await signingTerms(chain, { payer, instructions: instructions(from) });
     const { blockhash, lastValidBlockHeight } = terms;
-    const pause = createPause();
     const messages: Uint8Array[] = [];
     const ends = firsts.map((first) => Math.min(first + bundleSizeOf(chain), end));
     for (const [at, first] of firsts.entries())
@@ -383,7 +381,6 @@ export class BatchWork {
         const units = index === from ? terms.units : undefined;
         const budgeted = withBudget(instructions(index), terms, units);
         messages.push(compileLegacyMessage({ payer, instructions: budgeted, blockhash }));
-        await pause();
       }
     const signed = [...(await sign(messages, [this.context.operator]))];
     const fresh = firsts.map((first, at) => {

@@ -24,7 +24,6 @@ import type { PipelinesQuery } from '../../store/repositories/pipelines.js';
 import type { Row } from '../../store/schema.js';
 import type { StoreTransaction } from '../../store/store.js';
 import type { Address } from '../../values/address.js';
-import { createPause } from '../../values/event-loop.js';
 import { isUuid, type Uuid } from '../../values/ids.js';
 import { formatTokenAmount } from '../../values/token-amount.js';
 import type { FoundRegistration } from '../admin/project.js';
@@ -109,17 +108,12 @@ const listedBatchView = (record: BatchHead, owner: FoundRegistration): ListedBat
   },
 });
 
-export async function initBatchView(
+export function initBatchView(
   record: BatchRecord,
   owner: FoundRegistration,
   vote: IssuedVote,
-): Promise<InitBatchResult> {
-  const pause = createPause();
-  const pipelines: ReturnType<typeof compiledPipeline>[] = [];
-  for (const pipeline of record.pipelines) {
-    pipelines.push(compiledPipeline(pipeline, owner.flywheel.vault));
-    await pause();
-  }
+): InitBatchResult {
+  const pipelines = record.pipelines.map((pipeline) => compiledPipeline(pipeline, owner.flywheel.vault));
   const proposalApproveTx = Buffer.from(vote.transaction).toString('base64');
   return { proposalApproveTx, batch: { ...batchView(record, owner), pipelines } };
 }

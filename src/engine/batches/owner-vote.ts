@@ -187,7 +187,7 @@ export const issueApproval = operation('issueApproval', {
       await tx.batches.addVote(vote);
       return currentRecord(tx, batch.id);
     }, batch);
-    const view = await initBatchView(current, context, vote);
+    const view = initBatchView(current, context, vote);
     return deps.store.read((tx) => withCost(tx, batch.id, view));
   },
 });

@@ -189,7 +189,7 @@ async function finalize(work: BatchWork, goal: SetUp, request: RequestRecord): P
   const result = initResult(work, goal);
   const dateUpdated = isoTime(deps.store.latestMs());
   const finalized: BatchRecord = { ...batch, status: 'FINALIZED', initResult: result, dateUpdated };
-  const value = await initBatchView(finalized, context, vote);
+  const value = initBatchView(finalized, context, vote);
   await work.write(async (tx) => {
     await tx.batches.addVote(vote);
     await tx.batches.transition(batch.id, 'FINALIZED', { initResult: result }, dateUpdated);
