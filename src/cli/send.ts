@@ -8,7 +8,7 @@ import {
   type Steps,
   type Waiting,
 } from '../contract/call.js';
-import { isFlywheelError } from '../errors/flywheel-error.js';
+import { isFlywheelError, wrapUnknown } from '../errors/flywheel-error.js';
 import type { Session } from './command.js';
 import type { OpenedService } from './context.js';
 import { STATUS_WORDS, solText } from './views/unit.js';
@@ -111,3 +111,17 @@ export const soon = <Value>(said: Promise<Value>): Promise<Value | null> =>
       setTimeout(() => resolve(null), SOON_MS).unref();
     }),
   ]);
+
+/** A dry run works without a service: a warning says what was not checked, and why. */
+export async function outlookOf(
+  session: Session,
+): Promise<Pick<OpenedService, 'foresight' | 'credential' | 'symbol'>> {
+  let reason = 'the service has not been asked.';
+  const opened = await session.service().catch((error: unknown) => {
+    reason = wrapUnknown(error).message;
+    return { foresight: null, credential: null, symbol: null };
+  });
+  if (opened.foresight === null)
+    session.output.warn(`Scopes, types, caps and balances were not checked: ${reason}`);
+  return opened;
+}

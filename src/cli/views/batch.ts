@@ -17,14 +17,13 @@ import type {
 } from '../../contract/schemas/batch.js';
 import { grouped, shownSymbol } from '../../values/token-amount.js';
 import type { BatchPlan } from '../batch/pipelines-operation.js';
-import { changeField, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import { totalsOf } from '../input/pipelines-plan.js';
 import type { Style } from '../output/color.js';
 import { safeLine } from '../output/safe-text.js';
 import { type Field, fieldLines, headed, indented, tableLines } from '../output/table.js';
 import { type Summed, viewSummary } from './approval.js';
-import { countText, linkField, linkOf, STATUS_WORDS, tokensText } from './unit.js';
+import { changeField, countText, linkField, linkOf, STATUS_WORDS, tokensText, usedField } from './unit.js';
 
 export function statusOf(batch: Batch): string {
   if (isCancelled(batch)) return 'cancelled';

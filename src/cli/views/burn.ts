@@ -5,11 +5,10 @@ import type { BurnResult } from '../../contract/schemas/burn.js';
 import { grouped } from '../../values/token-amount.js';
 import type { tallyOf, totalsOf } from '../burn/requests.js';
 import type { BurnsForesight } from '../context.js';
-import { changeField, usedField } from '../dry-run.js';
 import { sumAmounts } from '../input/amount.js';
 import type { Style } from '../output/color.js';
 import { type Field, fieldLines, tableLines } from '../output/table.js';
-import { countText, linkField, tokensText } from './unit.js';
+import { changeField, countText, linkField, tokensText, usedField } from './unit.js';
 
 /** @param amount - with its unit */
 export const viewBurn = (burn: BurnResult, amount: string, style: Style): readonly string[] => [

@@ -1,6 +1,7 @@
 /** Amounts, counts, statuses and links as text for people: digits in groups, with units. This text is never parsed. */
 import type { BatchStatus } from '../../contract/schemas/batch.js';
 import { formatTokenAmount, grouped, shownSymbol } from '../../values/token-amount.js';
+import type { BurnsForesight } from '../context.js';
 import type { Style } from '../output/color.js';
 import type { Field } from '../output/table.js';
 
@@ -78,3 +79,16 @@ export function linkOf({ explorer }: Style, page: 'tx' | 'address', id: string |
 }
 
 export const linkField = (...args: Parameters<typeof linkOf>): Field => ['', linkOf(...args)];
+
+type Change = BurnsForesight['supply'];
+
+/** Use of a daily cap before and after; includes reservations of requests that may still land. */
+export const usedField = (label: string, change: Change, symbol: string | null): Field => [
+  label,
+  `${changeField(label, change, symbol)[1]} used`,
+];
+
+export const changeField = (label: string, { before, after }: Change, symbol: string | null): Field => [
+  label,
+  before === after ? tokensText(before, symbol) : `${grouped(before)} → ${tokensText(after, symbol)}`,
+];
