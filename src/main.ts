@@ -1,4 +1,5 @@
 /** The edge of the process: argv, environment, streams and signals in, exit code out. Only main.ts and start.ts use `process`. */
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,7 +8,6 @@ import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
 import { type CliContext, type InputStream, type OutputStream, READER_GONE } from './cli/context.js';
 import { createOpeners } from './compose/context.js';
-import { isRunning, processIdentity } from './files/process-identity.js';
 import { fileProblem } from './files/read-file.js';
 
 const DEFAULT_COLUMNS = 80;
@@ -147,7 +147,7 @@ function createContext(): CliContext {
     version: packageJson.version,
     platform: process.platform,
     nodeVersion: process.version,
-    processes: { self: () => processIdentity(process.pid), isRunning },
+    self: `${process.pid}-${randomUUID()}`,
     sleep: (ms: number) => setTimeout(ms, undefined, { signal }),
     signal,
   };

@@ -3,7 +3,7 @@ import type { Ambient, Openers } from '../compose/context.js';
 import type { LocalAdmin } from '../compose/local-admin.js';
 import type { OpenedService as ComposedService } from '../compose/service.js';
 import type { Settings } from '../compose/settings.js';
-import type { Journal, Processes } from './journal/journal.js';
+import type { Journal } from './journal/journal.js';
 
 /** What a method of the administration returns. */
 export type Answer<Name extends keyof LocalAdmin> = Awaited<ReturnType<LocalAdmin[Name]>>;
@@ -50,6 +50,7 @@ export interface CliContext extends Omit<Ambient, 'io'>, Omit<Openers, 'openServ
   readonly home: string;
   readonly platform: string;
   readonly nodeVersion: string;
-  readonly processes: Processes;
+  /** Unique among all processes, past and present. */
+  readonly self: string;
   openService(settings: Settings): Promise<OpenedService>;
 }

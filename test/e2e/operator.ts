@@ -182,8 +182,12 @@ export async function anOperator(
       if (clockAheadMs !== undefined && Object.keys(death).length === 0)
         return runAhead(laterMs + clockAheadMs, words);
       const ended = await flywheel(environment(fault), ...withFlags(words));
-      if (mode === 'embedded' && ended.signal === 'SIGKILL') laterMs += LEASE_MS;
+      if (ended.signal === 'SIGKILL') laterMs += LEASE_MS;
       return ended;
+    },
+    /** After a kill of what {@link start} has started. */
+    passLease: (): void => {
+      laterMs += LEASE_MS;
     },
     start: (...words: readonly string[]) => startFlywheel(environment(), withFlags(words)),
     /** Runs a printed line as a shell reads it. */

@@ -48,7 +48,9 @@ class Attempt {
       await ended;
       return fate;
     };
-    return ended;
+    const left = await ended;
+    if (left.signal === 'SIGKILL') this.#operator.passLease();
+    return left;
   }
 
   /** Runs the printed line, then the command again, which sends nothing and prints the same. */

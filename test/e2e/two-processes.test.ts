@@ -1,16 +1,12 @@
 /** Several processes on one data directory at the same time: they take turns, and the audit finds no error. */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
-import { FILES, MOMENTS } from '../simulation/audit/tables.js';
-import { faultEnvironment } from '../support/faults.js';
+import { FILES } from '../simulation/audit/tables.js';
 import { serveHere } from '../support/flywheel-here.js';
 import { ask } from '../support/http-serve.js';
-import { BIN, type Spawned } from '../support/spawn.js';
+import type { Spawned } from '../support/spawn.js';
 import { rawSqlite } from '../support/store.js';
 import { balancedBooks } from './books.js';
 import { pipelinesOf } from './deeds.js';
@@ -102,27 +98,7 @@ it('that approve batches with the same proofs at once sign one of them', async (
   expectProblem(second, 2, { stdout: '', error: 'ERR_INPUT_INVALID' });
 });
 
-it('of which one is dead, and its parent has taken no note of that, do not wait for it', async () => {
-  const alone = await anOperator('embedded');
-  const { directory, dataDir } = alone;
-  const burn = ['burn', '--type', 'WATCH_AD', '--proof', '{"dead":1}', '--amount', '1', '--json'];
-  const env = faultEnvironment({ signal: 'SIGKILL', when: MOMENTS.answered }, dataDir);
-  // The parent becomes a program that never reaps its children.
-  const line = '"$@" >/dev/null 2>&1 & echo $!; exec sleep 600';
-  const parent = spawn('sh', ['-c', line, 'sh', process.execPath, BIN, ...burn], {
-    env: { PATH: process.env['PATH'], HOME: directory, ...env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const pid = String(await once(parent.stdout, 'data')).trim();
-  const isDead = (): boolean => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  while (!isDead()) await setTimeout(5);
-  const resumed = await alone.run('pending', 'resume', '--wait', '5', '--json');
-  parent.kill('SIGKILL');
-  expect([resumed.exit, (await alone.happened()).burned]).toEqual([0, '1']);
-  expect(await alone.pending()).toEqual([]);
-});
-
-it('of which one runs in another container, and its operation, are told apart by its lease', async () => {
+it('of which one runs, and its operation, are told apart by its lease', async () => {
   const alone = await anOperator('remote', [], { pinned: false });
   let [arrive, answer] = [(): void => undefined, (): void => undefined];
   const arrived = new Promise<void>((resolve) => {
@@ -141,7 +117,6 @@ it('of which one runs in another container, and its operation, are told apart by
   const running = alone.runWith({}, 'burn-batch', file, '--json');
   await arrived;
   const journal = join(alone.directory, '.config/flywheel', FILES.journal);
-  rawSqlite(journal, "UPDATE operations SET holder = '1-1-another.1'");
   const [{ id, running: isRunning }] = JSON.parse((await alone.run('pending', '--json')).stdout);
   const forget = ['pending', 'forget', id, '--yes'];
   expect([isRunning, (await alone.run(...forget, '--wait', '1')).exit]).toEqual([true, 8]);

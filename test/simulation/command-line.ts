@@ -84,7 +84,6 @@ interface Surroundings {
   nowMs(): number;
   sleep(ms: number): Promise<void>;
   answer(): string;
-  isRunning(process: string): boolean;
   openService(context: Context, settings: Settings): Promise<OpenedService>;
 }
 
@@ -122,7 +121,7 @@ export function contextOf(around: Surroundings): Context {
     home,
     version: VERSION,
     platform: 'linux',
-    processes: { self: () => process.name, isRunning: (name) => around.isRunning(name) },
+    self: process.name,
     signal: process.signal,
     openService: (settings) => around.openService(context, settings),
     openLocal: async (settings) => createLocalAdmin(context, settings),

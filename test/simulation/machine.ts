@@ -14,7 +14,6 @@ interface Places {
 }
 
 export class Machine {
-  readonly #living = new Set<string>();
   #servers: SimServer[] = [];
   #count = 0;
 
@@ -30,10 +29,7 @@ export class Machine {
 
   spawn(name: string): SimProcess {
     this.#count += 1;
-    const process = new SimProcess(`${name}-${this.#count}`, this.around);
-    this.#living.add(process.name);
-    process.onEnd(() => this.#living.delete(process.name));
-    return process;
+    return new SimProcess(`${name}-${this.#count}`, this.around);
   }
 
   async run(process: SimProcess, typed: Typed): Promise<Ended> {
@@ -87,7 +83,6 @@ export class Machine {
         await process.suffer([]);
       },
       answer: () => this.options.random.pick(['y', 'y', 'y', 'y', 'y', 'n']),
-      isRunning: (name) => this.#living.has(name),
       openService: async (context, settings) => {
         await process.reach('open');
         await process.suffer([]);

@@ -11,7 +11,6 @@ import type { CliContext } from '../../src/cli/context.js';
 import { openWithJournal } from '../../src/cli/journal/open-service.js';
 import { runCli } from '../../src/cli/program.js';
 import { createOpeners } from '../../src/compose/context.js';
-import { isRunning } from '../../src/files/process-identity.js';
 import { faultEnvironment } from './faults.js';
 import { type ServedHome, serve } from './http-serve.js';
 import { flywheel, type Spawned, type SpawnOptions, scriptWords } from './spawn.js';
@@ -56,10 +55,7 @@ async function run(
     clock: { nowMs: () => Date.now() + clockAheadMs },
     ...{ cwd, home, signal, version: packageJson.version },
     ...{ platform: process.platform, nodeVersion: process.version },
-    processes: {
-      self: () => self,
-      isRunning: (other: string) => (other.startsWith('here-') ? other === self : isRunning(other)),
-    },
+    self,
     sleep: async (ms: number) => void (await setTimeout(ms, undefined, { signal })),
   };
   const openers = createOpeners(ambient);

@@ -8,7 +8,6 @@ import { runCli } from '../../src/cli/program.js';
 import { openRemoteService } from '../../src/compose/remote-service.js';
 import { FlywheelError } from '../../src/errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../src/files/directories.js';
-import { isRunning, processIdentity } from '../../src/files/process-identity.js';
 import type { Uuid } from '../../src/values/ids.js';
 import { Secret } from '../../src/values/secret.js';
 import { type FakeService, fakeService } from './fake-service.js';
@@ -35,8 +34,6 @@ export interface TestCliOptions {
 
 export type TestCli = ReturnType<typeof testCli>;
 
-const processes = { self: () => processIdentity(process.pid), isRunning };
-
 const unplanned = async (): Promise<never> => {
   throw new FlywheelError('ERR_INTERNAL', 'The test did not plan for this.');
 };
@@ -51,10 +48,10 @@ export function testCli(options: TestCliOptions = {}) {
     count += 1;
     return `00000000-0000-4000-8000-${String(count).padStart(12, '0')}` as Uuid;
   };
-  const journal = (self = processes.self(), directory = home) =>
+  const journal = (self = 'this', directory = home) =>
     openSqliteJournal({
       ...{ directory, target, clock, ids: { uuid } },
-      processes: { ...processes, self: () => self },
+      self,
     });
   let written = { stdout: '', stderr: '' };
   let questions: string[] = [];
@@ -92,7 +89,7 @@ export function testCli(options: TestCliOptions = {}) {
     version: '0.0.0-test',
     platform: 'linux',
     nodeVersion: 'v22.0.0',
-    processes,
+    self: 'this',
     signal: options.signal ?? new AbortController().signal,
     openService: async () => {
       let opened = await journal();
@@ -120,7 +117,7 @@ export function testCli(options: TestCliOptions = {}) {
           const directory = emptyDirectory();
           opened.copyTo(join(directory, JOURNAL_FILE));
           opened.close();
-          opened = await journal(processes.self(), directory);
+          opened = await journal('this', directory);
         },
         close: async () => opened.close(),
         ...options.opened,

@@ -21,13 +21,6 @@ export const isOver = (state: OperationState): boolean => state !== 'open' && st
 
 export const hasRest = (state: OperationState): boolean => state === 'partial' || state === 'cancelled';
 
-export interface Processes {
-  /** Unique among all processes, past and present. */
-  self(): string;
-  /** `undefined`: it is of another machine or container, so only its lease says. */
-  isRunning(name: string): boolean | undefined;
-}
-
 export type KeyOrigin =
   /** Derived: the same content is the same operation. */
   | { readonly from: 'content' }

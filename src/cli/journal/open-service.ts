@@ -14,7 +14,7 @@ import { countText } from '../views/unit.js';
 import type { Journal } from './journal.js';
 
 export async function openWithJournal(
-  { io, clock, processes }: Pick<CliContext, 'io' | 'clock' | 'processes'>,
+  { io, clock, self }: Pick<CliContext, 'io' | 'clock' | 'self'>,
   settings: Settings,
   open: Openers['openService'],
 ): Promise<OpenedService> {
@@ -38,7 +38,7 @@ export async function openWithJournal(
         openSqliteJournal({
           directory: copy ?? kept,
           target: { address, flywheel },
-          ...{ processes, clock, ids: randomIds },
+          ...{ self, clock, ids: randomIds },
         }),
       );
     opened.set(flywheel, journal);

@@ -21,7 +21,6 @@ import {
   type OperationRequest,
   type OperationSummary,
   type Overlap,
-  type Processes,
   type Refused,
 } from './journal.js';
 import { prepareJournal } from './schema.js';
@@ -41,7 +40,7 @@ interface Target {
 interface JournalOptions {
   readonly directory: string;
   readonly target: Target;
-  readonly processes: Processes;
+  readonly self: string;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
 }
@@ -57,6 +56,8 @@ const COLUMNS =
 const ID_LENGTH = 8;
 
 const LEASE_MS = 15_000;
+/** What ends later is from before the clock was set back. Clocks of machines over one home differ by less. */
+const MAX_LEFT_MS = 60_000;
 
 const digestBytes = (digest: Sha256): Buffer => Buffer.from(digest, 'hex');
 const digestOf = (value: SqlValue | undefined): Sha256 =>
@@ -84,6 +85,7 @@ const PROLONG_EVERY_MS = 5_000;
 export class SqliteJournal {
   readonly file: SqliteFile;
   readonly approvals: ApprovalRecord;
+  readonly self: string;
   readonly #options: JournalOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #target: number;
@@ -95,7 +97,8 @@ export class SqliteJournal {
     this.file = file;
     this.approvals = new ApprovalRecord(file, options.clock);
     this.#options = options;
-    this.#timer = setInterval(() => this.#prolong(), PROLONG_EVERY_MS).unref();
+    this.self = options.self;
+    this.#timer = setInterval(() => this.#hold(this.#leaseEnd), PROLONG_EVERY_MS).unref();
     const own = [target.address, target.flywheel ?? ''];
     const find = (): SqlValue | undefined =>
       file.read(() => this.get('SELECT id FROM targets WHERE address = ? AND flywheel = ?', own))?.[0];
@@ -111,12 +114,13 @@ export class SqliteJournal {
       .join(', ')})`;
   }
 
-  /** Prolongs the leases of this process. A later attempt, or the next step, tells of a file that cannot be written. */
-  #prolong(): void {
+  /** Prolongs or ends the leases of this process. A later step tells of a file that cannot be written. */
+  #hold(untilMs: number): void {
     try {
-      this.file.write(() =>
-        this.run('UPDATE operations SET held_until = ? WHERE holder = ?', [this.#leaseEnd, this.self]),
-      );
+      if (this.file.read(() => this.get('SELECT 1 FROM operations WHERE holder = ?', [this.self])))
+        this.file.write(() =>
+          this.run('UPDATE operations SET held_until = ? WHERE holder = ?', [untilMs, this.self]),
+        );
     } catch (error) {
       if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
     }
@@ -214,6 +218,7 @@ export class SqliteJournal {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#hold(0);
     this.file.close();
   }
 
@@ -324,10 +329,6 @@ export class SqliteJournal {
 
   #entry(row: OperationSummary): SqliteEntry {
     return new SqliteEntry(this, row, false);
-  }
-
-  get self(): string {
-    return this.#options.processes.self();
   }
 
   get now(): string {
@@ -486,12 +487,12 @@ export class SqliteJournal {
     const [serial, id, kind, key, origin, content, state, told, holder, until, resumed, ...rest] = row;
     const [command, notes, dateBegun, dateChanged] = rest.map(String) as [string, string, string, string];
     const name = typeof holder === 'string' ? holder : null;
-    const isHeld = (): boolean => Number(until) > this.#options.clock.nowMs();
+    const endsInMs = Number(until) - this.#options.clock.nowMs();
     return {
       ...{ serial: Number(serial), id: String(id), kind: kind as OperationKind, key: String(key) },
       ...{ origin: origin as OperationSummary['origin'], state: state as OperationSummary['state'] },
       ...{ content: digestOf(content), printed: told === 1, resumed: resumed === 1, holder: name },
-      busy: name !== null && name !== this.self && (this.#options.processes.isRunning(name) ?? isHeld()),
+      busy: name !== null && name !== this.self && endsInMs > 0 && endsInMs <= MAX_LEFT_MS,
       ...{ command: JSON.parse(command), notes: JSON.parse(notes), dateBegun, dateChanged },
     };
   }
@@ -509,10 +510,7 @@ export class SqliteJournal {
   }
 }
 
-const busy = ({ holder }: OperationSummary): Begun => ({
-  status: 'busy',
-  process: holder ?? '',
-});
+const busy = ({ holder }: OperationSummary): Begun => ({ status: 'busy', process: holder ?? '' });
 
 const overlapsWith = (operation: OperationSummary, elements: readonly Element[]): readonly Overlap[] =>
   elements.map(({ digest }) => ({ digest, hasLanded: false, date: operation.dateChanged, operation }));

@@ -211,11 +211,18 @@ async function take(
     if (begun?.status !== 'busy') return begun;
     const who = begun.process.replace(/-.*/, '');
     if (clock.nowMs() >= endMs) {
-      throw new FlywheelError('ERR_TIMEOUT', `Process ${who} is still running this operation.`, {
-        hint: 'Run the same command again to keep waiting. Nothing happens twice.',
-      });
+      throw new FlywheelError(
+        'ERR_TIMEOUT',
+        `Process ${who} is still running this operation, or was killed just now.`,
+        {
+          hint: 'Run the same command again to keep waiting. Nothing happens twice.',
+        },
+      );
     }
-    if (!isSaid) session.output.tell(`Process ${who} is running this operation. Waiting for it to finish.`);
+    if (!isSaid)
+      session.output.tell(
+        `Process ${who} is running this operation, or was killed just now. Waiting for it.`,
+      );
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }

@@ -34,7 +34,7 @@ beforeEach(() => {
 async function open(nowMs = NOON): Promise<ApprovalRecord> {
   const journal = await openSqliteJournal({
     ...{ directory, target: { address: 'test:', flywheel: null }, ids: randomIds },
-    ...{ clock: { nowMs: () => nowMs }, processes: { self: () => 'test', isRunning: () => true } },
+    ...{ clock: { nowMs: () => nowMs }, self: 'test' },
   });
   onTestFinished(() => journal.close());
   return journal.approvals;

@@ -27,9 +27,6 @@ const request = (more: Partial<OperationRequest> = {}): OperationRequest => ({
 /** Processes that start and end as the test says. */
 class World {
   readonly directory: string;
-  readonly living = new Set<string>();
-  /** Processes of other containers, of which nobody can tell whether they run. */
-  readonly elsewhere = new Set<string>();
   readonly #open: Journal[] = [];
   nowMs = Date.parse('2026-01-31T12:00:00.000Z');
 
@@ -41,11 +38,9 @@ class World {
     name: string,
     target: { address: string; flywheel: string | null } = TARGET,
   ): Promise<Journal> {
-    this.living.add(name);
-    const isRunning = (other: string) => (this.elsewhere.has(other) ? undefined : this.living.has(other));
     const journal = await openSqliteJournal({
       ...{ directory: this.directory, target, ids: randomIds, clock: { nowMs: () => this.nowMs } },
-      processes: { self: () => name, isRunning },
+      self: name,
     });
     this.#open.push(journal);
     return journal;
@@ -92,11 +87,11 @@ describe('the journal', () => {
     const w = world();
     const burn = request({ kind: 'burn', origin: { from: 'chance' } });
     const left = taken((await w.process('p')).begin(burn));
-    w.living.delete('p');
+    w.nowMs += 16_000;
     const [resuming, other] = [await w.process('q'), await w.process('r')];
     expect(resuming.take(left.id)?.status).toBe('taken');
     expect(() => other.begin(burn)).toThrow('process q');
-    w.living.delete('q');
+    w.nowMs += 16_000;
     expect(taken(other.begin(burn)).id).toBe(left.id);
   });
 
@@ -185,10 +180,18 @@ describe('the journal', () => {
     expect((await w.process('s')).begin(request())).toMatchObject({ status: 'busy', process: 'q' });
   });
 
-  it('takes no note from a process that stood still in another container until somebody else took over', async () => {
+  it('waits for no lease from before the clock was set back', async () => {
+    const w = world();
+    const { id } = taken((await w.process('p')).begin(request()));
+    const other = await w.process('q');
+    expect(other.begin(request()).status).toBe('busy');
+    w.nowMs -= 3_600_000;
+    expect(taken(other.begin(request())).id).toBe(id);
+  });
+
+  it('takes no note from a process that stood still until somebody else took over', async () => {
     const w = world();
     const [still, other] = [await w.process('still'), await w.process('other')];
-    w.elsewhere.add('still');
     const late = taken(still.begin(request()));
     expect(other.begin(request())).toMatchObject({ status: 'busy', process: 'still' });
     w.nowMs += 16_000;

@@ -7,7 +7,6 @@ import type { RecoveryTerms } from '../../../../src/contract/admin.js';
 import type { Batch } from '../../../../src/contract/schemas/batch.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
-import { processIdentity } from '../../../../src/files/process-identity.js';
 import { proofHash } from '../../../../src/values/digest.js';
 import { exampleReply, fakeService } from '../../../support/fake-service.js';
 import { type TestCli, type TestCliOptions, testCli } from '../../../support/in-process.js';
@@ -36,7 +35,7 @@ async function withBurns(count: number, options: TestCliOptions = {}, words: rea
 
 /** Another process resumes and completes an operation while the command line waits for it. */
 async function endElsewhere(cli: TestCli, id: string): Promise<void> {
-  const journal = await cli.journal(processIdentity(process.ppid));
+  const journal = await cli.journal('other');
   const begun = journal.take(id);
   if (begun?.status !== 'taken') throw new TypeError('It could not be taken.');
   const { entry } = begun;
@@ -129,7 +128,7 @@ describe('pending resume', () => {
       await endElsewhere(cli, id);
       const { exit, stdout, stderr } = await cli.run('pending', 'resume');
       expect([exit, stdout]).toEqual([0, `${JSON.stringify(RESULT)}\n`]);
-      expect(stderr).toContain(String(process.ppid));
+      expect(stderr).toContain('Process other');
       expect([await cli.pending(), cli.service.calls.length]).toEqual([[], 1]);
       const only = await withBurns(2, {}, words);
       await endElsewhere(only.cli, only.id);
