@@ -1,8 +1,10 @@
 /** The journal cannot be written after the operation landed: the outcome is printed, and nothing is done twice. */
+
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { EXAMPLES, exampleReply, fakeService, GOOD_KEY } from '../support/fake-service.js';
+import { faultEnvironment, LEASE_MS } from '../support/faults.js';
 import { type RunningServer, startServer } from '../support/http.js';
 import { emptyDirectory, flywheel, problemOf } from '../support/spawn.js';
 
@@ -44,7 +46,9 @@ describe('an operation whose journal cannot be written once it has landed', () =
     const env = { FLYWHEEL_API_URL: server.url, FLYWHEEL_API_KEY: GOOD_KEY };
     const broken = await flywheel({ home, env }, ...words(home));
     putBack?.();
-    const again = await flywheel({ home, env }, ...words(home));
+    // What could not be freed either is free when its lease has ended.
+    const later = { ...env, ...faultEnvironment({ clockAheadMs: LEASE_MS }, home) };
+    const again = await flywheel({ home, env: later }, ...words(home));
     expect(new Set(fake.calls.flatMap(({ call }) => call.idempotencyKey ?? [])).size).toBe(1);
     const pending = await flywheel({ home, env }, 'pending', '--json');
     expect([pending.exit, pending.stdout]).toEqual([0, '[]\n']);

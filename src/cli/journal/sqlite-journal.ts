@@ -253,17 +253,14 @@ export class SqliteJournal {
   }
 
   /** For a burn: another operation with its type and proof, of unknown or unprinted outcome, under any key. */
-  #sameBurn({ kind, origin, elements, again }: OperationRequest): OperationSummary | undefined {
+  #sameBurn({ kind, elements, again }: OperationRequest): OperationSummary | undefined {
     const [element] = elements;
     if (kind !== 'burn' || element === undefined) return undefined;
     const rows = this.rows(
       `serial IN (SELECT operation FROM elements WHERE target = operations.target AND subject = ? AND (landed = 0 OR landed = 1 AND told = 0)) ORDER BY serial`,
       [digestBytes(element.subject)],
     );
-    // Without --once two processes may burn the same at the same time.
-    const isBeside = (row: OperationSummary): boolean =>
-      row.busy && row.origin === 'chance' && origin.from === 'chance';
-    const others = rows.filter((row) => !isBeside(row) && !(again && row.kind === 'burn'));
+    const others = rows.filter((row) => !(again && row.kind === 'burn'));
     return others.find((row) => !row.busy) ?? others[0];
   }
 

@@ -83,6 +83,17 @@ describe('the journal', () => {
     expect(taken((await at('https://a', 'g')).begin(request())).isNew).toBe(true);
   });
 
+  it('makes no new burn while another process may still do the same', async () => {
+    const w = world();
+    const burn = request({ kind: 'burn', origin: { from: 'chance' }, elements: elements('a') });
+    const [first, other] = [taken((await w.process('p')).begin(burn)), await w.process('q')];
+    for (const same of [burn, { ...burn, content: sha256('of another amount') }])
+      expect(other.begin(same)).toMatchObject({ status: 'busy', process: 'p' });
+    first.settle({ state: 'done', landed: [] });
+    first.markPrinted();
+    expect(taken(other.begin(burn)).isNew).toBe(true);
+  });
+
   it('makes no new burn while somebody goes on with one that was left', async () => {
     const w = world();
     const burn = request({ kind: 'burn', origin: { from: 'chance' } });
