@@ -209,20 +209,13 @@ async function take(
   for (;;) {
     const begun = begin();
     if (begun?.status !== 'busy') return begun;
-    const who = begun.process.replace(/-.*/, '');
+    const running = `Process ${begun.process.replace(/-.*/, '')} is running this operation, or was killed just now.`;
     if (clock.nowMs() >= endMs) {
-      throw new FlywheelError(
-        'ERR_TIMEOUT',
-        `Process ${who} is still running this operation, or was killed just now.`,
-        {
-          hint: 'Run the same command again to keep waiting. Nothing happens twice.',
-        },
-      );
+      throw new FlywheelError('ERR_TIMEOUT', running, {
+        hint: 'Run the same command again to keep waiting. Nothing happens twice.',
+      });
     }
-    if (!isSaid)
-      session.output.tell(
-        `Process ${who} is running this operation, or was killed just now. Waiting for it.`,
-      );
+    if (!isSaid) session.output.tell(`${running} Waiting for it.`);
     isSaid = true;
     await session.context.sleep(POLL_MS);
   }
