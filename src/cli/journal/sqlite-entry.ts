@@ -188,8 +188,8 @@ export class SqliteEntry {
     file.exec('PRAGMA synchronous = NORMAL');
     try {
       file.write(() => {
-        if (this.#row.origin === 'chance') return this.#remove();
         this.#journal.require(this.#row);
+        if (this.#row.origin === 'chance') return this.#remove();
         if (this.kind === 'burn') this.#unclaim();
         const spent = this.state === 'done' ? { body: null } : {};
         this.#row = this.#journal.change(this.#serial, { told: 1, holder: null, ...spent });

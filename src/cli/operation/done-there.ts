@@ -430,7 +430,13 @@ export async function askWhatIsDone(
   const goesOn = !again && known !== undefined && known.state !== 'cancelled';
   if (isAlwaysNew(request) || goesOn) return {};
   if (again) await requireSeen?.();
-  const answer = await ask([journal.keyOf(request)]);
+  let answer: DoneThere | null;
+  let noted: number;
+  // What another process lands meanwhile is in the journal, but not in this answer.
+  do {
+    noted = journal.landed(elements).size;
+    answer = await ask([journal.keyOf(request)]);
+  } while (answer !== null && journal.landed(elements).size > noted);
   if (answer === null) {
     tellByNotes(session);
     return {};

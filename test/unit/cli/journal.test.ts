@@ -91,7 +91,12 @@ describe('the journal', () => {
       expect(other.begin(same)).toMatchObject({ status: 'busy', process: 'p' });
     first.settle({ state: 'done', landed: [] });
     first.markPrinted();
-    expect(taken(other.begin(burn)).isNew).toBe(true);
+    const second = taken(other.begin(burn));
+    expect(second.isNew).toBe(true);
+    second.settle({ state: 'done', landed: [] });
+    w.nowMs += 16_000;
+    taken((await w.process('r')).begin(burn)).markPrinted();
+    expect(() => second.markPrinted()).toThrow(expect.objectContaining({ code: 'ERR_OUTCOME_UNKNOWN' }));
   });
 
   it('makes no new burn while somebody goes on with one that was left', async () => {

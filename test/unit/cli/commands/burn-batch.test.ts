@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cutBurns } from '../../../../src/cli/burn/requests.js';
+import { burnElements } from '../../../../src/cli/operation/elements.js';
 import type { BurnRequest } from '../../../../src/contract/schemas/burn.js';
 import { FlywheelError } from '../../../../src/errors/flywheel-error.js';
 import { proofHash } from '../../../../src/values/digest.js';
@@ -178,6 +179,21 @@ describe('what the service has done of a file', () => {
     const declined = listing([landed(0)], person('n'));
     const { exit: refused, questions } = await go(declined, '--again');
     expect([refused, questions, sent(declined)]).toEqual([130, [expect.stringContaining('1 landed')], []]);
+  });
+
+  it('is asked again where another process notes a landing meanwhile', async () => {
+    const cli = listing([landed(0), landed(1)]);
+    const { service } = cli.service;
+    const { listBurns } = service;
+    service.listBurns = async () => {
+      service.listBurns = listBurns;
+      const other = await cli.journal('other');
+      other.noteLanded('burn-batch', burnElements([burn(0), burn(1)]), '2026-01-31T11:00:00.000Z');
+      other.close();
+      return reply({ items: [], nextCursor: null }) as never;
+    };
+    const [exit, , message] = await refusal(cli, 'burn-batch', 'b.json');
+    expect([exit, message]).toEqual([2, expect.stringContaining('2 of 2 burns landed before')]);
   });
 
   it('is not known where its answer cannot be read: nothing is sent, and the service cannot be used', async () => {
