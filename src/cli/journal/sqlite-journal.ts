@@ -1,6 +1,6 @@
 /** The journal in an SQLite file. Every step of an operation is one write transaction, durable before the next begins. */
 import { join } from 'node:path';
-import { FlywheelError, invariant, isFlywheelError } from '../../errors/flywheel-error.js';
+import { FlywheelError, invariant } from '../../errors/flywheel-error.js';
 import { JOURNAL_FILE } from '../../files/directories.js';
 import { openSqliteFile, type SqliteFile, type SqlValue } from '../../files/sqlite-file.js';
 import { makePrivateDirectory } from '../../files/write-file.js';
@@ -114,15 +114,15 @@ export class SqliteJournal {
       .join(', ')})`;
   }
 
-  /** Prolongs or ends the leases of this process. A later step tells of a file that cannot be written. */
+  /** Prolongs or ends the leases of this process. Never fails: a lease ends by itself, and a later step tells of the file. */
   #hold(untilMs: number): void {
     try {
       if (this.file.read(() => this.get('SELECT 1 FROM operations WHERE holder = ?', [this.self])))
         this.file.write(() =>
           this.run('UPDATE operations SET held_until = ? WHERE holder = ?', [untilMs, this.self]),
         );
-    } catch (error) {
-      if (!isFlywheelError(error, 'ERR_STORE_UNAVAILABLE')) throw error;
+    } catch {
+      return;
     }
   }
 
