@@ -105,13 +105,7 @@ describe('the owner', () => {
 
   it('is pinned with the flywheel of the data directory, or that cannot be told', async () => {
     const [multisig, owner, operator] = ['multisig', 'owner', 'operator'].map((name) => namedAddress(name));
-    const pins = {
-      multisig,
-      owner,
-      operator,
-      vaultIndex: 0,
-      mint: namedAddress('mint'),
-    } as never;
+    const pins = { multisig, owner, operator, vaultIndex: 0, mint: namedAddress('mint') } as never;
     const source = 'data directory';
     expect(await row(testCli({ openers: { dataPins: async () => pins } }))).toMatchObject({
       multisig: { value: multisig, source },
@@ -120,6 +114,16 @@ describe('the owner', () => {
     const openers = { dataPins: async () => refuse('ERR_STORE_UNAVAILABLE', 'The store is damaged.') };
     expect((await row(testCli({ openers }))).multisig).toMatchObject({ value: null, source, problem: /./ });
   });
+});
+
+it('connections to a database are four to a thousand', async () => {
+  const at = (pool: string) => {
+    const env = { FLYWHEEL_DATABASE_URL: 'postgres://db.internal/flywheel', FLYWHEEL_DATABASE_POOL: pool };
+    return testCli({ env });
+  };
+  expect((await row(at('6'))).databasePool).toEqual({ value: 6, source: 'environment' });
+  for (const wrong of ['3', '1001', '4.5', 'many'])
+    expect((await at(wrong).run('whoami')).stderr).toContain('FLYWHEEL_DATABASE_POOL');
 });
 
 describe('a setting', () => {
