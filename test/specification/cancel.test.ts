@@ -273,6 +273,34 @@ describe('a batch whose multisig was changed after its set-up', () => {
   });
 });
 
+describe('a batch whose multisig is changed while it is set up', () => {
+  it('is filled no further, says that it can only be cancelled, and is', async () => {
+    const key = crypto.randomUUID();
+    const stale = staleAccounts(test, test.project.registration.operator);
+    let lists = 0;
+    const parts: Partial<Chain> = {
+      submitBundles: (...sent) => {
+        lists += 1;
+        return test.chain.submitBundles(...sent);
+      },
+      getAccounts: (...asked) => (lists === 0 ? test.chain.getAccounts(...asked) : stale(...asked)),
+    };
+    const only = { error: 'ERR_INVALID_REQUEST', message: expect.stringContaining('only cancelled') };
+    await serving(parts, async (ask) => {
+      expect(await ask('init', burning(BUNDLE + 1), key)).toMatchObject({ status: 400, body: only });
+    });
+    // The operator is a member again.
+    const getAccounts = staleAccounts(test);
+    const before = await landedCount(test.chain);
+    await serving({ getAccounts }, async (ask) => {
+      expect(await ask('init', burning(BUNDLE + 1), key)).toMatchObject({ status: 400, body: only });
+      expect(await landedCount(test.chain)).toBe(before);
+      const { id } = (await ask('current')).body;
+      expect((await ask(`${id}/cancel`, {})).body.batch).toMatchObject(CANCELLED);
+    });
+  });
+});
+
 describe('a batch that is another on chain than the one set up', () => {
   /** Offsets in the account of a batch (squads-v4.md), and from the end of that of a transaction. */
   const [VAULT_INDEX_AT, SIZE_AT, AMOUNT_AT] = [81, 83, -6];

@@ -26,7 +26,7 @@ export function fakeService() {
   const respond: Perform = async (operation, input, call) => {
     const seen = { operation, input, call };
     const isOfWaiting = operation === 'listBatches' && (input as { status?: string }).status === 'FINALIZED';
-    if (isLookUp(operation, input) || (isOfWaiting && !answers.has(operation)))
+    if ((isLookUp(operation, input) || isOfWaiting) && !answers.has(operation))
       throw new FlywheelError('ERR_NOT_FOUND', 'It has no lists.');
     calls.push(seen);
     const answer = answers.get(operation);

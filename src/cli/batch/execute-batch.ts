@@ -245,7 +245,7 @@ export async function needsNoApproval(session: Session, batch: Batch): Promise<b
   const { kind } = proposal.status;
   if (kind === 'Active' && found.multisig.value !== null && isStale(found.multisig.value, batchIndex))
     throw refuse(
-      `The multisig changed after the set-up of batch ${batch.id}, so the batch can no longer be approved, only cancelled.`,
+      `The multisig changed after the set-up of batch ${batch.id} began, so the batch can no longer be approved, only cancelled.`,
       `Cancel it: ${cancelLine(session, batch.id)}`,
     );
   return (kind !== 'Draft' && kind !== 'Active') || proposal.approved.includes(pins.owner);

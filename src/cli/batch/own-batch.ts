@@ -83,10 +83,11 @@ export async function initiate(
   const opened = await session.service();
   const call = await lookedUp(entry, beforeTry, callWith(session, opened, stage.key));
   session.output.progress.show(`setting up a batch of ${countText(part.pipelines.length, 'pipeline')} …`);
-  const send = () => opened.service.initBatch(part, call);
-  const reply = await trying(entry, stage.initAnswerName, send).catch(async (error: unknown) => {
-    throw await withCancel(session, stage.key, error, requireWanted);
-  });
+  const reply = await trying(entry, stage.initAnswerName, () =>
+    opened.service.initBatch(part, call).catch(async (error: unknown) => {
+      throw await withCancel(session, stage.key, error, requireWanted);
+    }),
+  );
   session.output.progress.clear();
   noteReply(session, reply, { isLast, isOpen: true });
   const answer = reply.value;
@@ -112,14 +113,14 @@ export async function initiate(
   return { answer, batch, isNew: false };
 }
 
-/** Members of the multisig can end a set-up for good; then only a cancellation leads on. */
+/** Members of the multisig can end a set-up for good; then only a cancellation leads on. What was set up is not nothing. */
 async function withCancel(
   session: Session,
   idempotencyKey: string,
   error: unknown,
   requireWanted: InitTerms['requireWanted'],
 ): Promise<unknown> {
-  if (!isFlywheelError(error) || error.options.hint !== undefined) return error;
+  if (!isFlywheelError(error) || error.options.keyUnused === true) return error;
   // The service may have been at the same request of a killed process before it refused this one.
   const isUnknown = error.code === 'ERR_OUTCOME_UNKNOWN' && error.status === 400;
   if (!isUnknown && error.code !== 'ERR_INVALID_REQUEST' && error.code !== 'ERR_BATCH_INIT_FAILED')
@@ -132,9 +133,11 @@ async function withCancel(
   const isCancelled = batch.dateCancelled !== undefined;
   if (isCancelled) await requireWanted(batch);
   if (isUnknown) return error;
-  return isCancelled
-    ? error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false })
-    : error.with({ hint: `To give the batch up: ${cancelLine(session, batch.id)}` });
+  if (isCancelled) return error.with({ hint: 'Add --rest to run what has not landed.', keyUnused: false });
+  const hint = `To give the batch up: ${cancelLine(session, batch.id)}`;
+  return error.code === 'ERR_BATCH_INIT_FAILED'
+    ? error.with({ hint: error.options.hint ?? hint })
+    : error.with({ hint, keyUnused: false, unsent: false });
 }
 
 /** @throws `ERR_OUTCOME_UNKNOWN` when the service does not know the batch. */

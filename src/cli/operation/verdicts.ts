@@ -24,7 +24,7 @@ const REFUSED_HERE: ReadonlySet<string> = new Set([
 /** True if this request certainly did nothing. An earlier one may have. */
 export function saysNothingWasDone(error: FlywheelError): boolean {
   const { code, status, options } = error;
-  if (options.unsent === true) return true;
+  if (options.unsent !== undefined) return options.unsent;
   if (STILL_RUNNING.has(code) || options.doubtful === true) return false;
   if (ERRORS[code].status === null) return REFUSED_HERE.has(code);
   return status !== undefined && status >= 400 && status < 500 && status !== 408;

@@ -42,7 +42,7 @@ import {
   kindOf,
   pastOf,
   readBatchOnChain,
-  requireNotStale,
+  requireOpenToVotes,
 } from './on-chain.js';
 import { checkSignedVote, isSignedByAll, landOwnerVote, type SignedVote } from './owner-vote.js';
 import { executeTransactions } from './plan-batch.js';
@@ -242,7 +242,7 @@ async function approvalSteps(work: BatchWork, signedTx: string | undefined): Pro
   const { flywheel } = context;
   const found = await readPlanned(work);
   if (kindOf(found) !== 'Active') return 'again';
-  requireNotStale(found, batch);
+  requireOpenToVotes(found, batch);
   const vote = await givenVote(work, found, signedTx);
   // Either vote may complete the approval, so the batch counts before any vote is sent. It keeps counting if the vote fails: a
   // lagging node may not show the votes of others yet.

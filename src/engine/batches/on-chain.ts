@@ -28,12 +28,19 @@ export const kindOf = ({ proposal }: BatchState) => proposal?.status.kind;
 export const isEnded = (found: BatchState): boolean =>
   found.batch === null || ['Executed', 'Rejected', 'Cancelled'].includes(kindOf(found) ?? '');
 
-/** @throws `ERR_INVALID_REQUEST` when the members changed the multisig after the proposal: its votes no longer count. */
-export function requireNotStale({ multisig, proposal }: BatchState, { id, batchIndex }: BatchRecord): void {
-  if (proposal?.status.kind !== 'Active' || !isStale(multisig, batchIndex)) return;
+/** @throws `ERR_INVALID_REQUEST` when its members have ended the batch, or changed the multisig, after which votes do not count. */
+export function requireOpenToVotes(
+  { multisig, proposal }: BatchState,
+  { id, batchIndex }: BatchRecord,
+): void {
+  const { kind } = proposal?.status ?? {};
+  const wasEnded = kind === 'Rejected' || kind === 'Cancelled';
+  const isChanged = (kind === 'Draft' || kind === 'Active') && isStale(multisig, batchIndex);
+  if (!wasEnded && !isChanged) return;
+  const what = wasEnded ? `The proposal was ${kind.toLowerCase()} on chain` : 'The multisig changed';
   throw new FlywheelError(
     'ERR_INVALID_REQUEST',
-    `The multisig changed after the set-up of batch ${id}, so the batch can no longer be approved, only cancelled.`,
+    `${what} after the set-up of batch ${id} began, so the batch can no longer be approved, only cancelled.`,
     { hint: `Cancel it: \`flywheel batch cancel ${id}\`` },
   );
 }

@@ -24,7 +24,7 @@ import type { BatchWork } from './advance.js';
 import { type BatchContext, contextOf, currentRecord, isFinal } from './batch-context.js';
 import { withCost } from './costs.js';
 import { findPermitted, initBatchView } from './get-batch.js';
-import { readBatchState, requireNotStale } from './on-chain.js';
+import { readBatchState, requireOpenToVotes } from './on-chain.js';
 
 const voteOf = (
   { flywheel: { multisig, owner: member } }: BatchContext,
@@ -176,7 +176,7 @@ export const issueApproval = operation('issueApproval', {
       );
     const state = await readBatchState(deps.chain, flywheel, batch);
     const { proposal } = state;
-    requireNotStale(state, batch);
+    requireOpenToVotes(state, batch);
     const status = proposal?.status.kind ?? 'gone';
     if (status !== 'Active')
       throw nothingToApprove(`The proposal of batch ${batch.id} is ${status} on chain`);

@@ -15,6 +15,7 @@ import {
   differenceFromPlan,
   readBatchOnChain,
   readBatchState,
+  requireOpenToVotes,
   requireOperator,
 } from './on-chain.js';
 import { issueVote } from './owner-vote.js';
@@ -74,7 +75,6 @@ class SetUp implements Goal {
     proposal.status.kind !== 'Draft';
 
   readonly next = async (state: BatchState): Promise<Next> => {
-    requireOperator(state.multisig, this.work.context.flywheel);
     if (!this.work.hasLanded('SETUP', 0)) return this.#opening(state);
     const { batch, proposal, multisig } = state;
     if (batch === null || proposal === null) {
@@ -82,13 +82,8 @@ class SetUp implements Goal {
         multisig.transactionIndex < this.#batchIndex || this.work.openOf('SETUP', 0) !== undefined;
       return isComing ? this.#steps(0, 1) : { stop: 'The accounts of the batch were closed on chain.' };
     }
+    requireOpenToVotes(state, this.batch);
     const { kind } = proposal.status;
-    if (kind === 'Rejected' || kind === 'Cancelled')
-      throw new FlywheelError(
-        'ERR_INVALID_REQUEST',
-        `Batch ${this.batch.id} was ${kind.toLowerCase()} on chain before its set-up was finished.`,
-        { hint: `Cancel the batch: \`flywheel batch cancel ${this.batch.id}\`` },
-      );
     if (kind !== 'Draft')
       return { stop: `The proposal is ${kind} on chain with ${batch.size} transactions.` };
     const first = this.#position(batch.size);
@@ -108,6 +103,7 @@ class SetUp implements Goal {
   }
 
   async #opening({ multisig }: BatchState): Promise<Next> {
+    requireOperator(multisig, this.work.context.flywheel);
     const next = multisig.transactionIndex + 1n;
     if (this.work.openOf('SETUP', 0) === undefined && this.#batchIndex !== next) {
       this.#tries += 1;

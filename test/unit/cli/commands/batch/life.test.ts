@@ -9,6 +9,7 @@ import type { ChainReader } from '../../../../../src/chain/chain.js';
 import { generateKeypair } from '../../../../../src/chain/transaction/sign.js';
 import type { Entry, Journal } from '../../../../../src/cli/journal/journal.js';
 import type { Batch, ExecuteResult, InitBatchResult } from '../../../../../src/contract/schemas/batch.js';
+import { FlywheelError } from '../../../../../src/errors/flywheel-error.js';
 import { FILE, honestWorld, type World } from '../../../../attacks/world.js';
 import { replacing } from '../../../../support/doubles.js';
 import { exampleReply, fakeService } from '../../../../support/fake-service.js';
@@ -132,6 +133,24 @@ describe('batch run', () => {
     ]);
     for (const step of ['FLYWHEEL_RPC_URL', 'flywheel profile add', 'flywheel profile pin'])
       expect(hint).toContain(step);
+  });
+});
+
+describe('a set-up that can only be cancelled', () => {
+  it('stays in the journal with the line that cancels it, however often it is tried', async () => {
+    const cli = cliIn();
+    const refused = () => Promise.reject(new FlywheelError('ERR_INVALID_REQUEST', 'The multisig changed.'));
+    cli.service.answer('initBatch', refused);
+    const items = [{ ...WAITING, status: 'AVAILABLE_TO_QUEUE' }];
+    cli.service.answer('listBatches', () => reply({ items, nextCursor: null }));
+    for (let time = 1; time <= 2; time += 1) {
+      const { exit, stderr } = await cli.run(...RUN, '--yes');
+      const { message, hint } = complaint(stderr);
+      expect([exit, message, hint]).toEqual([
+        ...[2, 'The multisig changed.', expect.stringContaining(`\`flywheel batch cancel ${ID}`)],
+      ]);
+      expect(await cli.pending()).toEqual(['batch open']);
+    }
   });
 });
 
